@@ -34,7 +34,7 @@ auto written(const FilePlan& plan, std::size_t n) -> support::Bytes {
   return {};
 }
 
-const std::vector<float> table = [] {
+const std::vector<float> table_values = [] {
   std::vector<float> values;
   for (int i = 0; i < 40; ++i) values.push_back(0.125f * static_cast<float>(i));
   return values;
@@ -45,7 +45,8 @@ auto rows(std::int64_t first, std::int64_t count) -> distrib::TensorPiece {
           DType::float32,
           {10, 4},
           Slice::along({10, 4}, 0, first, count),
-          support::bytes_of(table).subspan(static_cast<std::size_t>(first) * 16, static_cast<std::size_t>(count) * 16)};
+          support::bytes_of(table_values)
+              .subspan(static_cast<std::size_t>(first) * 16, static_cast<std::size_t>(count) * 16)};
 }
 
 }  // namespace
@@ -120,16 +121,16 @@ TEST_CASE("a plan writes, makes durable, then names; the index last", "[checkpoi
 }
 
 TEST_CASE("tensor bytes are not copied", "[checkpoint][bundle_writer]") {
-  const std::vector<BundlePart> parts{{{whole("w", {10, 4}, table)}, {}}};
+  const std::vector<BundlePart> parts{{{whole("w", {10, 4}, table_values)}, {}}};
   const FilePlan plan = distrib::plan_bundle("c", parts);
   const auto& write = plan.front();
-  CHECK(write.views.front().data() == support::bytes_of(table).data());
+  CHECK(write.views.front().data() == support::bytes_of(table_values).data());
   CHECK(write.owned.empty());
 }
 
 TEST_CASE("what does not fit together is refused by name", "[checkpoint][bundle_writer]") {
   const auto part = [](std::vector<distrib::TensorPiece> tensors) { return BundlePart{std::move(tensors), {}}; };
-  const auto full = whole("emb/table", {10, 4}, table);
+  const auto full = whole("emb/table", {10, 4}, table_values);
   const auto outside = [] {
     auto piece = rows(0, 4);
     piece.slice = {{8, 0}, {4, 4}};
@@ -162,8 +163,11 @@ TEST_CASE("what does not fit together is refused by name", "[checkpoint][bundle_
       {"slice outside", {part({outside})}, checkpoint_errc::mismatch, "slice 8,4:0,4 of [10,4]"},
       {"slices of two shapes", {part({rows(0, 5), other_shape})}, checkpoint_errc::mismatch, "emb/table"},
       {"too few bytes", {part({short_bytes})}, checkpoint_errc::mismatch, "60 bytes for [4,4] of float32"},
-      {"no name", {part({whole("", {10, 4}, table)})}, checkpoint_errc::mismatch, "without a name"},
-      {"a name of a slice", {part({whole({"\0x", 2}, {10, 4}, table)})}, checkpoint_errc::mismatch, "without a name"},
+      {"no name", {part({whole("", {10, 4}, table_values)})}, checkpoint_errc::mismatch, "without a name"},
+      {"a name of a slice",
+       {part({whole({"\0x", 2}, {10, 4}, table_values)})},
+       checkpoint_errc::mismatch,
+       "without a name"},
       {"texts as numbers", {part({{"t", DType::string, {}, {}, {}}})}, checkpoint_errc::mismatch, "t: dtype"},
       {"too few texts", {{{}, {{"t", {2}, {"one"}}}}}, checkpoint_errc::mismatch, "t: 1 texts for [2]"},
       {"texts without a name", {{{}, {{"", {}, {"one"}}}}}, checkpoint_errc::mismatch, "1 texts"},

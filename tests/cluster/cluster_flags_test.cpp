@@ -18,28 +18,28 @@ using Arguments = std::vector<const char*>;
 
 namespace {
 
-struct Answer {
+struct KnownFlags {
   ClusterFlags flags;
   Strings rest;
   Error error;
 };
 
 /// As `parse_known`, without a look at the environment.
-auto known(const Arguments& arguments, std::string_view tf_config = "") -> Answer {
-  Answer answer;
+auto known(const Arguments& arguments, std::string_view tf_config = "") -> KnownFlags {
+  KnownFlags answer;
   answer.flags = ClusterFlags::from(arguments, tf_config, answer.rest, answer.error);
   return answer;
 }
 
 /// TF_CONFIG for the time of a test.
-class Environment {
+class TfConfigVariable {
  public:
-  explicit Environment(const char* tf_config) { ::setenv("TF_CONFIG", tf_config, 1); }
-  Environment(const Environment&) = delete;
-  ~Environment() { ::unsetenv("TF_CONFIG"); }
+  explicit TfConfigVariable(const char* tf_config) { ::setenv("TF_CONFIG", tf_config, 1); }
+  TfConfigVariable(const TfConfigVariable&) = delete;
+  ~TfConfigVariable() { ::unsetenv("TF_CONFIG"); }
 };
 
-const std::string tf_config =
+const std::string worker_tf_config =
     R"({"cluster": {"ps": ["p0:1"], "worker": ["w0:1", "w1:1"]}, "task": {"type": "worker", "index": 1}})";
 
 }  // namespace
@@ -166,15 +166,15 @@ TEST_CASE("ClusterFlags: a bare -- is nothing left over", "[cluster][flags]") {
 }
 
 TEST_CASE("ClusterFlags: TF_CONFIG counts only without a cluster flag", "[cluster][flags]") {
-  const auto [flags, rest, error] = known({"--steps=5"}, tf_config);
+  const auto [flags, rest, error] = known({"--steps=5"}, worker_tf_config);
   REQUIRE_FALSE(error);
   CHECK(rest == Strings{"--steps=5"});
   CHECK(flags.task() == distrib::TaskId{"worker", 1});
   CHECK(flags.ps_hosts == Strings{"p0:1"});
   CHECK(flags.worker_hosts == Strings{"w0:1", "w1:1"});
-  CHECK(known({"--task_index=0"}, tf_config).flags.local());
+  CHECK(known({"--task_index=0"}, worker_tf_config).flags.local());
 
-  const Environment environment{tf_config.c_str()};
+  const TfConfigVariable environment{worker_tf_config.c_str()};
   const Arguments argv = {"program"};
   CHECK(ClusterFlags::parse(1, argv.data()) == flags);
   Strings left;

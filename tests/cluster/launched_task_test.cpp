@@ -17,14 +17,14 @@ using Variables = Environment::Variables;
 
 namespace {
 
-struct Answer {
+struct Launched {
   LaunchedTask task;
   Strings rest;
   Error error;
 };
 
-auto launched(const Variables& variables, const Arguments& arguments = {}) -> Answer {
-  Answer answer;
+auto launched(const Variables& variables, const Arguments& arguments = {}) -> Launched {
+  Launched answer;
   answer.task = LaunchedTask::from(arguments, Environment{variables}, answer.rest, answer.error);
   return answer;
 }
@@ -43,7 +43,7 @@ const Variables four_variables{{"DISTRIB_JOB_NAME", "ps"},
                                {"DISTRIB_PS_HOSTS", "v:1,v:2"},
                                {"DISTRIB_WORKER_HOSTS", "v:3"}};
 
-const Variables tf_config{
+const Variables tf_config_variables{
     {"TF_CONFIG", R"({"cluster": {"ps": ["t:1"], "worker": ["t:2"]}, "task": {"type": "worker", "index": 0}})"}};
 
 const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "3"},
@@ -65,28 +65,28 @@ const Variables one_ps{{"DISTRIB_PS", "1"}};
 }  // namespace
 
 TEST_CASE("LaunchedTask: the first that says anything counts", "[cluster][launched]") {
-  const Variables everything = joined({four_variables, tf_config, open_mpi, slurm, pmi});
+  const Variables everything = joined({four_variables, tf_config_variables, open_mpi, slurm, pmi});
   const auto [flags, rest, error] = launched(everything, four_flags);
   REQUIRE_FALSE(error);
   CHECK(flags.launcher == Launcher::flags);
   CHECK(flags.flags.task() == TaskId{"worker", 1});
   CHECK(flags.flags.ps_hosts == Strings{"f:1"});
 
-  const Answer variables = launched(everything, {"--steps", "5"});
+  const Launched variables = launched(everything, {"--steps", "5"});
   CHECK(variables.rest == Strings{"--steps", "5"});
   CHECK(variables.task.launcher == Launcher::variables);
   CHECK(variables.task.flags.task() == TaskId{"ps", 1});
   CHECK(variables.task.flags.ps_hosts == Strings{"v:1", "v:2"});
   CHECK(variables.task.flags.worker_hosts == Strings{"v:3"});
 
-  const Answer config = launched(joined({tf_config, open_mpi, slurm, pmi}));
+  const Launched config = launched(joined({tf_config_variables, open_mpi, slurm, pmi}));
   CHECK(config.task.launcher == Launcher::tf_config);
   CHECK(config.task.flags.ps_hosts == Strings{"t:1"});
 
   CHECK(launched(joined({open_mpi, slurm, pmi})).task.launcher == Launcher::open_mpi);
   CHECK(launched(joined({slurm, one_ps})).task.launcher == Launcher::slurm);
   CHECK(launched(joined({pmi, one_ps})).task.launcher == Launcher::pmi);
-  const Answer nobody = launched({{"DISTRIB_PS", "1"}, {"DISTRIB_TASK_INDEX", "3"}, {"TF_CONFIG", ""}});
+  const Launched nobody = launched({{"DISTRIB_PS", "1"}, {"DISTRIB_TASK_INDEX", "3"}, {"TF_CONFIG", ""}});
   REQUIRE_FALSE(nobody.error);
   CHECK(nobody.task.launcher == Launcher::nobody);
   CHECK(nobody.task.flags.local());
@@ -95,7 +95,7 @@ TEST_CASE("LaunchedTask: the first that says anything counts", "[cluster][launch
 }
 
 TEST_CASE("LaunchedTask: any cluster flag keeps the environment out", "[cluster][launched]") {
-  const Answer one_flag = launched(four_variables, {"--task_index=0"});
+  const Launched one_flag = launched(four_variables, {"--task_index=0"});
   CHECK_FALSE(one_flag.error);
   CHECK(one_flag.task.launcher == Launcher::flags);
   CHECK(one_flag.task.flags.local());
@@ -119,7 +119,7 @@ TEST_CASE("LaunchedTask: find reads the command line and this process's environm
 
 TEST_CASE("LaunchedTask: which index, in the environment", "[cluster][launched]") {
   const auto index = [](const Variables& more) {
-    const Answer answer = launched(
+    const Launched answer = launched(
         joined({{{"DISTRIB_JOB_NAME", "worker"}, {"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1,c:1"}},
                 more}));
     CHECK_FALSE(answer.error);
@@ -170,7 +170,7 @@ TEST_CASE("LaunchedTask: host lists and a rank", "[cluster][launched]") {
     CHECK(task.flags.worker_hosts == Strings{"a:1", "b:1", "c:1"});
   }
   CHECK(launched(joined({lists, open_mpi, {{"OMPI_COMM_WORLD_RANK", "1"}}})).task.flags.task() == TaskId{"ps", 1});
-  const Answer other_number = launched(joined({lists, pmi}));
+  const Launched other_number = launched(joined({lists, pmi}));
   CHECK(other_number.error.code == scheduler_errc::task_count);
   CHECK(other_number.error.where == "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have 5 hosts, the launcher 3 ranks");
   const Variables fewer{{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1"}};
@@ -185,7 +185,7 @@ TEST_CASE("LaunchedTask: ranks of mpirun on one machine", "[cluster][launched]")
   CHECK(task.flags.ps_hosts == Strings{"127.0.0.1:8888", "127.0.0.1:8889"});
   CHECK(task.flags.worker_hosts == Strings{"127.0.0.1:8890", "127.0.0.1:8891", "127.0.0.1:8892"});
 
-  const Answer told = launched(joined({open_mpi, {{"DISTRIB_PS", "4"}, {"DISTRIB_PORT_BASE", "3000"}}}));
+  const Launched told = launched(joined({open_mpi, {{"DISTRIB_PS", "4"}, {"DISTRIB_PORT_BASE", "3000"}}}));
   REQUIRE_FALSE(told.error);
   CHECK(told.task.flags.task() == TaskId{"ps", 3});
   CHECK(told.task.flags.worker_hosts == Strings{"127.0.0.1:3004"});
@@ -232,11 +232,11 @@ TEST_CASE("LaunchedTask: whose variables Slurm's are, within an allocation", "[c
                           {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"}};
   CHECK(launched(joined({daemons, open_mpi})).task.flags.task() == TaskId{"worker", 1});
   // MPICH's mpiexec there: 3 ranks by 2 daemons.
-  const Answer mpich = launched(joined({daemons, {{"SLURM_STEP_NUM_TASKS", "2"}}, pmi, one_ps}));
+  const Launched mpich = launched(joined({daemons, {{"SLURM_STEP_NUM_TASKS", "2"}}, pmi, one_ps}));
   CHECK(mpich.task.launcher == Launcher::pmi);
   CHECK(mpich.task.flags.task() == TaskId{"worker", 1});
   // srun --mpi=pmi2: both say the same.
-  const Answer pmi2 = launched(joined({daemons, {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}, one_ps}));
+  const Launched pmi2 = launched(joined({daemons, {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}, one_ps}));
   CHECK(pmi2.task.launcher == Launcher::slurm);
   CHECK(pmi2.task.flags.task() == TaskId{"worker", 0});
 }
@@ -277,7 +277,7 @@ TEST_CASE("LaunchedTask: what a scheduler leaves open is asked for", "[cluster][
 
 TEST_CASE("LaunchedTask: the exit code that asks for another start", "[cluster][launched]") {
   CHECK(launched({}).task.exit_code(1) == 1);
-  const Answer answer = launched({{"DISTRIB_RETRY_EXIT_CODE", "138"}}, four_flags);
+  const Launched answer = launched({{"DISTRIB_RETRY_EXIT_CODE", "138"}}, four_flags);
   CHECK_FALSE(answer.error);
   CHECK(answer.task.launcher == Launcher::flags);
   CHECK(answer.task.exit_code(1) == 138);

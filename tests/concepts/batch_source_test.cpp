@@ -9,9 +9,9 @@ struct Example {};
 struct Other {};
 
 /// The least that is a BatchSource.
-struct Archetype {
+struct LeastBatchSource {
   using ExampleType = Example;
-  Archetype(Archetype&&) = default;
+  LeastBatchSource(LeastBatchSource&&) = default;
   void fill(std::uint64_t, distrib::Batch<Example>&) const;
   void fill_in_order(std::uint64_t, distrib::Batch<Example>&) const;
   auto batch_size() const -> std::uint32_t;
@@ -20,44 +20,44 @@ struct Archetype {
   auto records() const -> std::uint32_t;
   auto describe() const -> const char*;
 };
-static_assert(distrib::BatchSource<Archetype>);
+static_assert(distrib::BatchSource<LeastBatchSource>);
 
-struct ChangesItself : Archetype {
+struct ChangingBatchSource : LeastBatchSource {
   void fill(std::uint64_t, distrib::Batch<Example>&);
 };
-struct OfOther : Archetype {
+struct OtherBatchSource : LeastBatchSource {
   void fill_in_order(std::uint64_t, distrib::Batch<Other>&) const;
 };
-struct Silent : Archetype {
+struct SilentBatchSource : LeastBatchSource {
   void describe() const;
 };
-struct Fixed : Archetype {
-  Fixed(const Fixed&) = delete;
+struct FixedBatchSource : LeastBatchSource {
+  FixedBatchSource(const FixedBatchSource&) = delete;
 };
-static_assert(!distrib::BatchSource<ChangesItself>);
-static_assert(!distrib::BatchSource<OfOther>);
-static_assert(!distrib::BatchSource<Silent>);
-static_assert(!distrib::BatchSource<Fixed>);
+static_assert(!distrib::BatchSource<ChangingBatchSource>);
+static_assert(!distrib::BatchSource<OtherBatchSource>);
+static_assert(!distrib::BatchSource<SilentBatchSource>);
+static_assert(!distrib::BatchSource<FixedBatchSource>);
 static_assert(!distrib::BatchSource<int>);
 
 /// The least that is a Dataset.
 struct LeastDataset {
   using ExampleType = Example;
-  auto open() const -> Archetype;
+  auto open() const -> LeastBatchSource;
 };
 static_assert(distrib::Dataset<LeastDataset>);
 
 struct OpensOther {
   using ExampleType = Other;
-  auto open() const -> Archetype;
+  auto open() const -> LeastBatchSource;
 };
 struct OpensOnce {
   using ExampleType = Example;
-  auto open() -> Archetype;
+  auto open() -> LeastBatchSource;
 };
 static_assert(!distrib::Dataset<OpensOther>);
 static_assert(!distrib::Dataset<OpensOnce>);
-static_assert(!distrib::Dataset<Archetype>);
+static_assert(!distrib::Dataset<LeastBatchSource>);
 
 }  // namespace
 

@@ -6,14 +6,14 @@
 namespace {
 
 /// The least that is a ByteSource.
-struct Archetype {
-  Archetype(Archetype&&) = default;
+struct LeastByteSource {
+  LeastByteSource(LeastByteSource&&) = default;
   auto read(std::span<std::byte> to, distrib::Error& error) -> std::size_t;
 };
-static_assert(distrib::ByteSource<Archetype>);
+static_assert(distrib::ByteSource<LeastByteSource>);
 
-struct Fixed : Archetype {
-  Fixed(Fixed&&) = delete;
+struct FixedByteSource : LeastByteSource {
+  FixedByteSource(FixedByteSource&&) = delete;
 };
 struct ByCode {
   auto read(std::span<std::byte> to, std::error_code& ec) -> std::size_t;
@@ -21,7 +21,7 @@ struct ByCode {
 struct Void {
   void read(std::span<std::byte> to, distrib::Error& error);
 };
-static_assert(!distrib::ByteSource<Fixed>);
+static_assert(!distrib::ByteSource<FixedByteSource>);
 static_assert(!distrib::ByteSource<ByCode>);
 static_assert(!distrib::ByteSource<Void>);
 

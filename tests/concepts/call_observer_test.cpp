@@ -6,21 +6,21 @@
 namespace {
 
 /// The least that is a CallObserver.
-struct Archetype {
-  Archetype(const Archetype&) = delete;
+struct LeastCallObserver {
+  LeastCallObserver(const LeastCallObserver&) = delete;
   void started(const distrib::ObservedCall&);
   void ended(const distrib::ObservedCall&, const std::error_code&);
 };
-static_assert(distrib::CallObserver<Archetype>);
+static_assert(distrib::CallObserver<LeastCallObserver>);
 static_assert(distrib::CallObserver<const distrib::NoCallObserver>);
 
 struct OnlyEnds {
   void ended(const distrib::ObservedCall&, const std::error_code&);
 };
-struct ChangesIt : Archetype {
+struct ChangesIt : LeastCallObserver {
   void started(distrib::ObservedCall&);
 };
-static_assert(!distrib::CallObserver<const Archetype>);
+static_assert(!distrib::CallObserver<const LeastCallObserver>);
 static_assert(!distrib::CallObserver<OnlyEnds>);
 static_assert(!distrib::CallObserver<ChangesIt>);
 

@@ -6,7 +6,7 @@
 namespace {
 
 /// The least that is a ConnectionCore.
-struct Archetype {
+struct LeastConnectionCore {
   auto reads() const -> bool { return false; }
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace { return {lent}; }
   void keep() {}
@@ -19,18 +19,18 @@ struct Archetype {
   void lost(const std::error_code&) {}
   auto finished() const -> bool { return true; }
 };
-static_assert(distrib::ConnectionCore<Archetype>);
+static_assert(distrib::ConnectionCore<LeastConnectionCore>);
 
-struct ReadsNumbers : Archetype {
+struct ReadsNumbers : LeastConnectionCore {
   auto read_space(std::span<std::byte>) -> std::span<int> { return {}; }
 };
-struct WritesNothing : Archetype {
+struct WritesNothing : LeastConnectionCore {
   void output() {}
 };
-struct SleepsByNumber : Archetype {
+struct SleepsByNumber : LeastConnectionCore {
   auto wake() const -> int { return 0; }
 };
-struct NeverFinished : Archetype {
+struct NeverFinished : LeastConnectionCore {
   void finished() const {}
 };
 static_assert(!distrib::ConnectionCore<ReadsNumbers>);

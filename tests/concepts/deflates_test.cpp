@@ -6,7 +6,7 @@
 namespace {
 
 using distrib::ByteView;
-using Output = std::span<std::byte>;
+using DeflaterRoom = std::span<std::byte>;
 
 /// The least that Deflates: cannot be copied, moved or made without compression and options.
 class LeastDeflater {
@@ -14,22 +14,22 @@ class LeastDeflater {
   LeastDeflater(distrib::Compression, const distrib::DeflateOptions&) {}
   LeastDeflater(const LeastDeflater&) = delete;
   auto operator=(const LeastDeflater&) -> LeastDeflater& = delete;
-  auto deflate(ByteView&, Output, distrib::DeflateFlush) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateFlush) -> std::size_t { return 0; }
   void reset() {}
 };
 
 struct NoOptions {
   explicit NoOptions(distrib::Compression) {}
-  auto deflate(ByteView&, Output, distrib::DeflateFlush) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateFlush) -> std::size_t { return 0; }
   void reset() {}
 };
 struct OneStream {
   OneStream(distrib::Compression, const distrib::DeflateOptions&) {}
-  auto deflate(ByteView&, Output, distrib::DeflateFlush) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateFlush) -> std::size_t { return 0; }
 };
 struct NoFlush {
   NoFlush(distrib::Compression, const distrib::DeflateOptions&) {}
-  auto deflate(ByteView&, Output) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom) -> std::size_t { return 0; }
   void reset() {}
 };
 

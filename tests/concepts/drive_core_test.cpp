@@ -6,10 +6,10 @@
 namespace {
 
 /// The least that is a DriveCore.
-struct Archetype {
+struct LeastDriveCore {
   auto next(const std::error_code&, std::size_t) -> distrib::DriveAction { return distrib::DriveAction::done(); }
 };
-static_assert(distrib::DriveCore<Archetype>);
+static_assert(distrib::DriveCore<LeastDriveCore>);
 
 struct SaysNothing {
   void next(const std::error_code&, std::size_t) {}
@@ -23,5 +23,5 @@ static_assert(!distrib::DriveCore<KnowsNoFailure>);
 }  // namespace
 
 TEST_CASE("DriveCore: the least model does", "[concepts]") {
-  CHECK(Archetype{}.next({}, 0).kind == distrib::DriveAction::Kind::done);
+  CHECK(LeastDriveCore{}.next({}, 0).kind == distrib::DriveAction::Kind::done);
 }

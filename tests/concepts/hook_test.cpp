@@ -22,7 +22,7 @@ struct Step : Copied {
 struct Saved : Copied {
   void on_saved(const distrib::CheckpointSaved&) {}
 };
-struct Measured : Copied {
+struct MeasuredHook : Copied {
   void on_evaluated(const distrib::Evaluated&) {}
 };
 struct Told : Copied {
@@ -37,7 +37,7 @@ struct Set : Copied {
 static_assert(distrib::Hook<Start>);
 static_assert(distrib::Hook<Step>);
 static_assert(distrib::Hook<Saved>);
-static_assert(distrib::Hook<Measured>);
+static_assert(distrib::Hook<MeasuredHook>);
 static_assert(distrib::Hook<Told>);
 static_assert(distrib::Hook<End>);
 static_assert(distrib::Hook<Set>);

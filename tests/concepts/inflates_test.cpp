@@ -6,7 +6,7 @@
 namespace {
 
 using distrib::ByteView;
-using Output = std::span<std::byte>;
+using InflaterRoom = std::span<std::byte>;
 
 /// The least that Inflates: cannot be copied, moved or made without a compression.
 class LeastInflater {
@@ -14,21 +14,21 @@ class LeastInflater {
   explicit LeastInflater(distrib::Compression) {}
   LeastInflater(const LeastInflater&) = delete;
   auto operator=(const LeastInflater&) -> LeastInflater& = delete;
-  auto inflate(ByteView&, Output, std::error_code&) -> std::size_t { return 0; }
+  auto inflate(ByteView&, InflaterRoom, std::error_code&) -> std::size_t { return 0; }
   auto complete() const -> bool { return true; }
 };
 
 struct NoCompression {
-  auto inflate(ByteView&, Output, std::error_code&) -> std::size_t { return 0; }
+  auto inflate(ByteView&, InflaterRoom, std::error_code&) -> std::size_t { return 0; }
   auto complete() const -> bool { return true; }
 };
 struct NeverComplete {
   explicit NeverComplete(distrib::Compression) {}
-  auto inflate(ByteView&, Output, std::error_code&) -> std::size_t { return 0; }
+  auto inflate(ByteView&, InflaterRoom, std::error_code&) -> std::size_t { return 0; }
 };
 struct KeepsInput {
   explicit KeepsInput(distrib::Compression) {}
-  auto inflate(ByteView&&, Output, std::error_code&) -> std::size_t { return 0; }
+  auto inflate(ByteView&&, InflaterRoom, std::error_code&) -> std::size_t { return 0; }
   auto complete() const -> bool { return true; }
 };
 

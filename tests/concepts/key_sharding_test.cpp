@@ -6,11 +6,11 @@
 namespace {
 
 /// The least that is a KeySharding: no default constructor, no assignment, no comparison.
-class LeastSharding {
+class LeastKeySharding {
  public:
-  explicit LeastSharding(int) {}
-  LeastSharding(const LeastSharding&) = default;
-  auto operator=(const LeastSharding&) -> LeastSharding& = delete;
+  explicit LeastKeySharding(int) {}
+  LeastKeySharding(const LeastKeySharding&) = default;
+  auto operator=(const LeastKeySharding&) -> LeastKeySharding& = delete;
   auto num_shards() const -> std::uint32_t { return 1; }
   auto shard(std::uint64_t) const -> std::uint32_t { return 0; }
 };
@@ -21,13 +21,13 @@ struct Uncounted {
 struct Lost {
   auto num_shards() const -> std::uint32_t { return 1; }
 };
-struct NotConst {
+struct MutableKeySharding {
   auto num_shards() const -> std::uint32_t { return 1; }
   auto shard(std::uint64_t) -> std::uint32_t { return 0; }
 };
-struct Unique {
-  Unique() = default;
-  Unique(Unique&&) = default;
+struct UniqueKeySharding {
+  UniqueKeySharding() = default;
+  UniqueKeySharding(UniqueKeySharding&&) = default;
   auto num_shards() const -> std::uint32_t { return 1; }
   auto shard(std::uint64_t) const -> std::uint32_t { return 0; }
 };
@@ -35,9 +35,9 @@ struct Unique {
 }  // namespace
 
 TEST_CASE("KeySharding: the least model, and what is none", "[concepts]") {
-  STATIC_REQUIRE(distrib::KeySharding<LeastSharding>);
+  STATIC_REQUIRE(distrib::KeySharding<LeastKeySharding>);
   STATIC_REQUIRE_FALSE(distrib::KeySharding<Uncounted>);
   STATIC_REQUIRE_FALSE(distrib::KeySharding<Lost>);
-  STATIC_REQUIRE_FALSE(distrib::KeySharding<NotConst>);
-  STATIC_REQUIRE_FALSE(distrib::KeySharding<Unique>);
+  STATIC_REQUIRE_FALSE(distrib::KeySharding<MutableKeySharding>);
+  STATIC_REQUIRE_FALSE(distrib::KeySharding<UniqueKeySharding>);
 }

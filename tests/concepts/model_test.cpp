@@ -6,11 +6,11 @@
 namespace {
 
 /// The least that is a Model: it can neither be made of nothing nor copied, and its loss is something like a float.
-struct Archetype {
+struct LeastModel {
   using Variables = distrib::VariableList<distrib::Variable<"w", float, 1>>;
   struct Example {};
-  explicit Archetype(std::int64_t size) : size_{size} {}
-  Archetype(const Archetype&) = delete;
+  explicit LeastModel(std::int64_t size) : size_{size} {}
+  LeastModel(const LeastModel&) = delete;
   auto variables() const -> Variables { return {{{size_}}}; }
   auto gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&,
                  distrib::StepContext) const -> double {
@@ -20,45 +20,45 @@ struct Archetype {
  private:
   std::int64_t size_;
 };
-static_assert(distrib::Model<Archetype>);
-static_assert(!distrib::EvaluatedModel<Archetype>);
+static_assert(distrib::Model<LeastModel>);
+static_assert(!distrib::EvaluatedModel<LeastModel>);
 
 /// The least that is an EvaluatedModel.
-struct Measured : Archetype {
-  using Archetype::Archetype;
+struct MeasuredModel : LeastModel {
+  using LeastModel::LeastModel;
   auto evaluate(const distrib::Batch<Example>&, const distrib::Values<Variables>&) const -> distrib::Metrics {
     return {};
   }
 };
-static_assert(distrib::EvaluatedModel<Measured>);
+static_assert(distrib::EvaluatedModel<MeasuredModel>);
 
-struct NoList : Archetype {
+struct NoList : LeastModel {
   using Variables = distrib::Variable<"w", float, 1>;
 };
-struct ListsOther : Archetype {
+struct ListsOther : LeastModel {
   using Variables = distrib::VariableList<distrib::Variable<"v", float, 1>>;
 };
 struct NoExample {
-  using Variables = Archetype::Variables;
+  using Variables = LeastModel::Variables;
   auto variables() const -> Variables;
   auto gradients(const auto&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&,
                  distrib::StepContext) const -> float;
 };
-struct ListsOnce : Archetype {
+struct ListsOnce : LeastModel {
   auto variables() -> Variables;
 };
-struct OfOther : Archetype {
+struct OtherModel : LeastModel {
   struct Example {};
 };
-struct ChangesItself : Archetype {
+struct ChangingModel : LeastModel {
   auto gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&,
                  distrib::StepContext) -> float;
 };
-struct ChangesValues : Archetype {
+struct ChangesValues : LeastModel {
   auto gradients(const distrib::Batch<Example>&, distrib::Values<Variables>&, distrib::Gradients<Variables>&,
                  distrib::StepContext) const -> float;
 };
-struct NoLoss : Archetype {
+struct NoLoss : LeastModel {
   void gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&,
                  distrib::StepContext) const;
 };
@@ -66,19 +66,19 @@ static_assert(!distrib::Model<NoList>);
 static_assert(!distrib::Model<ListsOther>);
 static_assert(!distrib::Model<NoExample>);
 static_assert(!distrib::Model<ListsOnce>);
-static_assert(!distrib::Model<OfOther>);
-static_assert(!distrib::Model<ChangesItself>);
+static_assert(!distrib::Model<OtherModel>);
+static_assert(!distrib::Model<ChangingModel>);
 static_assert(!distrib::Model<ChangesValues>);
 static_assert(!distrib::Model<NoLoss>);
 static_assert(!distrib::Model<int>);
 
-struct MeasuresOnce : Archetype {
+struct MeasuresOnce : LeastModel {
   auto evaluate(const distrib::Batch<Example>&, const distrib::Values<Variables>&) -> distrib::Metrics;
 };
-struct OneNumber : Archetype {
+struct OneNumber : LeastModel {
   auto evaluate(const distrib::Batch<Example>&, const distrib::Values<Variables>&) const -> double;
 };
-struct NoLearner : Measured {
+struct NoLearner : MeasuredModel {
   void gradients() const;
 };
 static_assert(!distrib::EvaluatedModel<MeasuresOnce>);
@@ -88,7 +88,7 @@ static_assert(!distrib::EvaluatedModel<NoLearner>);
 }  // namespace
 
 TEST_CASE("Model: the least model, the least measured one, and what is none", "[concepts]") {
-  const Measured model{3};
-  STATIC_REQUIRE(std::is_same_v<decltype(model.variables()), Archetype::Variables>);
-  STATIC_REQUIRE(distrib::Model<Measured>);
+  const MeasuredModel model{3};
+  STATIC_REQUIRE(std::is_same_v<decltype(model.variables()), LeastModel::Variables>);
+  STATIC_REQUIRE(distrib::Model<MeasuredModel>);
 }

@@ -6,27 +6,27 @@
 namespace {
 
 /// The least that is an Order.
-struct Archetype {
+struct LeastOrder {
   static constexpr bool shuffles = false;
   static constexpr bool repeats = false;
   static constexpr bool forgives = false;
   auto at(std::uint64_t epoch, std::uint64_t position) -> std::uint64_t;
   auto size() const -> std::uint64_t;
-  auto plain() const -> Archetype;
+  auto plain() const -> LeastOrder;
   auto describe() const -> const char*;
 };
-static_assert(distrib::Order<Archetype>);
+static_assert(distrib::Order<LeastOrder>);
 
-struct Silent : Archetype {
+struct SilentOrder : LeastOrder {
   void describe() const;
 };
-struct OnlyOnce : Archetype {
+struct OnlyOnce : LeastOrder {
   OnlyOnce(const OnlyOnce&) = delete;
 };
-struct Vague : Archetype {
+struct Vague : LeastOrder {
   auto size() const -> double;
 };
-static_assert(!distrib::Order<Silent>);
+static_assert(!distrib::Order<SilentOrder>);
 static_assert(!distrib::Order<OnlyOnce>);
 static_assert(!distrib::Order<Vague>);
 static_assert(!distrib::Order<std::uint64_t>);

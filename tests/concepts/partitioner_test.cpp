@@ -15,10 +15,10 @@ class LeastPartitioner {
 };
 
 struct Uncut {};
-struct NotConst {
+struct MutablePartitioner {
   auto partition(const distrib::Shape&, distrib::DType) -> distrib::Partition { return {}; }
 };
-struct WrongAnswer {
+struct WrongPartitioner {
   auto partition(const distrib::Shape&, distrib::DType) const -> int { return 1; }
 };
 
@@ -27,6 +27,6 @@ struct WrongAnswer {
 TEST_CASE("Partitioner: the least model, and what is none", "[concepts]") {
   STATIC_REQUIRE(distrib::Partitioner<LeastPartitioner>);
   STATIC_REQUIRE_FALSE(distrib::Partitioner<Uncut>);
-  STATIC_REQUIRE_FALSE(distrib::Partitioner<NotConst>);
-  STATIC_REQUIRE_FALSE(distrib::Partitioner<WrongAnswer>);
+  STATIC_REQUIRE_FALSE(distrib::Partitioner<MutablePartitioner>);
+  STATIC_REQUIRE_FALSE(distrib::Partitioner<WrongPartitioner>);
 }

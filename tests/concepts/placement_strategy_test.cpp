@@ -15,12 +15,12 @@ class LeastStrategy {
 };
 
 struct Unplaced {};
-struct WrongAnswer {
+struct WrongStrategy {
   auto place(const distrib::PlacementRequest&, std::uint32_t) -> const char* { return ""; }
 };
-struct Unique {
-  Unique() = default;
-  Unique(Unique&&) = default;
+struct UniqueStrategy {
+  UniqueStrategy() = default;
+  UniqueStrategy(UniqueStrategy&&) = default;
   auto place(const distrib::PlacementRequest&, std::uint32_t) -> std::uint32_t { return 0; }
 };
 
@@ -29,7 +29,7 @@ struct Unique {
 TEST_CASE("PlacementStrategy: the least model, and what is none", "[concepts]") {
   STATIC_REQUIRE(distrib::PlacementStrategy<LeastStrategy>);
   STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<Unplaced>);
-  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<WrongAnswer>);
-  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<Unique>);
+  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<WrongStrategy>);
+  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<UniqueStrategy>);
   STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<int>);
 }

@@ -13,24 +13,24 @@ struct Source {
 };
 
 /// The least that is RemoteFiles.
-struct Archetype {
+struct LeastRemoteFiles {
   auto name() const -> const char*;
   auto find(distrib::Error& error) const -> std::vector<std::string>;
   auto open(const std::string& name) const -> Source;
 };
-static_assert(distrib::RemoteFiles<Archetype>);
+static_assert(distrib::RemoteFiles<LeastRemoteFiles>);
 
-struct Unique : Archetype {
-  Unique(Unique&&) = default;
+struct UniqueRemoteFiles : LeastRemoteFiles {
+  UniqueRemoteFiles(UniqueRemoteFiles&&) = default;
 };
 struct Nameless {
   auto find(distrib::Error& error) const -> std::vector<std::string>;
   auto open(const std::string& name) const -> Source;
 };
-struct Changing : Archetype {
+struct Changing : LeastRemoteFiles {
   auto open(const std::string& name) -> Source;
 };
-static_assert(!distrib::RemoteFiles<Unique>);
+static_assert(!distrib::RemoteFiles<UniqueRemoteFiles>);
 static_assert(!distrib::RemoteFiles<Nameless>);
 static_assert(!distrib::RemoteFiles<Changing>);
 static_assert(!distrib::RemoteFiles<Source>);

@@ -6,11 +6,11 @@
 namespace {
 
 /// The least that is a RowSharding: no default constructor, no assignment, no comparison.
-class LeastSharding {
+class LeastRowSharding {
  public:
-  explicit LeastSharding(int) {}
-  LeastSharding(const LeastSharding&) = default;
-  auto operator=(const LeastSharding&) -> LeastSharding& = delete;
+  explicit LeastRowSharding(int) {}
+  LeastRowSharding(const LeastRowSharding&) = default;
+  auto operator=(const LeastRowSharding&) -> LeastRowSharding& = delete;
   auto num_shards() const -> std::uint32_t { return 1; }
   auto shard(std::uint64_t) const -> std::uint32_t { return 0; }
   auto rows() const -> std::int64_t { return 1; }
@@ -24,7 +24,7 @@ struct OfKeys {
 struct Endless : OfKeys {
   auto locate(std::int64_t) const -> distrib::ShardRow { return {}; }
 };
-struct WrongAnswer : OfKeys {
+struct WrongRowSharding : OfKeys {
   auto rows() const -> std::int64_t { return 1; }
   auto locate(std::int64_t) const -> std::int64_t { return 0; }
 };
@@ -36,10 +36,10 @@ struct NoKeys {
 }  // namespace
 
 TEST_CASE("RowSharding: the least model, and what is none", "[concepts]") {
-  STATIC_REQUIRE(distrib::RowSharding<LeastSharding>);
+  STATIC_REQUIRE(distrib::RowSharding<LeastRowSharding>);
   STATIC_REQUIRE(distrib::KeySharding<OfKeys>);
   STATIC_REQUIRE_FALSE(distrib::RowSharding<OfKeys>);
   STATIC_REQUIRE_FALSE(distrib::RowSharding<Endless>);
-  STATIC_REQUIRE_FALSE(distrib::RowSharding<WrongAnswer>);
+  STATIC_REQUIRE_FALSE(distrib::RowSharding<WrongRowSharding>);
   STATIC_REQUIRE_FALSE(distrib::RowSharding<NoKeys>);
 }

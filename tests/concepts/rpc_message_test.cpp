@@ -6,11 +6,11 @@
 namespace {
 
 /// The least that is an RpcMessage.
-struct Archetype {
+struct LeastRpcMessage {
   void encode(distrib::WireWriter&) const {}
   auto decode(distrib::ByteView) -> bool { return true; }
 };
-static_assert(distrib::RpcMessage<Archetype>);
+static_assert(distrib::RpcMessage<LeastRpcMessage>);
 
 struct NoEncode {
   auto decode(distrib::ByteView) -> bool { return true; }
@@ -18,10 +18,10 @@ struct NoEncode {
 struct NoDecode {
   void encode(distrib::WireWriter&) const {}
 };
-struct NoAnswer : Archetype {
+struct NoAnswer : LeastRpcMessage {
   void decode(distrib::ByteView) {}
 };
-struct NoDefault : Archetype {
+struct NoDefault : LeastRpcMessage {
   explicit NoDefault(int) {}
 };
 static_assert(!distrib::RpcMessage<NoEncode>);
@@ -30,13 +30,13 @@ static_assert(!distrib::RpcMessage<NoAnswer>);
 static_assert(!distrib::RpcMessage<NoDefault>);
 
 /// The least that is an RpcMethod.
-struct Least : distrib::Method<"least", Archetype, Archetype> {};
-static_assert(distrib::RpcMethod<Least>);
-struct NoName : Least {
+struct LeastRpcMethod : distrib::Method<"least", LeastRpcMessage, LeastRpcMessage> {};
+static_assert(distrib::RpcMethod<LeastRpcMethod>);
+struct NamelessRpcMessage : LeastRpcMethod {
   static constexpr int name = 7;
 };
-static_assert(!distrib::RpcMethod<NoName>);
-static_assert(!distrib::RpcMethod<Archetype>);
+static_assert(!distrib::RpcMethod<NamelessRpcMessage>);
+static_assert(!distrib::RpcMethod<LeastRpcMessage>);
 
 }  // namespace
 

@@ -8,27 +8,27 @@ namespace {
 struct Element {};
 
 /// The least that is a Stream.
-struct Archetype {
+struct LeastStream {
   using Element = ::Element;
-  Archetype(Archetype&&) = default;
+  LeastStream(LeastStream&&) = default;
   auto next(distrib::Error& error) -> std::optional<Element>;
   void rewind(std::uint64_t epoch, distrib::Error& error);
   auto describe() const -> const char*;
 };
-static_assert(distrib::Stream<Archetype>);
+static_assert(distrib::Stream<LeastStream>);
 
-struct Fixed : Archetype {
-  Fixed(Fixed&&) = delete;
+struct FixedStream : LeastStream {
+  FixedStream(FixedStream&&) = delete;
 };
-struct Bare : Archetype {
+struct Bare : LeastStream {
   auto next(distrib::Error& error) -> Element;
 };
-struct Silent : Archetype {
+struct SilentStream : LeastStream {
   void describe() const;
 };
-static_assert(!distrib::Stream<Fixed>);
+static_assert(!distrib::Stream<FixedStream>);
 static_assert(!distrib::Stream<Bare>);
-static_assert(!distrib::Stream<Silent>);
+static_assert(!distrib::Stream<SilentStream>);
 static_assert(!distrib::Stream<Element>);
 
 }  // namespace

@@ -14,35 +14,35 @@ using distrib::hadoop::TaskContext;
 using distrib::hadoop::Values;
 
 /// The least of each: no default constructor, no copy, no assignment.
-struct Least {
-  explicit Least(int) {}
-  Least(Least&&) = default;
-  auto operator=(Least&&) -> Least& = delete;
+struct LeastRole {
+  explicit LeastRole(int) {}
+  LeastRole(LeastRole&&) = default;
+  auto operator=(LeastRole&&) -> LeastRole& = delete;
 };
-struct LeastMapper : Least {
-  using Least::Least;
+struct LeastMapper : LeastRole {
+  using LeastRole::LeastRole;
   void map(ByteView, ByteView, TaskContext&) {}
 };
-struct LeastReducer : Least {
-  using Least::Least;
+struct LeastReducer : LeastRole {
+  using LeastRole::LeastRole;
   void reduce(ByteView, Values&, TaskContext&) {}
 };
-struct LeastCombiner : Least {
-  using Least::Least;
+struct LeastCombiner : LeastRole {
+  using LeastRole::LeastRole;
   void combine(ByteView, Values&, TaskContext&) {}
 };
-struct LeastPartitioner : Least {
-  using Least::Least;
+struct LeastTaskPartitioner : LeastRole {
+  using LeastRole::LeastRole;
   auto partition(ByteView, std::uint32_t) -> std::uint16_t { return 0; }
 };
-struct LeastReader : Least {
-  using Least::Least;
+struct LeastReader : LeastRole {
+  using LeastRole::LeastRole;
   void open(ByteView, TaskContext&) {}
   auto next() -> std::optional<KeyValue> { return {}; }
   auto progress() -> double { return 0; }
 };
-struct LeastWriter : Least {
-  using Least::Least;
+struct LeastWriter : LeastRole {
+  using LeastRole::LeastRole;
   void open(TaskContext&) {}
   void write(ByteView, ByteView) {}
   void close() {}
@@ -69,10 +69,10 @@ TEST_CASE("Roles of a task: the least models, and what is none", "[concepts]") {
   STATIC_REQUIRE(distrib::hadoop::Mapper<LeastMapper>);
   STATIC_REQUIRE(distrib::hadoop::Reducer<LeastReducer>);
   STATIC_REQUIRE(distrib::hadoop::Combiner<LeastCombiner>);
-  STATIC_REQUIRE(distrib::hadoop::Partitioner<LeastPartitioner>);
+  STATIC_REQUIRE(distrib::hadoop::Partitioner<LeastTaskPartitioner>);
   STATIC_REQUIRE(distrib::hadoop::RecordReader<LeastReader>);
   STATIC_REQUIRE(distrib::hadoop::RecordWriter<LeastWriter>);
-  STATIC_REQUIRE_FALSE(distrib::hadoop::TaskRole<Least>);
+  STATIC_REQUIRE_FALSE(distrib::hadoop::TaskRole<LeastRole>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::Reducer<LeastCombiner>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::Combiner<LeastReducer>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::Reducer<NoValues>);

@@ -8,62 +8,62 @@
 namespace {
 
 /// The least that is an Updater.
-struct Archetype {
+struct LeastUpdater {
   static constexpr const char* name = "archetype";
   static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   auto describe() const -> std::string { return {}; }
-  static auto parse(std::string_view text) -> std::optional<Archetype> {
-    return text.empty() ? std::optional{Archetype{}} : std::nullopt;
+  static auto parse(std::string_view text) -> std::optional<LeastUpdater> {
+    return text.empty() ? std::optional{LeastUpdater{}} : std::nullopt;
   }
   void apply(distrib::UpdateStep, std::span<const float>, std::span<const float>, std::span<float>,
              std::span<const std::span<float>>) const {}
-  auto operator==(const Archetype&) const -> bool = default;
+  auto operator==(const LeastUpdater&) const -> bool = default;
 };
-static_assert(distrib::Updater<Archetype>);
+static_assert(distrib::Updater<LeastUpdater>);
 
-struct NoName : Archetype {
-  static auto parse(std::string_view) -> std::optional<NoName>;
+struct NamelessUpdater : LeastUpdater {
+  static auto parse(std::string_view) -> std::optional<NamelessUpdater>;
   static constexpr int name = 7;
 };
-struct NoSlots : Archetype {
+struct NoSlots : LeastUpdater {
   static auto parse(std::string_view) -> std::optional<NoSlots>;
   static auto slots() -> int { return 0; }
 };
-struct NoText : Archetype {
-  static auto parse(std::string_view) -> std::optional<NoText>;
+struct TextlessUpdater : LeastUpdater {
+  static auto parse(std::string_view) -> std::optional<TextlessUpdater>;
   void describe() const {}
 };
-struct ChangesItself : Archetype {
-  static auto parse(std::string_view) -> std::optional<ChangesItself>;
+struct ChangingUpdater : LeastUpdater {
+  static auto parse(std::string_view) -> std::optional<ChangingUpdater>;
   void apply(distrib::UpdateStep, std::span<const float>, std::span<const float>, std::span<float>,
              std::span<const std::span<float>>) {}
 };
-struct ParsesAnother : Archetype {};  // its parse makes an Archetype
-struct NoOptional : Archetype {
+struct ParsesAnother : LeastUpdater {};  // its parse makes an Archetype
+struct NoOptional : LeastUpdater {
   static auto parse(std::string_view) -> const NoOptional*;
 };
-struct NoStaticParse : Archetype {
+struct NoStaticParse : LeastUpdater {
   auto parse(std::string_view) const -> std::optional<NoStaticParse>;
 };
-struct NoValue : Archetype {
-  static auto parse(std::string_view) -> std::optional<NoValue>;
-  NoValue(const NoValue&) = delete;
+struct ValuelessUpdater : LeastUpdater {
+  static auto parse(std::string_view) -> std::optional<ValuelessUpdater>;
+  ValuelessUpdater(const ValuelessUpdater&) = delete;
 };
-static_assert(!distrib::Updater<NoName>);
+static_assert(!distrib::Updater<NamelessUpdater>);
 static_assert(!distrib::Updater<NoSlots>);
-static_assert(!distrib::Updater<NoText>);
-static_assert(!distrib::Updater<ChangesItself>);
+static_assert(!distrib::Updater<TextlessUpdater>);
+static_assert(!distrib::Updater<ChangingUpdater>);
 static_assert(!distrib::Updater<ParsesAnother>);
 static_assert(!distrib::Updater<NoOptional>);
 static_assert(!distrib::Updater<NoStaticParse>);
-static_assert(!distrib::Updater<NoValue>);
+static_assert(!distrib::Updater<ValuelessUpdater>);
 static_assert(!distrib::Updater<int>);
 
 }  // namespace
 
 TEST_CASE("Updater: the archetype may say what it is", "[concepts]") {
-  distrib::detail::explain_updater<Archetype>();
-  CHECK(Archetype{}.describe().empty());
-  CHECK(Archetype::parse("") == Archetype{});
-  CHECK_FALSE(Archetype::parse("x"));
+  distrib::detail::explain_updater<LeastUpdater>();
+  CHECK(LeastUpdater{}.describe().empty());
+  CHECK(LeastUpdater::parse("") == LeastUpdater{});
+  CHECK_FALSE(LeastUpdater::parse("x"));
 }

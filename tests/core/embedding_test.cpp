@@ -8,14 +8,16 @@ using namespace distrib;
 
 namespace {
 using User = Embedding<"user", float, 16>;
-using Variables = VariableList<Variable<"w", float, 2>, User, Variable<"b", float, 1>, Embedding<"item", float, 8>>;
+using ListWithTables =
+    VariableList<Variable<"w", float, 2>, User, Variable<"b", float, 1>, Embedding<"item", float, 8>>;
 
 static_assert(is_embedding<User> && !is_embedding<Variable<"w", float, 2>>);
 static_assert(User::dim == 16 && User::name.view() == "user");
-static_assert(Variables::size == 4 && Variables::tables == 2);
-static_assert(Variables::index_of("item") == 3);
-static_assert(Variables::number_of(0) == 0 && Variables::number_of(2) == 1);  // among those that are no tables
-static_assert(Variables::number_of(1) == 0 && Variables::number_of(3) == 1);  // among the tables
+static_assert(ListWithTables::size == 4 && ListWithTables::tables == 2);
+static_assert(ListWithTables::index_of("item") == 3);
+static_assert(ListWithTables::number_of(0) == 0 &&
+              ListWithTables::number_of(2) == 1);  // among those that are no tables
+static_assert(ListWithTables::number_of(1) == 0 && ListWithTables::number_of(3) == 1);  // among the tables
 }  // namespace
 
 TEST_CASE("Embedding: what run-time code sees of it", "[core]") {
@@ -28,7 +30,7 @@ TEST_CASE("Embedding: what run-time code sees of it", "[core]") {
 }
 
 TEST_CASE("VariableList: tables stand beside variables", "[core]") {
-  const Variables list{{{2, 3}}, {}, {{3}}, {ZerosInitializer{}, {.rows = 7}}};
+  const ListWithTables list{{{2, 3}}, {}, {{3}}, {ZerosInitializer{}, {.rows = 7}}};
   REQUIRE(list.infos().size() == 2);
   CHECK(list.infos()[0].name == "w");
   CHECK(list.infos()[1].name == "b");

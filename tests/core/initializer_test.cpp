@@ -23,12 +23,12 @@ static_assert(std::regular<Initializer>);
 
 namespace {
 
-constexpr std::uint64_t seed = 20160411;
+constexpr std::uint64_t fixed_seed = 20160411;
 
 auto filled(const Initializer& initializer, std::string_view name, const Shape& whole, const Slice& part)
     -> std::vector<float> {
   std::vector<float> values(static_cast<std::size_t>(part.extents.elements()), -7.0F);
-  distrib::fill(initializer, seed, name, whole, part, values);
+  distrib::fill(initializer, fixed_seed, name, whole, part, values);
   return values;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("fill: element i is a pure function of seed, name and i", "[initialize
   const std::vector<float> values = filled(uniform, "hidden/weights", {7});
   const std::uint64_t hash = distrib::detail::name_hash("hidden/weights");
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto block = distrib::philox(distrib::philox_key(seed),
+    const auto block = distrib::philox(distrib::philox_key(fixed_seed),
                                        {static_cast<std::uint32_t>(i / 4), 0, static_cast<std::uint32_t>(hash),
                                         static_cast<std::uint32_t>(hash >> 32)});
     CHECK(values[i] == static_cast<float>(-2.0 + 5.0 * static_cast<double>(distrib::uniform01(block[i % 4]))));
@@ -88,7 +88,7 @@ TEST_CASE("fill: element i is a pure function of seed, name and i", "[initialize
   CHECK(filled(uniform, "hidden/weights", {7, 1}) == values);
   CHECK(filled(uniform, "hidden/weight", {7}) != values);
   std::vector<float> other(7);
-  distrib::fill(uniform, seed + 1, "hidden/weights", {7}, Slice::whole({7}), other);
+  distrib::fill(uniform, fixed_seed + 1, "hidden/weights", {7}, Slice::whole({7}), other);
   CHECK(other != values);
 }
 

@@ -22,7 +22,7 @@ using files::Item;
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Int64s = std::vector<std::int64_t>;
 
 /// `size` records, as batches of 4 of five shuffled epochs.
 struct Records {
@@ -32,8 +32,8 @@ struct Records {
   auto data() const { return distrib::tfrecords(directory / "a").schema(files::items).shuffle(7).repeat(5).batch(4); }
 };
 
-auto rest(auto& reader) -> Numbers {
-  Numbers numbers;
+auto rest(auto& reader) -> Int64s {
+  Int64s numbers;
   while (const Batch<Item>* batch = reader.next())
     for (const std::int64_t number : batch->column(&Item::number)) numbers.push_back(number);
   return numbers;
@@ -66,7 +66,7 @@ TEST_CASE("BatchReader: the same batches with and without threads", "[data]") {
   const Records records{30};
   const auto source = records.data().open();
   BatchReader plain{source};
-  const Numbers expected = rest(plain);
+  const Int64s expected = rest(plain);
   CHECK(expected.size() == 148);
   CHECK(plain.next() == nullptr);
   for (const std::size_t threads : {1U, 2U, 4U})
@@ -83,14 +83,14 @@ TEST_CASE("BatchReader: workers share the batches", "[data]") {
   const Records records{30};
   const auto source = records.data().open();
   BatchReader plain{source};
-  const Numbers expected = rest(plain);
+  const Int64s expected = rest(plain);
   IoPool pool{2};
-  std::vector<Numbers> by_worker;
+  std::vector<Int64s> by_worker;
   for (std::uint64_t worker = 0; worker < 3; ++worker) {
     BatchReader reader{source, pool, 2, {worker, 3}};
     by_worker.push_back(rest(reader));
   }
-  Numbers together;
+  Int64s together;
   for (std::size_t b = 0; b < 37; ++b)
     for (std::size_t i = 0; i < 4; ++i) together.push_back(by_worker[b % 3][b / 3 * 4 + i]);
   CHECK(together == expected);
@@ -100,7 +100,7 @@ TEST_CASE("BatchReader: a state goes on exactly, with any number of workers", "[
   const Records records{30};
   const auto source = records.data().open();
   BatchReader plain{source};
-  const Numbers expected = rest(plain);
+  const Int64s expected = rest(plain);
   IoPool pool{2};
   for (int taken = 0; taken <= 37; ++taken) {
     BatchReader first{source, pool, 3};
@@ -112,7 +112,7 @@ TEST_CASE("BatchReader: a state goes on exactly, with any number of workers", "[
     if (taken % 2 == 0) CHECK(second.next() != nullptr);  // also where it has begun
     second.resume(state);
     CHECK(second.state() == state);
-    CHECK(rest(second) == Numbers(expected.begin() + 4 * taken, expected.end()));
+    CHECK(rest(second) == Int64s(expected.begin() + 4 * taken, expected.end()));
   }
 
   // Three workers stop after four rounds, two go on.
@@ -191,12 +191,12 @@ TEST_CASE("BatchReader: a pool that is stopped, or gone, costs nothing but time"
   const Records records{30};
   const auto source = records.data().open();
   BatchReader plain{source};
-  const Numbers expected = rest(plain);
+  const Int64s expected = rest(plain);
   IoPool pool{1};
   BatchReader reader{source, pool, 5};
   CHECK(reader.next() != nullptr);
   pool.stop();
-  CHECK(rest(reader) == Numbers(expected.begin() + 4, expected.end()));
+  CHECK(rest(reader) == Int64s(expected.begin() + 4, expected.end()));
   std::optional<IoPool> gone{1};
   BatchReader dropped{source, *gone, 5};
   CHECK(dropped.next() != nullptr);

@@ -31,4 +31,7 @@ auto drained(S& stream) {
   return found;
 }
 
+/// All that a stream or pipeline gives; it is left as it was.
+inline auto contents(auto stream) { return drained(stream); }
+
 }  // namespace numbers

@@ -26,8 +26,8 @@ auto payload(int i) -> std::string {
   return std::string(static_cast<std::size_t>(i * 31 % 900), 'x') + std::to_string(i);
 }
 
-void write(const std::filesystem::path& path, int records, std::uint64_t member_bytes = 5000,
-           Compression compression = Compression::gzip) {
+void write_payloads(const std::filesystem::path& path, int records, std::uint64_t member_bytes = 5000,
+                    Compression compression = Compression::gzip) {
   distrib::RecordWriter writer{path, {.compression = compression, .member_bytes = member_bytes}};
   for (int i = 0; i < records; ++i) writer.append(distrib::as_bytes(payload(i)));
   writer.close();
@@ -77,7 +77,7 @@ auto read_both(IoPool& pool, const std::filesystem::path& path, bool parallel,
 
 TEST_CASE("ParallelRecordReader: the records of one stream, in order", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
-  write(directory / "file", 2000);
+  write_payloads(directory / "file", 2000);
   for (const std::size_t threads : {1U, 2U, 5U}) {
     IoPool pool{threads};
     CHECK(read_both(pool, directory / "file", true).records.size() == 2000);
@@ -89,7 +89,7 @@ TEST_CASE("ParallelRecordReader: the records of one stream, in order", "[data][p
 
 TEST_CASE("ParallelRecordReader: a range", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
-  write(directory / "file", 100);
+  write_payloads(directory / "file", 100);
   IoPool pool{2};
   int records = 0;
   for (const Record& record : ParallelRecordReader{pool, directory / "file"})
@@ -100,15 +100,15 @@ TEST_CASE("ParallelRecordReader: a range", "[data][parallel_record_reader]") {
 TEST_CASE("ParallelRecordReader: other files are one stream", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{2};
-  write(directory / "plain", 100, 0, Compression::none);
-  write(directory / "zlib", 100, 0, Compression::zlib);
-  write(directory / "one-stream", 100, 0);
-  write(directory / "one-member", 100, 1 << 20);
-  write(directory / "none", 0);
+  write_payloads(directory / "plain", 100, 0, Compression::none);
+  write_payloads(directory / "zlib", 100, 0, Compression::zlib);
+  write_payloads(directory / "one-stream", 100, 0);
+  write_payloads(directory / "one-member", 100, 1 << 20);
+  write_payloads(directory / "none", 0);
   for (const char* name : {"plain", "zlib", "one-stream", "one-member"})
     CHECK(read_both(pool, directory / name, false).records.size() == 100);
   CHECK(read_both(pool, directory / "none", false).records.empty());
-  write(directory / "ours", 100);
+  write_payloads(directory / "ours", 100);
   store(directory / "mixed", bytes_of(directory / "ours") + bytes_of(directory / "one-stream"));
   CHECK(read_both(pool, directory / "mixed", false).records.size() == 200);
   // Members longer than what may wait, and what only one stream can do.
@@ -124,7 +124,7 @@ TEST_CASE("ParallelRecordReader: other files are one stream", "[data][parallel_r
 TEST_CASE("ParallelRecordReader: damage is found where one stream finds it", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{2};
-  write(directory / "file", 30, 2000);
+  write_payloads(directory / "file", 30, 2000);
   const std::string good = bytes_of(directory / "file");
   std::vector<std::uint64_t> begins;
   distrib::GzipMembers members{distrib::as_bytes(good)};
@@ -200,7 +200,7 @@ TEST_CASE("ParallelRecordReader: records that are damaged under sound compressio
 TEST_CASE("ParallelRecordReader: dropped half-way, moved, on a busy or a stopped pool",
           "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
-  write(directory / "file", 500);
+  write_payloads(directory / "file", 500);
   {
     IoPool pool{2};
     ParallelRecordReader first{pool, directory / "file"};

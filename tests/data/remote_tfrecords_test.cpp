@@ -18,7 +18,7 @@ using distrib::tfrecords;
 
 namespace {
 
-struct Item {
+struct RemoteItem {
   std::int64_t id;
 };
 
@@ -67,10 +67,10 @@ auto ids(std::int64_t first, std::int64_t end) -> std::string {
 
 auto all_of(const auto& source) -> std::vector<std::int64_t> {
   std::vector<std::int64_t> found;
-  distrib::Batch<Item> batch;
+  distrib::Batch<RemoteItem> batch;
   for (std::uint64_t i = 0; i < source.records() / source.batch_size(); ++i) {
     source.fill(i, batch);
-    for (const std::int64_t id : batch.column(&Item::id)) found.push_back(id);
+    for (const std::int64_t id : batch.column(&RemoteItem::id)) found.push_back(id);
   }
   return found;
 }
@@ -79,7 +79,7 @@ auto all_of(const auto& source) -> std::vector<std::int64_t> {
 
 TEST_CASE("tfrecords of RemoteFiles: a data set, in every order that others have", "[data]") {
   const Held held{{{"a", ids(0, 60)}, {"b", ids(60, 100)}}};
-  const auto data = tfrecords(held).schema(distrib::feature("id", &Item::id));
+  const auto data = tfrecords(held).schema(distrib::feature("id", &RemoteItem::id));
   CHECK(*held.finds == 0);  // nothing is touched before open()
   std::vector<std::int64_t> expected(100);
   for (std::size_t i = 0; i < 100; ++i) expected[i] = static_cast<std::int64_t>(i);
@@ -90,14 +90,15 @@ TEST_CASE("tfrecords of RemoteFiles: a data set, in every order that others have
   std::sort(shuffled.begin(), shuffled.end());
   CHECK(shuffled == expected);
   CHECK(all_of(data.shard(2, 1).batch(5).open()).size() == 50);
-  const auto schema = distrib::schema<Item>(distrib::feature("id", &Item::id));
+  const auto schema = distrib::schema<RemoteItem>(distrib::feature("id", &RemoteItem::id));
   CHECK(all_of(tfrecords(held).schema(schema).batch(10).open()) == expected);
 }
 
 TEST_CASE("tfrecords of RemoteFiles: what cannot be opened says so", "[data]") {
   const auto failure_of = [](const Held& held, std::uint64_t memory = 1 << 20) {
     Error error;
-    const auto data = tfrecords(held).schema(distrib::feature("id", &Item::id)).max_inflated_bytes(memory).batch(1);
+    const auto data =
+        tfrecords(held).schema(distrib::feature("id", &RemoteItem::id)).max_inflated_bytes(memory).batch(1);
     CHECK_FALSE(data.open(error));
     return error;
   };

@@ -16,15 +16,15 @@
 using distrib::data_errc;
 using distrib::Error;
 using distrib::tfrecords;
+using numbers::contents;
 
 namespace {
 
 using Texts = std::vector<std::string>;
 
 auto text(const distrib::Record& record) -> std::string { return std::string{distrib::as_text(record.bytes)}; }
-auto all(auto stream) -> Texts { return numbers::drained(stream); }
 
-void write(const std::string& path, const Texts& records, distrib::Compression compression) {
+void write_texts(const std::string& path, const Texts& records, distrib::Compression compression) {
   distrib::RecordWriter writer{path, {.compression = compression}};
   for (const std::string& record : records) writer.append(distrib::as_bytes(record));
   writer.close();
@@ -36,23 +36,23 @@ TEST_CASE("SplitStream: fewer files than workers, and every record once", "[data
   const support::TempDirectory directory;
   Texts records;
   for (std::size_t i = 0; i < 200; ++i) records.push_back(std::string(i * 7 % 90, 'x') + std::to_string(i));
-  write(directory / "plain", records, distrib::Compression::none);
-  write(directory / "zipped", Texts(records.begin(), records.begin() + 50), distrib::Compression::gzip);
-  write(directory / "empty", {}, distrib::Compression::none);
+  write_texts(directory / "plain", records, distrib::Compression::none);
+  write_texts(directory / "zipped", Texts(records.begin(), records.begin() + 50), distrib::Compression::gzip);
+  write_texts(directory / "empty", {}, distrib::Compression::none);
   const auto files = tfrecords(directory / "plain", directory / "zipped", directory / "empty");
-  Texts expected = all(files.stream().map(text));
+  Texts expected = contents(files.stream().map(text));
   std::sort(expected.begin(), expected.end());
   for (const std::int64_t workers : {1, 2, 3, 8, 64, 500}) {
     CAPTURE(workers);
     Texts together;
     for (std::int64_t i = 0; i < workers; ++i)
-      for (const std::string& record : all(files.split_stream(workers, i).map(text))) together.push_back(record);
+      for (const std::string& record : contents(files.split_stream(workers, i).map(text))) together.push_back(record);
     std::sort(together.begin(), together.end());
     CHECK(together == expected);
   }
-  CHECK(all(tfrecords(directory / "plain").split_stream(2, 0).map(text)).front() == "0");
-  CHECK(all(tfrecords(directory / "plain").split_stream(2, 0).repeat(3).map(text)).size() ==
-        3 * all(tfrecords(directory / "plain").split_stream(2, 0).map(text)).size());
+  CHECK(contents(tfrecords(directory / "plain").split_stream(2, 0).map(text)).front() == "0");
+  CHECK(contents(tfrecords(directory / "plain").split_stream(2, 0).repeat(3).map(text)).size() ==
+        3 * contents(tfrecords(directory / "plain").split_stream(2, 0).map(text)).size());
 }
 
 TEST_CASE("SplitStream: damage is told in the share where it lies", "[data]") {

@@ -22,7 +22,7 @@ using files::Item;
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Int64s = std::vector<std::int64_t>;
 /// Ten records in two files.
 struct Ten {
   support::TempDirectory directory;
@@ -36,15 +36,15 @@ struct Ten {
   auto batch(std::uint64_t size) const { return distrib::tfrecords(paths).schema(files::items).batch(size); }
 };
 
-auto numbers(const Batch<Item>& batch) -> Numbers {
+auto numbers_of(const Batch<Item>& batch) -> Int64s {
   const auto column = batch.column(&Item::number);
   return {column.begin(), column.end()};
 }
 
-auto filled(const auto& source, std::uint64_t number) -> Numbers {
+auto filled(const auto& source, std::uint64_t number) -> Int64s {
   Batch<Item> batch;
   source.fill(number, batch);
-  return numbers(batch);
+  return numbers_of(batch);
 }
 
 }  // namespace
@@ -55,16 +55,16 @@ TEST_CASE("TfRecordSource: in the order of the files, epoch after epoch", "[data
   CHECK(source.records() == 10);
   CHECK(source.batch_size() == 4);
   CHECK(!source.batches());
-  CHECK(filled(source, 0) == Numbers{0, 1, 2, 3});
-  CHECK(filled(source, 1) == Numbers{4, 5, 6, 7});
-  CHECK(filled(source, 2) == Numbers{8, 9, 0, 1});  // never short
-  CHECK(filled(source, 4) == Numbers{6, 7, 8, 9});
-  CHECK(filled(source, 5) == Numbers{0, 1, 2, 3});
+  CHECK(filled(source, 0) == Int64s{0, 1, 2, 3});
+  CHECK(filled(source, 1) == Int64s{4, 5, 6, 7});
+  CHECK(filled(source, 2) == Int64s{8, 9, 0, 1});  // never short
+  CHECK(filled(source, 4) == Int64s{6, 7, 8, 9});
+  CHECK(filled(source, 5) == Int64s{0, 1, 2, 3});
 }
 
 TEST_CASE("TfRecordSource: a batch may be longer than an epoch", "[data]") {
   const Ten ten;
-  const Numbers batch = filled(ten.batch(25).open(), 1);  // positions 25 .. 49
+  const Int64s batch = filled(ten.batch(25).open(), 1);  // positions 25 .. 49
   REQUIRE(batch.size() == 25);
   for (std::size_t i = 0; i < 25; ++i) CHECK(batch[i] == static_cast<std::int64_t>((25 + i) % 10));
 }
@@ -72,26 +72,26 @@ TEST_CASE("TfRecordSource: a batch may be longer than an epoch", "[data]") {
 TEST_CASE("TfRecordSource: shuffled, every epoch is a permutation of its own", "[data]") {
   const Ten ten;
   const auto source = ten.batch(4).shuffle(7).open();
-  Numbers stream;
+  Int64s stream;
   for (std::uint64_t b = 0; b < 5; ++b)
     for (const std::int64_t number : filled(source, b)) stream.push_back(number);
   for (std::uint64_t position = 0; position < 20; ++position)
     CHECK(stream[position] == static_cast<std::int64_t>(Permutation{10, 7, position / 10}(position % 10)));
-  CHECK(Numbers(stream.begin(), stream.begin() + 10) != Numbers(stream.begin() + 10, stream.end()));
+  CHECK(Int64s(stream.begin(), stream.begin() + 10) != Int64s(stream.begin() + 10, stream.end()));
 
   // A pure function of the number: asked backwards, and of another object, it is the same.
   const auto again = ten.batch(4).shuffle(7).open();
   for (std::uint64_t b = 5; b-- > 0;)
-    CHECK(filled(again, b) == Numbers(stream.begin() + static_cast<std::ptrdiff_t>(4 * b),
-                                      stream.begin() + static_cast<std::ptrdiff_t>(4 * b + 4)));
-  CHECK(filled(ten.batch(10).shuffle(8).open(), 0) != Numbers(stream.begin(), stream.begin() + 10));
+    CHECK(filled(again, b) == Int64s(stream.begin() + static_cast<std::ptrdiff_t>(4 * b),
+                                     stream.begin() + static_cast<std::ptrdiff_t>(4 * b + 4)));
+  CHECK(filled(ten.batch(10).shuffle(8).open(), 0) != Int64s(stream.begin(), stream.begin() + 10));
 }
 
 TEST_CASE("TfRecordSource: a finite number of epochs has an end", "[data]") {
   const Ten ten;
   const auto source = ten.batch(4).repeat(3).open();
   CHECK(source.batches() == 7);  // 30 positions; two are left over
-  CHECK(filled(source, 6) == Numbers{4, 5, 6, 7});
+  CHECK(filled(source, 6) == Int64s{4, 5, 6, 7});
   Batch<Item> batch;
   Error error;
   source.fill(0, batch);
@@ -116,13 +116,13 @@ TEST_CASE("TfRecordSource: in order, every record once", "[data]") {
   for (const std::uint64_t batch_size : {1U, 3U, 4U, 5U, 10U, 11U}) {
     const auto source = ten.batch(batch_size).shuffle(3).repeat(20).open();
     Batch<Item> batch;
-    Numbers all;
+    Int64s all;
     for (std::uint64_t b = 0; b < source.in_order_batches(); ++b) {
       source.fill_in_order(b, batch);
       CHECK(batch.size() <= batch_size);
-      for (const std::int64_t number : numbers(batch)) all.push_back(number);
+      for (const std::int64_t number : numbers_of(batch)) all.push_back(number);
     }
-    CHECK(all == Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+    CHECK(all == Int64s{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
     std::error_code ec;
     source.fill_in_order(source.in_order_batches(), batch, ec);
     CHECK(ec == data_errc::no_such_batch);
@@ -186,18 +186,18 @@ TEST_CASE("TfRecordSource: batches outlive it, threads share it", "[data]") {
   CHECK(batch.column(&Item::image)[2][9] == static_cast<std::byte>(batch.column(&Item::number)[2]));
 
   const auto source = ten.batch(5).shuffle(1).open();
-  std::vector<Numbers> by_thread(4);
+  std::vector<Int64s> by_thread(4);
   std::vector<std::thread> threads;
-  for (Numbers& mine : by_thread)
+  for (Int64s& mine : by_thread)
     threads.emplace_back([&source, &mine] {
       Batch<Item> own;
       for (std::uint64_t b = 0; b < 50; ++b) {
         source.fill(b, own);
-        for (const std::int64_t number : numbers(own)) mine.push_back(number);
+        for (const std::int64_t number : numbers_of(own)) mine.push_back(number);
       }
     });
   for (std::thread& thread : threads) thread.join();
-  for (const Numbers& mine : by_thread) CHECK(mine == by_thread[0]);
+  for (const Int64s& mine : by_thread) CHECK(mine == by_thread[0]);
 }
 
 TEST_CASE("TfRecordSource: describe is one canonical line", "[data]") {

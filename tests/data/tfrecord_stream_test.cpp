@@ -15,6 +15,7 @@
 using distrib::data_errc;
 using distrib::Error;
 using distrib::tfrecords;
+using numbers::contents;
 
 namespace {
 
@@ -38,18 +39,17 @@ struct Files {
 auto number(const distrib::Record& record) -> std::uint64_t {
   return std::stoull(std::string{distrib::as_text(record.bytes)});
 }
-auto all(auto stream) { return numbers::drained(stream); }
 
 }  // namespace
 
 TEST_CASE("TfRecordStream: files one after the other, or in turn, as by index", "[data]") {
   for (const auto compression : {distrib::Compression::none, distrib::Compression::gzip, distrib::Compression::zlib}) {
     const Files files{{4, 1, 0, 7, 2}, compression};
-    CHECK(all(tfrecords(files.pattern()).stream().map(number)) == numbers::all(distrib::elements(14)));
+    CHECK(contents(tfrecords(files.pattern()).stream().map(number)) == numbers::all(distrib::elements(14)));
     for (const std::int64_t cycle : {1, 2, 3, 9})
       for (const std::int64_t block : {1, 2, 5}) {
         CAPTURE(cycle, block);
-        CHECK(all(tfrecords(files.pattern()).stream(cycle, block).map(number)) ==
+        CHECK(contents(tfrecords(files.pattern()).stream(cycle, block).map(number)) ==
               numbers::all(distrib::elements(files.lengths).interleave(cycle, block)));
       }
   }
@@ -57,7 +57,7 @@ TEST_CASE("TfRecordStream: files one after the other, or in turn, as by index", 
 
 TEST_CASE("TfRecordStream: shuffled in a window, cached, repeated: records keep their bytes", "[data]") {
   const Files files{{4, 9}, distrib::Compression::gzip};
-  auto sorted = all(tfrecords(files.pattern()).stream().window_shuffle(5, 1).cache(10000).repeat(2).map(number));
+  auto sorted = contents(tfrecords(files.pattern()).stream().window_shuffle(5, 1).cache(10000).repeat(2).map(number));
   REQUIRE(sorted.size() == 26);
   CHECK(std::equal(sorted.begin(), sorted.begin() + 13, sorted.begin() + 13));
   std::sort(sorted.begin(), sorted.end());
@@ -79,7 +79,8 @@ TEST_CASE("TfRecordStream: after damage it goes on with the next file, as Tensor
   CHECK_THAT(error.where, ContainsSubstring("part-0: record 1 at offset 17"));
   CHECK(stream.next(error) == 3);
   std::vector<Error> report;
-  CHECK(all(tfrecords(files.pattern()).stream().ignore_errors(1, &report).map(number)) == numbers::Numbers{0, 3, 4, 5});
+  CHECK(contents(tfrecords(files.pattern()).stream().ignore_errors(1, &report).map(number)) ==
+        numbers::Numbers{0, 3, 4, 5});
   CHECK(report.size() == 1);
 }
 

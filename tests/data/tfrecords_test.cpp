@@ -87,29 +87,29 @@ TEST_CASE("tfrecords: every step of a pipeline", "[data]") {
     CHECK(numbers.size() == source.records());
     return numbers;
   };
-  using Numbers = std::vector<std::int64_t>;
-  CHECK(read(data.interleave(3, 2).take(8)) == Numbers{0, 1, 10, 11, 20, 21, 2, 3});
-  CHECK(read(data.shard(7, 3)) == Numbers{3, 10, 17, 24});  // more workers than files
-  CHECK(read(data.skip(28).shuffle(3).repeat(9)) == Numbers{28, 29});
-  CHECK(read(data.take(2).concatenate(data.skip(28))) == Numbers{0, 1, 28, 29});
-  CHECK(read(data.filter([](const Item& item) { return item.number % 9 == 0; })) == Numbers{0, 9, 18, 27});
+  using Int64s = std::vector<std::int64_t>;
+  CHECK(read(data.interleave(3, 2).take(8)) == Int64s{0, 1, 10, 11, 20, 21, 2, 3});
+  CHECK(read(data.shard(7, 3)) == Int64s{3, 10, 17, 24});  // more workers than files
+  CHECK(read(data.skip(28).shuffle(3).repeat(9)) == Int64s{28, 29});
+  CHECK(read(data.take(2).concatenate(data.skip(28))) == Int64s{0, 1, 28, 29});
+  CHECK(read(data.filter([](const Item& item) { return item.number % 9 == 0; })) == Int64s{0, 9, 18, 27});
   const auto ninth = nine();
   const auto ninths = data.filter([ninth](const Item& item) { return item.number % ninth == 0; });
   STATIC_REQUIRE(distrib::Dataset<std::remove_const_t<decltype(ninths)>>);
   CHECK(read(ninths).size() == 4);
-  CHECK(read(data.filter([](const Item& item) { return item.image[0] == std::byte{7}; })) == Numbers{7});
+  CHECK(read(data.filter([](const Item& item) { return item.image[0] == std::byte{7}; })) == Int64s{7});
 
   // All that rests on numbers stays: batches for ever, shuffled anew in each epoch.
   const auto source = data.filter([](const Item& item) { return item.number < 4; }).shuffle(1).open();
   CHECK(source.records() == 4);
   Batch<Item> batch;
-  std::set<Numbers> orders;
+  std::set<Int64s> orders;
   for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
     source.fill(epoch, batch);
-    Numbers order{batch.column(&Item::number).begin(), batch.column(&Item::number).end()};
+    Int64s order{batch.column(&Item::number).begin(), batch.column(&Item::number).end()};
     orders.insert(order);
     std::sort(order.begin(), order.end());
-    CHECK(order == Numbers{0, 1, 2, 3});
+    CHECK(order == Int64s{0, 1, 2, 3});
   }
   CHECK(orders.size() > 15);
 }

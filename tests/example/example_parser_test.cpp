@@ -38,7 +38,7 @@ struct Row {
 };
 
 constexpr auto labels = schema<Row>(feature("label", &Row::label));
-constexpr auto lists = schema<Row>(feature("floats", &Row::floats), feature("ids", &Row::ids));
+constexpr auto two_lists = schema<Row>(feature("floats", &Row::floats), feature("ids", &Row::ids));
 
 /// The outcome of parsing one record.
 template <class Schema>
@@ -107,12 +107,12 @@ TEST_CASE("ExampleParser: reads what TensorFlow wrote", "[example]") {
   const auto* inside = distrib::as_bytes(records[0]).data();
   CHECK((first.row.image.data() > inside && first.row.image.data() < inside + records[0].size()));  // a view
 
-  const Parsed second{lists, distrib::as_bytes(records[1])};
+  const Parsed second{two_lists, distrib::as_bytes(records[1])};
   REQUIRE(!second.error);
   CHECK(vector_of(second.row.ids) == std::vector<std::int64_t>{0, 1, -1, INT64_MAX, INT64_MIN});
   CHECK(second.row.floats.empty());  // missing
 
-  const Parsed third{lists, distrib::as_bytes(records[2])};
+  const Parsed third{two_lists, distrib::as_bytes(records[2])};
   REQUIRE(!third.error);
   REQUIRE(third.row.floats.size() == 5);
   CHECK(third.row.floats[4] == -0.5F);
@@ -264,7 +264,7 @@ TEST_CASE("ExampleParser: every legal encoding", "[example]") {
     const auto& theirs = (*oracle.mutable_features()->mutable_feature())["ids"].int64_list().value();
     CHECK(std::vector<std::int64_t>(theirs.begin(), theirs.end()) == c.ids);
 
-    const Parsed parsed{lists, c.bytes};
+    const Parsed parsed{two_lists, c.bytes};
     CHECK(!parsed.error);
     CHECK(vector_of(parsed.row.ids) == c.ids);
     CHECK(vector_of(parsed.row.floats) == c.floats);
@@ -322,7 +322,7 @@ TEST_CASE("ExampleParser: the faces agree", "[example]") {
   CHECK(ec == example_errc::missing_feature);
   CHECK_THROWS_WITH(parse_examples(labels, records, batch),
                     ContainsSubstring("record 0, feature \"label\": it is required but could not be found"));
-  parse_examples(lists, records, batch, ec);
+  parse_examples(two_lists, records, batch, ec);
   CHECK(!ec);
   CHECK(batch.size() == 1);
 }

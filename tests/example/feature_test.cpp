@@ -7,7 +7,7 @@ using distrib::feature;
 using distrib::FeatureKind;
 
 namespace {
-struct Click {
+struct BoundClick {
   std::int64_t label = 0;
   std::array<float, 2> dense{};
   std::span<const std::int64_t> ids;
@@ -15,19 +15,19 @@ struct Click {
 }  // namespace
 
 TEST_CASE("feature: binds a name to a member", "[example]") {
-  constexpr auto label = feature("label", &Click::label);
+  constexpr auto label = feature("label", &BoundClick::label);
   static_assert(label.name() == "label");
-  static_assert(label.member() == &Click::label);
+  static_assert(label.member() == &BoundClick::label);
   static_assert(!label.fallback());
-  CHECK(feature("ids", &Click::ids).name() == "ids");
+  CHECK(feature("ids", &BoundClick::ids).name() == "ids");
 }
 
 TEST_CASE("feature: otherwise gives a copy with a value", "[example]") {
-  constexpr auto label = feature("label", &Click::label);
+  constexpr auto label = feature("label", &BoundClick::label);
   constexpr auto optional_label = label.otherwise(-1);
   static_assert(optional_label.fallback() == -1);
   static_assert(!label.fallback());
-  CHECK(feature("dense", &Click::dense).otherwise({1, 2}).fallback() == std::array<float, 2>{1, 2});
+  CHECK(feature("dense", &BoundClick::dense).otherwise({1, 2}).fallback() == std::array<float, 2>{1, 2});
 }
 
 TEST_CASE("FeatureKind: names", "[example]") {

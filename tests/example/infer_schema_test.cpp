@@ -4,6 +4,7 @@
 #include <distrib/example/example_builder.hpp>
 #include <distrib/record/record_reader.hpp>
 
+#include "example/records.hpp"
 #include "support/catch.hpp"
 #include "support/test_dir.hpp"
 
@@ -15,14 +16,8 @@ using distrib::ExampleBuilder;
 using distrib::FeatureKind;
 using distrib::infer_schema;
 using distrib::InferredFeature;
-
-namespace {
-using Record = std::vector<std::byte>;
-auto record(ExampleBuilder builder) -> Record {
-  const ByteView built = builder.build();
-  return {built.begin(), built.end()};
-}
-}  // namespace
+using example_records::Record;
+using example_records::record;
 
 TEST_CASE("infer_schema: kinds, counts, what is missing, and conflicts, over all records", "[example]") {
   const std::vector<float> two{1, 2};

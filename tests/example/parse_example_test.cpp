@@ -3,6 +3,7 @@
 
 #include <distrib/example/example_builder.hpp>
 
+#include "example/records.hpp"
 #include "support/catch.hpp"
 
 #include <string>
@@ -28,32 +29,24 @@ using distrib::Sparse;
 using distrib::UniformRowLength;
 using distrib::ValueRowIds;
 using distrib::VarLen;
+using example_records::int64s;
+using example_records::Record;
+using example_records::record;
+using example_records::values;
 
 namespace {
 
-constexpr auto int64s = FeatureKind::int64s;
 constexpr auto floats = FeatureKind::floats;
 constexpr auto bytes = FeatureKind::bytes;
 
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
-using Record = std::vector<std::byte>;
 
-auto record(ExampleBuilder builder) -> Record {
-  const ByteView built = builder.build();
-  return {built.begin(), built.end()};
-}
 auto with(std::string_view name, const Ints& values) -> Record { return record(ExampleBuilder{}.set(name, values)); }
-
-template <class T>
-auto values(const ParsedFeature& feature) -> std::vector<T> {
-  const auto span = feature.values<T>();
-  return {span.begin(), span.end()};
-}
 
 auto text(ByteView value) -> std::string { return std::string{distrib::as_text(value)}; }
 
-auto failure(const std::vector<NamedSpec>& specs, const std::vector<Record>& records) -> Error {
+auto parse_failure(const std::vector<NamedSpec>& specs, const std::vector<Record>& records) -> Error {
   Error error;
   const auto result = parse_example(std::span<const NamedSpec>{specs}, records, error);
   CHECK(result.empty());
@@ -97,7 +90,8 @@ TEST_CASE("parse_example: no record, no feature", "[example]") {
 }
 
 TEST_CASE("parse_example: VarLen", "[example]") {
-  const std::vector<Record> records{with("ids", {5, 6, 7}), record({}), with("ids", {8}), with("ids", {})};
+  const std::vector<Record> records{with("ids", {5, 6, 7}), record(ExampleBuilder{}), with("ids", {8}),
+                                    with("ids", {})};
   const ParsedFeature ids = std::move(parse_example({{"ids", VarLen{int64s}}}, records)[0]);
   CHECK(ids.form == ParsedFeature::Form::sparse);
   CHECK(ids.shape == Ints{4, 3});
@@ -106,7 +100,7 @@ TEST_CASE("parse_example: VarLen", "[example]") {
 }
 
 TEST_CASE("parse_example: FixedLenSequence pads with the default", "[example]") {
-  const std::vector<Record> records{with("x", {1, 2, 3, 4}), record({}), with("x", {5, 6})};
+  const std::vector<Record> records{with("x", {1, 2, 3, 4}), record(ExampleBuilder{}), with("x", {5, 6})};
   const auto parse = [&](distrib::FeatureDefault otherwise) {
     return std::move(parse_example(
         {{"x",
@@ -117,18 +111,19 @@ TEST_CASE("parse_example: FixedLenSequence pads with the default", "[example]") 
   CHECK(values<std::int64_t>(parse({})) == Ints{1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 0, 0});
   CHECK(values<std::int64_t>(parse({.int64s = {-1}})) == Ints{1, 2, 3, 4, -1, -1, -1, -1, 5, 6, -1, -1});
 
-  const std::vector<Record> words{record(ExampleBuilder{}.set("x", "a")), record({})};
+  const std::vector<Record> words{record(ExampleBuilder{}.set("x", "a")), record(ExampleBuilder{})};
   const auto parsed = parse_example({{"x", FixedLenSequence{{}, bytes, true, {.bytes = {"pad"}}}}}, words);
   CHECK(text(parsed[0].values<ByteView>()[1]) == "pad");
 
-  const Error error = failure({{"x", FixedLenSequence{{3}, int64s, true, {}}}}, {with("x", {1, 2, 3, 4})});
+  const Error error = parse_failure({{"x", FixedLenSequence{{3}, int64s, true, {}}}}, {with("x", {1, 2, 3, 4})});
   CHECK(error.code == example_errc::wrong_count);
   CHECK(error.where == "record 0, feature \"x\" has 4, no multiple of 3");
 }
 
 TEST_CASE("parse_example: Sparse sorts by index", "[example]") {
   const std::vector<Record> records{record(ExampleBuilder{}.set("ix", Ints{20, 3, 20}).set("val", Floats{0.5F, -1, 2})),
-                                    record({}), record(ExampleBuilder{}.set("ix", Ints{0}).set("val", Floats{9}))};
+                                    record(ExampleBuilder{}),
+                                    record(ExampleBuilder{}.set("ix", Ints{0}).set("val", Floats{9}))};
   const auto parse = [&](bool already_sorted) {
     return std::move(parse_example({{"s", Sparse{{"ix"}, "val", floats, {100}, already_sorted}}}, records)[0]);
   };
@@ -151,11 +146,12 @@ TEST_CASE("parse_example: Sparse sorts by index", "[example]") {
 TEST_CASE("parse_example: indices that do not fit are refused", "[example]") {
   const std::vector<NamedSpec> specs{{"s", Sparse{{"ix"}, "val", int64s, {10}, false}}};
   const auto of = [](const Ints& indices, const Ints& of_values) {
-    return std::vector<Record>{record({}), record(ExampleBuilder{}.set("ix", indices).set("val", of_values))};
+    return std::vector<Record>{record(ExampleBuilder{}),
+                               record(ExampleBuilder{}.set("ix", indices).set("val", of_values))};
   };
-  CHECK(failure(specs, of({1, 2}, {1})).where == "record 1, feature \"s\" has 1 values and 2 indices");
-  CHECK(failure(specs, of({10}, {1})).where == "record 1, feature \"s\" has index 10, outside of 10");
-  CHECK(failure(specs, of({-1}, {1})).code == example_errc::bad_index);
+  CHECK(parse_failure(specs, of({1, 2}, {1})).where == "record 1, feature \"s\" has 1 values and 2 indices");
+  CHECK(parse_failure(specs, of({10}, {1})).where == "record 1, feature \"s\" has index 10, outside of 10");
+  CHECK(parse_failure(specs, of({-1}, {1})).code == example_errc::bad_index);
 }
 
 TEST_CASE("parse_example: Ragged, every partition", "[example]") {
@@ -166,7 +162,7 @@ TEST_CASE("parse_example: Ragged, every partition", "[example]") {
                                                .set("starts", Ints{0, 2, 3, 3})
                                                .set("limits", Ints{2, 3, 3, 6})
                                                .set("ids", Ints{0, 0, 1, 3, 3, 3})),
-                                    record({}),
+                                    record(ExampleBuilder{}),
                                     record(ExampleBuilder{}
                                                .set("v", Ints{7})
                                                .set("splits", Ints{0, 1})
@@ -213,8 +209,8 @@ TEST_CASE("parse_example: partitions that do not fit are refused", "[example]") 
   };
   for (const Case& c : cases) {
     CAPTURE(static_cast<int>(c.partition.form), c.given);
-    const Error error = failure({{"f", Ragged{int64s, "v", {c.partition}}}},
-                                {record(ExampleBuilder{}.set("v", Ints{1, 2, 3}).set("p", c.given))});
+    const Error error = parse_failure({{"f", Ragged{int64s, "v", {c.partition}}}},
+                                      {record(ExampleBuilder{}.set("v", Ints{1, 2, 3}).set("p", c.given))});
     CHECK(error.code == example_errc::bad_partition);
     CHECK(error.where == "record 0, feature \"f\" has 3 items to cut");
   }
@@ -246,29 +242,30 @@ TEST_CASE("parse_example: specs that make no sense are refused before any record
       {{{"r", Ragged{int64s, "", {UniformRowLength{0}}}}}, "a uniform row length must be at least 1"},
   };
   for (const Case& c : cases) {
-    const Error error = failure(c.specs, {Record(1, std::byte{0x80})});
+    const Error error = parse_failure(c.specs, {Record(1, std::byte{0x80})});
     CHECK(error.code == example_errc::bad_spec);
     CHECK_THAT(error.where, ContainsSubstring(c.where));
   }
-  CHECK(failure({{"x", one}, {"x", one}}, {}).code == example_errc::duplicate_feature);
+  CHECK(parse_failure({{"x", one}, {"x", one}}, {}).code == example_errc::duplicate_feature);
 }
 
 TEST_CASE("parse_example: records that do not fit name record and feature", "[example]") {
   const std::vector<NamedSpec> label{{"label", FixedLen{.shape = {}, .kind = int64s}}};
   const Record good = with("label", {1});
-  const Error missing = failure(label, {good, record({})});
+  const Error missing = parse_failure(label, {good, record(ExampleBuilder{})});
   CHECK(missing.code == example_errc::missing_feature);
   CHECK(missing.where == "record 1, feature \"label\"");
   CHECK_THAT(missing.code.message(), ContainsSubstring("is required but could not be found"));
-  CHECK(failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2, not 1");
-  CHECK(failure(label, {with("label", {})}).code == example_errc::wrong_count);
-  CHECK(failure({{"label", VarLen{floats}}}, {good}).code == example_errc::wrong_kind);
-  CHECK(failure(label, {good, Record(1, std::byte{0x80})}).code == example_errc::malformed);
+  CHECK(parse_failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2, not 1");
+  CHECK(parse_failure(label, {with("label", {})}).code == example_errc::wrong_count);
+  CHECK(parse_failure({{"label", VarLen{floats}}}, {good}).code == example_errc::wrong_kind);
+  CHECK(parse_failure(label, {good, Record(1, std::byte{0x80})}).code == example_errc::malformed);
 
   std::error_code ec;
-  CHECK(parse_example(label, std::vector<Record>{record({})}, ec).empty());
+  CHECK(parse_example(label, std::vector<Record>{record(ExampleBuilder{})}, ec).empty());
   CHECK(ec == example_errc::missing_feature);
-  CHECK_THROWS_WITH(parse_example(label, std::vector<Record>{record({})}), ContainsSubstring("feature \"label\""));
+  CHECK_THROWS_WITH(parse_example(label, std::vector<Record>{record(ExampleBuilder{})}),
+                    ContainsSubstring("feature \"label\""));
 }
 
 TEST_CASE("parse_single_example: no axis of records", "[example]") {

@@ -4,6 +4,7 @@
 #include <distrib/example/example_builder.hpp>
 
 #include "example/example_oracle.hpp"
+#include "example/records.hpp"
 #include "support/catch.hpp"
 
 #include <vector>
@@ -21,28 +22,17 @@ using distrib::Ragged;
 using distrib::RowLengths;
 using distrib::SequenceExampleBuilder;
 using distrib::VarLen;
+using example_records::int64s;
+using example_records::Record;
+using example_records::record;
+using example_records::values;
 
 namespace {
 
-constexpr auto int64s = FeatureKind::int64s;
-
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
-using Record = std::vector<std::byte>;
-
-auto record(SequenceExampleBuilder builder) -> Record {
-  const ByteView built = builder.build();
-  return {built.begin(), built.end()};
-}
-
-template <class T>
-auto values(const ParsedFeature& feature) -> std::vector<T> {
-  const auto span = feature.values<T>();
-  return {span.begin(), span.end()};
-}
-
-auto failure(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
-             const std::vector<Record>& records) -> Error {
+auto parse_failure(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
+                   const std::vector<Record>& records) -> Error {
   Error error;
   const auto result =
       parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records, error);
@@ -104,29 +94,31 @@ TEST_CASE("parse_sequence_example: lists that do not fit", "[example]") {
     return std::vector<NamedSpec>{{"x", FixedLenSequence{.shape = shape, .kind = int64s}}};
   };
   const std::vector<Record> none{Record{}};
-  CHECK(failure({}, wants({}), none).where == "record 0, feature list \"x\"");
-  CHECK(failure({}, wants({}), none).code == example_errc::missing_feature);
+  CHECK(parse_failure({}, wants({}), none).where == "record 0, feature list \"x\"");
+  CHECK(parse_failure({}, wants({}), none).code == example_errc::missing_feature);
   const auto allowed = parse_sequence_example({}, {{"x", FixedLenSequence{{}, int64s, true, {}}}}, none);
   CHECK(allowed.feature_lists[0].shape == Ints{1, 0});
   CHECK(allowed.feature_lists[0].lengths == Ints{0});
 
   const std::vector<Record> two{record(SequenceExampleBuilder{}.add("x", Ints{1, 2}).add("x", Ints{3}))};
-  CHECK(failure({}, wants({2}), two).where == "record 0, feature list \"x\", step 1 has 1, not 2");
+  CHECK(parse_failure({}, wants({2}), two).where == "record 0, feature list \"x\", step 1 has 1, not 2");
   const std::vector<Record> float_step{record(SequenceExampleBuilder{}.add("x", Floats{1}))};
-  CHECK(failure({}, wants({}), float_step).where == "record 0, feature list \"x\", step 0 holds floats, not int64s");
-  CHECK(failure({}, {{"x", VarLen{int64s}}}, float_step).code == example_errc::wrong_kind);
+  CHECK(parse_failure({}, wants({}), float_step).where ==
+        "record 0, feature list \"x\", step 0 holds floats, not int64s");
+  CHECK(parse_failure({}, {{"x", VarLen{int64s}}}, float_step).code == example_errc::wrong_kind);
   const std::vector<Record> kindless{{std::byte{0x12}, std::byte{0x09}, std::byte{0x0a}, std::byte{0x07},
                                       std::byte{0x0a}, std::byte{0x01}, std::byte{'x'}, std::byte{0x12},
                                       std::byte{0x02}, std::byte{0x0a}, std::byte{0x00}}};
-  CHECK(failure({}, wants({}), kindless).where == "record 0, feature list \"x\", step 0");
+  CHECK(parse_failure({}, wants({}), kindless).where == "record 0, feature list \"x\", step 0");
   CHECK(parse_sequence_example({}, {{"x", VarLen{int64s}}}, kindless).feature_lists[0].shape == Ints{1, 1, 0});
 
-  CHECK(failure({}, wants({}), {Record(1, std::byte{0x80})}).code == example_errc::malformed);
-  CHECK(failure({{"id", FixedLen{.shape = {}, .kind = int64s}}}, {}, none).code == example_errc::missing_feature);
-  CHECK(failure({}, {{"x", FixedLen{.shape = {}, .kind = int64s}}}, none).code == example_errc::bad_spec);
+  CHECK(parse_failure({}, wants({}), {Record(1, std::byte{0x80})}).code == example_errc::malformed);
+  CHECK(parse_failure({{"id", FixedLen{.shape = {}, .kind = int64s}}}, {}, none).code == example_errc::missing_feature);
+  CHECK(parse_failure({}, {{"x", FixedLen{.shape = {}, .kind = int64s}}}, none).code == example_errc::bad_spec);
   const std::vector<NamedSpec> cut{{"x", Ragged{int64s, "", {RowLengths{"l"}}}}};
-  CHECK(failure({}, cut, {record(SequenceExampleBuilder{}.add("x", Ints{1}))}).code == example_errc::bad_partition);
-  CHECK(failure({}, cut, {record(SequenceExampleBuilder{}.add("x", Ints{1}).add("l", Ints{2}))}).where ==
+  CHECK(parse_failure({}, cut, {record(SequenceExampleBuilder{}.add("x", Ints{1}))}).code ==
+        example_errc::bad_partition);
+  CHECK(parse_failure({}, cut, {record(SequenceExampleBuilder{}.add("x", Ints{1}).add("l", Ints{2}))}).where ==
         "step 0, feature \"x\" has 1 items to cut");
 
   std::error_code ec;

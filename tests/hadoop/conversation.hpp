@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/hadoop/pipes_messages.hpp>
 #include <distrib/hadoop/writable.hpp>
+#include <distrib/net/instant.hpp>
 
 #include "support/test_dir.hpp"
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <span>
@@ -134,6 +136,11 @@ inline auto answers(ByteView up) -> std::vector<std::string> {
     lines.push_back(line.str());
   }
   return lines;
+}
+
+/// A clock that stands still.
+inline auto stopped() -> std::function<distrib::Instant()> {
+  return [] { return distrib::Instant{}; };
 }
 
 /// A link that hands out what was said in pieces, and keeps the answers.

@@ -6,36 +6,35 @@
 #include <iterator>
 #include <string>
 
-using distrib::failure;
 using distrib::hadoop_errc;
 
 TEST_CASE("hadoop_errc: each has a text and a shared condition", "[hadoop][error]") {
   struct Row {
     hadoop_errc value;
-    failure condition;
+    distrib::failure condition;
   };
   const Row rows[] = {
-      {hadoop_errc::not_a_task, failure::invalid_argument},
-      {hadoop_errc::bad_port, failure::invalid_argument},
-      {hadoop_errc::bad_secret, failure::invalid_argument},
-      {hadoop_errc::wrong_digest, failure::mismatch},
-      {hadoop_errc::unknown_digest, failure::unsupported},
-      {hadoop_errc::unauthenticated, failure::mismatch},
-      {hadoop_errc::unknown_version, failure::unsupported},
-      {hadoop_errc::unknown_message, failure::corrupt},
-      {hadoop_errc::unexpected_message, failure::corrupt},
-      {hadoop_errc::bad_number, failure::corrupt},
-      {hadoop_errc::too_large, failure::exhausted},
-      {hadoop_errc::truncated, failure::corrupt},
-      {hadoop_errc::aborted, failure::cancelled},
-      {hadoop_errc::bad_setting, failure::invalid_argument},
-      {hadoop_errc::bad_split, failure::invalid_argument},
-      {hadoop_errc::no_record_reader, failure::invalid_argument},
-      {hadoop_errc::no_record_writer, failure::invalid_argument},
-      {hadoop_errc::no_reducer, failure::invalid_argument},
-      {hadoop_errc::bad_partition, failure::invalid_argument},
-      {hadoop_errc::unsupported_path, failure::unsupported},
-      {hadoop_errc::bad_type, failure::corrupt},
+      {hadoop_errc::not_a_task, distrib::failure::invalid_argument},
+      {hadoop_errc::bad_port, distrib::failure::invalid_argument},
+      {hadoop_errc::bad_secret, distrib::failure::invalid_argument},
+      {hadoop_errc::wrong_digest, distrib::failure::mismatch},
+      {hadoop_errc::unknown_digest, distrib::failure::unsupported},
+      {hadoop_errc::unauthenticated, distrib::failure::mismatch},
+      {hadoop_errc::unknown_version, distrib::failure::unsupported},
+      {hadoop_errc::unknown_message, distrib::failure::corrupt},
+      {hadoop_errc::unexpected_message, distrib::failure::corrupt},
+      {hadoop_errc::bad_number, distrib::failure::corrupt},
+      {hadoop_errc::too_large, distrib::failure::exhausted},
+      {hadoop_errc::truncated, distrib::failure::corrupt},
+      {hadoop_errc::aborted, distrib::failure::cancelled},
+      {hadoop_errc::bad_setting, distrib::failure::invalid_argument},
+      {hadoop_errc::bad_split, distrib::failure::invalid_argument},
+      {hadoop_errc::no_record_reader, distrib::failure::invalid_argument},
+      {hadoop_errc::no_record_writer, distrib::failure::invalid_argument},
+      {hadoop_errc::no_reducer, distrib::failure::invalid_argument},
+      {hadoop_errc::bad_partition, distrib::failure::invalid_argument},
+      {hadoop_errc::unsupported_path, distrib::failure::unsupported},
+      {hadoop_errc::bad_type, distrib::failure::corrupt},
   };
   for (const Row& row : rows) {
     const std::error_code ec = row.value;

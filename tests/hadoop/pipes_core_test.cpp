@@ -41,7 +41,7 @@ auto events(PipesCore&& core, ByteView bytes, std::size_t piece) -> std::vector<
   return events(core, bytes, piece);
 }
 
-auto error_of(const Bytes& bytes, distrib::hadoop::PipesOptions options = {}) -> std::error_code {
+auto conversation_error(const Bytes& bytes, distrib::hadoop::PipesOptions options = {}) -> std::error_code {
   PipesCore core{std::move(options)};
   events(core, bytes, 64);
   core.end();
@@ -112,14 +112,14 @@ TEST_CASE("PipesCore: who cannot prove himself is not listened to", "[hadoop][pi
     return said.message(PipesMessage::authentication_request).bytes(digest).bytes("12345").said;
   };
   std::string digest = distrib::hadoop::token_digest(bytes_of("another"), "12345", 28);
-  CHECK(error_of(request(digest), {.token = token}) == hadoop_errc::wrong_digest);
-  CHECK(error_of(request(""), {.token = token}) == hadoop_errc::unknown_digest);
-  CHECK(error_of(request("digest"), {.token = token}) == hadoop_errc::unknown_digest);
-  CHECK(error_of(request(std::string(1025, 'a'))) == hadoop_errc::too_large);
+  CHECK(conversation_error(request(digest), {.token = token}) == hadoop_errc::wrong_digest);
+  CHECK(conversation_error(request(""), {.token = token}) == hadoop_errc::unknown_digest);
+  CHECK(conversation_error(request("digest"), {.token = token}) == hadoop_errc::unknown_digest);
+  CHECK(conversation_error(request(std::string(1025, 'a'))) == hadoop_errc::too_large);
   for (int code = 0; code < 10; ++code)
-    CHECK(error_of(Said{}.number(code).number(0).said, {.token = token}) == hadoop_errc::unauthenticated);
+    CHECK(conversation_error(Said{}.number(code).number(0).said, {.token = token}) == hadoop_errc::unauthenticated);
   // A second request is as unexpected as one after the first that failed.
-  CHECK(error_of(Said{{}}.message(PipesMessage::authentication_request).bytes("").bytes("").said) ==
+  CHECK(conversation_error(Said{{}}.message(PipesMessage::authentication_request).bytes("").bytes("").said) ==
         hadoop_errc::unexpected_message);
 }
 
@@ -127,10 +127,10 @@ TEST_CASE("PipesCore: each message has its place", "[hadoop][pipes_core]") {
   const Bytes split = bytes_of("split");
   const auto map = [&] { return Said{{}}.run_map(split, 2, true); };
   const auto reduce = [&] { return Said{{}}.run_reduce(true); };
-  const auto unexpected = [](Said said) { return error_of(said.said) == hadoop_errc::unexpected_message; };
-  CHECK(error_of(map().item("k", "v").close().said) == std::error_code{});
-  CHECK(error_of(reduce().close().said) == std::error_code{});
-  CHECK(error_of(Said{{}}.run_map(split, 2, false).said) == std::error_code{});
+  const auto unexpected = [](Said said) { return conversation_error(said.said) == hadoop_errc::unexpected_message; };
+  CHECK(conversation_error(map().item("k", "v").close().said) == std::error_code{});
+  CHECK(conversation_error(reduce().close().said) == std::error_code{});
+  CHECK(conversation_error(Said{{}}.run_map(split, 2, false).said) == std::error_code{});
   CHECK(unexpected(map().run_map(split, 2, true)));
   CHECK(unexpected(map().run_reduce(true)));
   CHECK(unexpected(map().group("k", {})));
@@ -145,15 +145,17 @@ TEST_CASE("PipesCore: each message has its place", "[hadoop][pipes_core]") {
   CHECK(unexpected(Said{{}}.item("k", "v")));
   CHECK(unexpected(Said{{}}.run_map(split, 2, false).item("k", "v")));  // nobody asked for them
   CHECK(unexpected(map().item("k", "v").message(PipesMessage::input_types).bytes("a").bytes("b")));
-  CHECK(error_of(reduce().message(PipesMessage::abort).said) == hadoop_errc::aborted);
-  CHECK(error_of(reduce().number(11).said) == hadoop_errc::unknown_message);
-  CHECK(error_of(reduce().number(-1).said) == hadoop_errc::unknown_message);
-  CHECK(error_of(reduce().message(PipesMessage::output).said) == hadoop_errc::unknown_message);
+  CHECK(conversation_error(reduce().message(PipesMessage::abort).said) == hadoop_errc::aborted);
+  CHECK(conversation_error(reduce().number(11).said) == hadoop_errc::unknown_message);
+  CHECK(conversation_error(reduce().number(-1).said) == hadoop_errc::unknown_message);
+  CHECK(conversation_error(reduce().message(PipesMessage::output).said) == hadoop_errc::unknown_message);
   Said other;
   other.message(PipesMessage::authentication_request).bytes("d").bytes("c").message(PipesMessage::start);
-  CHECK(error_of(Said{other}.number(1).said) == hadoop_errc::unknown_version);
-  CHECK(error_of(Said{other}.number(0).message(PipesMessage::job_conf).number(3).said) == hadoop_errc::bad_number);
-  CHECK(error_of(Said{other}.number(0).message(PipesMessage::job_conf).number(-2).said) == hadoop_errc::bad_number);
+  CHECK(conversation_error(Said{other}.number(1).said) == hadoop_errc::unknown_version);
+  CHECK(conversation_error(Said{other}.number(0).message(PipesMessage::job_conf).number(3).said) ==
+        hadoop_errc::bad_number);
+  CHECK(conversation_error(Said{other}.number(0).message(PipesMessage::job_conf).number(-2).said) ==
+        hadoop_errc::bad_number);
 }
 
 TEST_CASE("PipesCore: a conversation that is cut is truncated, wherever that is", "[hadoop][pipes_core]") {
@@ -163,16 +165,16 @@ TEST_CASE("PipesCore: a conversation that is cut is truncated, wherever that is"
       if (size > 200 && size % 53 != 0 && size + 20 < recorded.down.size()) continue;
       Bytes cut{recorded.down.begin(), recorded.down.begin() + static_cast<std::ptrdiff_t>(size)};
       CAPTURE(name, size);
-      CHECK(error_of(cut, {.token = recorded.token}) == hadoop_errc::truncated);
+      CHECK(conversation_error(cut, {.token = recorded.token}) == hadoop_errc::truncated);
     }
   }
 }
 
 TEST_CASE("PipesCore: lengths that lie take no memory", "[hadoop][pipes_core]") {
   const auto begun = [] { return Said{{}}.run_reduce(true).message(PipesMessage::reduce_key); };
-  CHECK(error_of(begun().number(101).said, {.most_bytes = 100}) == hadoop_errc::too_large);
-  CHECK(error_of(begun().number(-5).said) == hadoop_errc::bad_number);
-  CHECK(error_of(begun().number(std::int64_t{1} << 31).said) == hadoop_errc::bad_number);
+  CHECK(conversation_error(begun().number(101).said, {.most_bytes = 100}) == hadoop_errc::too_large);
+  CHECK(conversation_error(begun().number(-5).said) == hadoop_errc::bad_number);
+  CHECK(conversation_error(begun().number(std::int64_t{1} << 31).said) == hadoop_errc::bad_number);
   PipesCore core;
   core.receive(begun().number((std::int64_t{1} << 31) - 1).said);
   while (core.next()) {
@@ -183,8 +185,9 @@ TEST_CASE("PipesCore: lengths that lie take no memory", "[hadoop][pipes_core]") 
   Said many;
   many.message(PipesMessage::authentication_request).bytes("d").bytes("c").message(PipesMessage::start).number(0);
   many.message(PipesMessage::job_conf).number((std::int64_t{1} << 31) - 2);
-  CHECK(error_of(many.said) == hadoop_errc::truncated);
+  CHECK(conversation_error(many.said) == hadoop_errc::truncated);
   for (int i = 0; i < 100; ++i) many.bytes("").bytes("");
-  CHECK(error_of(many.said, {.most_conf_bytes = 1000}) == hadoop_errc::too_large);
-  CHECK(error_of(many.bytes(std::string(2000, 'n')).said, {.most_conf_bytes = 2000}) == hadoop_errc::too_large);
+  CHECK(conversation_error(many.said, {.most_conf_bytes = 1000}) == hadoop_errc::too_large);
+  CHECK(conversation_error(many.bytes(std::string(2000, 'n')).said, {.most_conf_bytes = 2000}) ==
+        hadoop_errc::too_large);
 }

@@ -16,11 +16,11 @@ using distrib::hadoop::PipesEnvironment;
 
 namespace {
 
-constexpr const char* port = "mapreduce.pipes.command.port";
+constexpr const char* command_port = "mapreduce.pipes.command.port";
 constexpr const char* command_file = "mapreduce.pipes.commandfile";
 constexpr const char* secret = "hadoop.pipes.shared.secret.location";
 
-auto error_of(const Environment& environment) -> std::error_code {
+auto environment_error(const Environment& environment) -> std::error_code {
   Error error;
   const auto found = PipesEnvironment::read(environment, error);
   return error.code;
@@ -32,7 +32,7 @@ TEST_CASE("PipesEnvironment: a port and the job's token", "[hadoop][pipes_enviro
   const support::TempDirectory directory;
   const std::string path = directory / "token";
   std::ofstream{path} << "sec\nret";
-  const auto found = PipesEnvironment::read({{port, "4711"}, {command_file, "not looked at"}, {secret, path}});
+  const auto found = PipesEnvironment::read({{command_port, "4711"}, {command_file, "not looked at"}, {secret, path}});
   CHECK(found.port == 4711);
   CHECK(found.command_file.empty());
   CHECK(found.token == conversation::bytes_of("sec\nret"));
@@ -45,16 +45,16 @@ TEST_CASE("PipesEnvironment: a port and the job's token", "[hadoop][pipes_enviro
 TEST_CASE("PipesEnvironment: what is missing or wrong", "[hadoop][pipes_environment]") {
   const support::TempDirectory directory;
   const std::string path = directory / "token";
-  CHECK(error_of({}) == hadoop_errc::not_a_task);
+  CHECK(environment_error({}) == hadoop_errc::not_a_task);
   for (const char* text : {"", "0", "65536", "-1", "80x", " 80"})
-    CHECK(error_of({{port, text}}) == hadoop_errc::bad_port);
-  CHECK(error_of({{port, "80"}}) == hadoop_errc::bad_secret);
-  CHECK(error_of({{port, "80"}, {secret, path}}) == distrib::failure::not_found);
+    CHECK(environment_error({{command_port, text}}) == hadoop_errc::bad_port);
+  CHECK(environment_error({{command_port, "80"}}) == hadoop_errc::bad_secret);
+  CHECK(environment_error({{command_port, "80"}, {secret, path}}) == distrib::failure::not_found);
   std::ofstream{path}.close();
-  CHECK(error_of({{port, "80"}, {secret, path}}) == hadoop_errc::bad_secret);
+  CHECK(environment_error({{command_port, "80"}, {secret, path}}) == hadoop_errc::bad_secret);
   std::ofstream{path} << std::string(512, 's');
-  CHECK(error_of({{port, "80"}, {secret, path}}) == std::error_code{});
+  CHECK(environment_error({{command_port, "80"}, {secret, path}}) == std::error_code{});
   std::ofstream{path} << std::string(513, 's');
-  CHECK(error_of({{command_file, "down"}, {secret, path}}) == hadoop_errc::bad_secret);
+  CHECK(environment_error({{command_file, "down"}, {secret, path}}) == hadoop_errc::bad_secret);
   CHECK_THROWS_AS(PipesEnvironment::read({}), std::system_error);
 }

@@ -20,6 +20,7 @@ using conversation::bytes_of;
 using conversation::MemoryLink;
 using conversation::Recorded;
 using conversation::Said;
+using conversation::stopped;
 using conversation::text_of;
 using distrib::ByteView;
 using distrib::hadoop_errc;
@@ -34,10 +35,6 @@ using word_count::Words;
 using Lines = std::vector<std::string>;
 
 namespace {
-
-auto stopped() -> std::function<distrib::Instant()> {
-  return [] { return distrib::Instant{}; };
-}
 
 /// A clock that goes on by half a second whenever it is asked.
 auto ticking() -> std::function<distrib::Instant()> {

@@ -16,6 +16,7 @@
 
 using conversation::bytes_of;
 using conversation::MemoryLink;
+using conversation::stopped;
 using conversation::text_of;
 using distrib::as_bytes;
 using distrib::ByteView;
@@ -52,12 +53,8 @@ auto lines_of(ByteView bytes) -> Lines {
   return lines;
 }
 
-auto stopped() -> std::function<distrib::Instant()> {
-  return [] { return distrib::Instant{}; };
-}
-
 template <class... Roles>
-auto served(Bytes in, bool is_map, std::size_t piece, Roles... roles) -> std::pair<Lines, Lines> {
+auto streamed(Bytes in, bool is_map, std::size_t piece, Roles... roles) -> std::pair<Lines, Lines> {
   Streams link{{std::move(in), piece}};
   serve_streaming(link, JobConf{{{"mapreduce.task.ismap", is_map ? "true" : "false"}}}, stopped(), 1000, roles...);
   return {lines_of(link.up), link.told};
@@ -67,17 +64,17 @@ auto served(Bytes in, bool is_map, std::size_t piece, Roles... roles) -> std::pa
 
 TEST_CASE("serve_streaming: one program is mapper and reducer", "[hadoop][serve_streaming]") {
   for (const std::size_t piece : {1U, 7U, 1000U}) {
-    const auto mapped = served(pairs({{"k", "b a"}, {"a b", ""}}), true, piece, Words{}, Sum{});
+    const auto mapped = streamed(pairs({{"k", "b a"}, {"a b", ""}}), true, piece, Words{}, Sum{});
     CHECK(mapped.first == Lines{"b=1", "a=1", "a=1", "b=1"});
     CHECK(mapped.second == Lines{"reporter:counter:words,lines,2"});
     const Bytes sorted = pairs({{"a", "1"}, {"a", "2"}, {"b", "5"}, {"", "1"}, {"", "1"}});
-    const auto reduced = served(sorted, false, piece, Words{}, Sum{});
+    const auto reduced = streamed(sorted, false, piece, Words{}, Sum{});
     CHECK(reduced.first == Lines{"a=3", "b=5", "=2"});
   }
-  CHECK(served(pairs({{"a", "1"}}), true, 9, Sum{}).first == Lines{"a=1"});   // no choice
-  CHECK(served(pairs({{"a", "b"}}), false, 9, Words{}).first == Lines{"b=1"});
-  CHECK(served({}, true, 9, Words{}, Sum{}).first.empty());
-  CHECK(served({}, false, 9, Words{}, Sum{}).first.empty());
+  CHECK(streamed(pairs({{"a", "1"}}), true, 9, Sum{}).first == Lines{"a=1"});   // no choice
+  CHECK(streamed(pairs({{"a", "b"}}), false, 9, Words{}).first == Lines{"b=1"});
+  CHECK(streamed({}, true, 9, Words{}, Sum{}).first.empty());
+  CHECK(streamed({}, false, 9, Words{}, Sum{}).first.empty());
 }
 
 TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values come whole",
@@ -88,7 +85,7 @@ TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values c
       context.emit(key, *values.next());
     }
   };
-  CHECK(served(pairs({{"a", "1"}, {"a", "2"}, {"bb", "3"}, {"bb", "4"}, {"c", "5"}}), false, 5, First{}).first ==
+  CHECK(streamed(pairs({{"a", "1"}, {"a", "2"}, {"bb", "3"}, {"bb", "4"}, {"c", "5"}}), false, 5, First{}).first ==
         Lines{"a=1", "c=5"});
   Bytes large;
   RawBytes::append(large, as_bytes("k"));
@@ -140,7 +137,7 @@ TEST_CASE("serve_streaming: typed bytes", "[hadoop][serve_streaming]") {
 TEST_CASE("serve_streaming: input that lies or ends early", "[hadoop][serve_streaming]") {
   const auto failure_of = [](Bytes in) -> std::error_code {
     try {
-      served(std::move(in), true, 3, Words{});
+      streamed(std::move(in), true, 3, Words{});
     } catch (const std::system_error& failure) {
       CHECK_THAT(failure.what(), ContainsSubstring("pair 1 of the input"));
       return failure.code();

@@ -17,7 +17,7 @@ using namespace distrib::hadoop;
 
 namespace {
 
-auto bytes_of(std::initializer_list<int> list) -> Bytes {
+auto bytes_from(std::initializer_list<int> list) -> Bytes {
   Bytes bytes;
   for (const int byte : list) bytes.push_back(static_cast<std::byte>(byte));
   return bytes;
@@ -29,7 +29,7 @@ template <class T> auto typed(T value) -> Bytes {
   return bytes;
 }
 
-auto error_of(const Bytes& bytes, std::size_t most = 1000) -> std::error_code {
+auto typed_error(const Bytes& bytes, std::size_t most = 1000) -> std::error_code {
   WritableReader reader{bytes};
   CHECK(TypedBytes::read(reader, most).empty());
   return reader.error();
@@ -49,18 +49,18 @@ TEST_CASE("typed_bytes: the bytes of each kind, and what they say", "[hadoop][ty
   CHECK(!typed_value(typed(0.5)).integer());
   CHECK(as_text(typed_value(typed(std::string_view{"ab"})).bytes()) == "ab");
   CHECK(typed_value(typed(as_bytes("ab"))).code == TypedCode::bytes);
-  CHECK(typed_value(bytes_of({1, 0x80})).integer() == -128);
-  CHECK(typed_value(bytes_of({2, 1})).integer() == 1);
-  CHECK(typed_value(bytes_of({5, 0x3f, 0, 0, 0})).real() == 0.5);
+  CHECK(typed_value(bytes_from({1, 0x80})).integer() == -128);
+  CHECK(typed_value(bytes_from({2, 1})).integer() == 1);
+  CHECK(typed_value(bytes_from({5, 0x3f, 0, 0, 0})).real() == 0.5);
   // A NullWritable, as Hadoop 3.4 sends it: a length, the name of the class, nothing.
-  Bytes object = bytes_of({50, 0, 0, 0, 5, 0, 2});
+  Bytes object = bytes_from({50, 0, 0, 0, 5, 0, 2});
   append_raw(object, as_bytes("abX"));
   CHECK(as_text(typed_value(object).bytes()) == "X");
 }
 
 TEST_CASE("typed_bytes: values one after the other, those within others passed over", "[hadoop][typed_bytes]") {
-  Bytes bytes = bytes_of({8, 0, 0, 0, 2,   1,  7, 10, 0, 0, 0, 1, 3, 0, 0, 0, 1, 7, 0, 0, 0, 0,  // [7, {1: ""}]
-                          9, 1, 5, 9, 255, 255});                                             // (5, ())
+  Bytes bytes = bytes_from({8, 0, 0, 0, 2,   1,  7, 10, 0, 0, 0, 1, 3, 0, 0, 0, 1, 7, 0, 0, 0, 0,  // [7, {1: ""}]
+                            9, 1, 5, 9, 255, 255});                                             // (5, ())
   append_typed(bytes, std::int64_t{9});
   WritableReader reader{bytes};
   CHECK(TypedBytes::read(reader, 100).size() == 22);
@@ -76,15 +76,15 @@ TEST_CASE("typed_bytes: values one after the other, those within others passed o
 }
 
 TEST_CASE("typed_bytes: what cannot be", "[hadoop][typed_bytes]") {
-  CHECK(error_of(bytes_of({11})) == hadoop_errc::bad_type);
-  CHECK(error_of(bytes_of({255})) == hadoop_errc::bad_type);
-  CHECK(error_of(bytes_of({8, 0xff, 0, 0, 0})) == hadoop_errc::bad_number);
-  CHECK(error_of(bytes_of({0, 0x80, 0, 0, 0})) == hadoop_errc::bad_number);
-  CHECK(error_of(bytes_of({0, 0, 0, 1, 0}), 255) == hadoop_errc::too_large);
-  CHECK(error_of(bytes_of({8, 0, 0, 0, 2, 1, 1, 1, 1}), 8) == hadoop_errc::too_large);
-  CHECK(error_of(Bytes(100, std::byte{9})) == hadoop_errc::too_large);  // lists in lists in lists
+  CHECK(typed_error(bytes_from({11})) == hadoop_errc::bad_type);
+  CHECK(typed_error(bytes_from({255})) == hadoop_errc::bad_type);
+  CHECK(typed_error(bytes_from({8, 0xff, 0, 0, 0})) == hadoop_errc::bad_number);
+  CHECK(typed_error(bytes_from({0, 0x80, 0, 0, 0})) == hadoop_errc::bad_number);
+  CHECK(typed_error(bytes_from({0, 0, 0, 1, 0}), 255) == hadoop_errc::too_large);
+  CHECK(typed_error(bytes_from({8, 0, 0, 0, 2, 1, 1, 1, 1}), 8) == hadoop_errc::too_large);
+  CHECK(typed_error(Bytes(100, std::byte{9})) == hadoop_errc::too_large);  // lists in lists in lists
   std::error_code ec;
-  CHECK(typed_value(bytes_of({1, 2, 3}), ec).body.empty());
+  CHECK(typed_value(bytes_from({1, 2, 3}), ec).body.empty());
   CHECK(ec == hadoop_errc::bad_number);
   CHECK_THROWS_AS(typed_value({}), std::system_error);
 }

@@ -34,24 +34,24 @@ using support::run_until;
 
 namespace {
 
-struct Echo : Method<"test.TlsEcho", Text, Text> {
+struct PoolEcho : Method<"test.TlsEcho", Text, Text> {
   static constexpr bool idempotent = true;
 };
-struct Mirror : Method<"test.TlsMirror", Bulk, Bulk> {};
+struct PoolMirror : Method<"test.TlsMirror", Bulk, Bulk> {};
 
 /// Answers, but never "never"; breaks the connection of "break", once.
-auto router(bool& breaks) {
-  return Router{on<Echo>([&breaks](Text request, auto call) {
+auto breaking_router(bool& breaks) {
+  return Router{on<PoolEcho>([&breaks](Text request, auto call) {
                   if (request.text == "break" && std::exchange(breaks, false)) return call.connection()->close();
                   if (request.text != "never") call.reply(request);
                 }),
-                on<Mirror>([](Bulk request, auto call) { call.reply(request); })};
+                on<PoolMirror>([](Bulk request, auto call) { call.reply(request); })};
 }
-using Server = RpcServer<decltype(router(std::declval<bool&>())), TlsListener>;
+using BreakingServer = RpcServer<decltype(breaking_router(std::declval<bool&>())), TlsListener>;
 using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const NoCallObserver, TlsConnector>;
 
 /// A server that can be started again on its port, clients that trust it, and what their pool told.
-struct House {
+struct TlsPoolHouse {
   auto files() const -> TlsFiles { return ours.issue("server", "DNS:localhost,IP:127.0.0.1"); }
   /// Instead of ours, at the same place: those of somebody whom nobody trusts.
   void replace_files() const {
@@ -62,8 +62,8 @@ struct House {
   }
   void start() {
     server.reset();
-    server = std::make_unique<Server>(context.get_executor(), Address{"127.0.0.1", port}, router(breaks),
-                                      RpcServerOptions{}, TlsAccept{server_tls});
+    server = std::make_unique<BreakingServer>(context.get_executor(), Address{"127.0.0.1", port},
+                                              breaking_router(breaks), RpcServerOptions{}, TlsAccept{server_tls});
     port = server->port();
   }
   auto address() const -> Address { return {"127.0.0.1", port}; }
@@ -89,7 +89,7 @@ struct House {
   template <class Pool>
   auto echo(Pool& pool, const std::string& text, CallOptions how = 60s) -> std::error_code {
     std::optional<std::error_code> end;
-    pool.template async_call<Echo>({text}, std::move(how), [&](std::error_code ec, const Text& reply) {
+    pool.template async_call<PoolEcho>({text}, std::move(how), [&](std::error_code ec, const Text& reply) {
       end = ec;
       if (!ec) CHECK(reply.text == text);
     });
@@ -103,39 +103,39 @@ struct House {
   TlsContext server_tls{TlsSide::server, files()};
   bool breaks = false;
   std::uint16_t port = 0;
-  std::unique_ptr<Server> server;
+  std::unique_ptr<BreakingServer> server;
   std::vector<Event> told;
 };
 
 }  // namespace
 
 TEST_CASE("RpcClientPool over TLS: calls, large and small, and who counts them", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   house.start();
   RpcClientPoolOptions options = house.options();
   options.connections = 2;
-  RpcMetrics<Echo, Mirror> metrics;
+  RpcMetrics<PoolEcho, PoolMirror> metrics;
   BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting(), metrics};
   const SharedBuffer body = stream::body(4U << 20);
   int open = 21;
-  pool.async_call<Mirror>({7, body}, 60s, [&](std::error_code ec, const Bulk& reply) {
+  pool.async_call<PoolMirror>({7, body}, 60s, [&](std::error_code ec, const Bulk& reply) {
     CHECK_FALSE(ec);
     REQUIRE(reply.body != nullptr);
     CHECK(std::ranges::equal(reply.body->bytes(), body->bytes()));
     --open;
   });
   for (std::size_t i = 0; i < 20; ++i)
-    pool.async_call<Echo>({std::string(i * 1000, 'x')}, 60s, [&, i](std::error_code ec, const Text& reply) {
+    pool.async_call<PoolEcho>({std::string(i * 1000, 'x')}, 60s, [&, i](std::error_code ec, const Text& reply) {
       CHECK_FALSE(ec);
       CHECK(reply.text.size() == i * 1000);
       --open;
     });
   run_until(house.context, [&] { return open == 0 && pool.connections() == 2; });
-  CHECK(metrics.of<Echo>().ended == 20);
+  CHECK(metrics.of<PoolEcho>().ended == 20);
 }
 
 TEST_CASE("RpcClientPool over TLS: a server that comes late, dies, and comes again", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   house.start();  // to have a port
   house.server.reset();
   BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
@@ -145,7 +145,7 @@ TEST_CASE("RpcClientPool over TLS: a server that comes late, dies, and comes aga
   CHECK_FALSE(house.echo(pool, "late"));
 
   std::optional<std::error_code> end;
-  pool.async_call<Echo>({"never"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
+  pool.async_call<PoolEcho>({"never"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
   CHECK_FALSE(house.echo(pool, "behind it"));  // so the server has it
   house.server.reset();
   run_until(house.context, [&] { return pool.connections() == 0; });
@@ -157,7 +157,7 @@ TEST_CASE("RpcClientPool over TLS: a server that comes late, dies, and comes aga
 }
 
 TEST_CASE("RpcClientPool over TLS: a server that nobody trusts", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   house.server_tls = TlsContext{TlsSide::server, house.strangers.issue("server", "IP:127.0.0.1")};
   house.start();
   RpcClientPoolOptions options = house.options();
@@ -179,7 +179,7 @@ TEST_CASE("RpcClientPool over TLS: a server that nobody trusts", "[tls]") {
 }
 
 TEST_CASE("RpcClientPool over TLS: a server that does not trust the client", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   TlsFiles mutual = house.files();
   mutual.authority = house.ours.file();
   house.server_tls = TlsContext{TlsSide::server, mutual};
@@ -199,7 +199,7 @@ TEST_CASE("RpcClientPool over TLS: a server that does not trust the client", "[t
 }
 
 TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   house.start();
   BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
   CHECK_FALSE(house.echo(pool, "a"));
@@ -209,7 +209,7 @@ TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tl
   CHECK_FALSE(house.echo(pool, "b"));  // the connection goes on
   house.breaks = true;
   std::optional<std::error_code> end;
-  pool.async_call<Echo>({"break"}, {60s}, [&](std::error_code ec, const Text&) { end = ec; });
+  pool.async_call<PoolEcho>({"break"}, {60s}, [&](std::error_code ec, const Text&) { end = ec; });
   CHECK_THAT(house.heard(Event::Kind::waiting, net_errc::untrusted).text, ContainsSubstring("certificate"));
   CHECK_FALSE(end);
 
@@ -221,7 +221,7 @@ TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tl
 }
 
 TEST_CASE("RpcClientPool over TLS: a handshake is part of a try", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   support::Acceptor silent{house.context, support::loopback()};  // the system takes connections in, and that is all
   house.port = silent.local_endpoint().port();
   RpcClientPoolOptions options = house.options();
@@ -232,13 +232,13 @@ TEST_CASE("RpcClientPool over TLS: a handshake is part of a try", "[tls]") {
 }
 
 TEST_CASE("RpcClientPool over TLS: destroyed at any time, each call ends once", "[tls]") {
-  House house;
+  TlsPoolHouse house;
   house.start();
   for (int handlers = 0; handlers < 24; ++handlers) {
     int ends = 0;
     {
       BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
-      pool.async_call<Echo>({"a"}, {}, [&](std::error_code, const Text&) { ++ends; });
+      pool.async_call<PoolEcho>({"a"}, {}, [&](std::error_code, const Text&) { ++ends; });
       house.context.restart();
       for (int i = 0; i < handlers && ends == 0; ++i) house.context.run_one();
     }

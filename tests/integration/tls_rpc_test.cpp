@@ -41,14 +41,14 @@ const Address anywhere{"127.0.0.1", 0};
 
 auto secret(std::string_view text) -> SharedSecret { return SharedSecret::from_bytes(as_bytes(text)); }
 
-auto router() {
+auto tls_router() {
   return Router{on<Echo>([](Text request, auto call) {
                   if (request.text != "never") call.reply(request);
                 }),
                 on<Mirror>([](Bulk request, auto call) { call.reply(request); })};
 }
 
-struct House {
+struct TlsHouse {
   auto files(const std::string& stem) const -> TlsFiles { return ours.issue(stem, "DNS:localhost,IP:127.0.0.1"); }
   auto mutual(const std::string& stem) const -> TlsFiles {
     TlsFiles made = files(stem);
@@ -92,10 +92,10 @@ struct House {
 }  // namespace
 
 TEST_CASE("RpcServer over TLS: large messages both ways, small ones beside them", "[tls]") {
-  House house;
+  TlsHouse house;
   RpcServer server{house.context.get_executor(),
                    anywhere,
-                   router(),
+                   tls_router(),
                    {},
                    TlsAccept{TlsContext{TlsSide::server, house.files("server")}}};
   TlsRpcClient client{*house.connect(server.port(), house.client_context())};
@@ -123,10 +123,10 @@ TEST_CASE("RpcServer over TLS: large messages both ways, small ones beside them"
 }
 
 TEST_CASE("RpcServer over TLS: with a shared secret as well", "[tls]") {
-  House house;
+  TlsHouse house;
   RpcServerOptions options;
   options.secret = secret("sixteen bytes ok");
-  RpcServer server{house.context.get_executor(), anywhere, router(), options,
+  RpcServer server{house.context.get_executor(), anywhere, tls_router(), options,
                    TlsAccept{TlsContext{TlsSide::server, house.files("server")}}};
   for (const bool right : {true, false}) {
     RpcClientOptions known;
@@ -137,12 +137,12 @@ TEST_CASE("RpcServer over TLS: with a shared secret as well", "[tls]") {
 }
 
 TEST_CASE("RpcServer over TLS: certificates of clients, and certificates anew", "[tls]") {
-  House house;
+  TlsHouse house;
   std::vector<Error> refused;
   TlsContext tls{TlsSide::server, house.mutual("server")};
   RpcServer server{house.context.get_executor(),
                    anywhere,
-                   router(),
+                   tls_router(),
                    {},
                    TlsAccept{.context = tls, .refused = [&](const Error& error) { refused.push_back(error); }}};
   TlsRpcClient worker{*house.connect(server.port(), TlsContext{TlsSide::client, house.mutual("worker")})};
@@ -164,16 +164,16 @@ TEST_CASE("RpcServer over TLS: certificates of clients, and certificates anew", 
 }
 
 TEST_CASE("RpcServer over TLS: who does not speak it hears so at once, and so does who speaks it alone", "[tls]") {
-  House house;
+  TlsHouse house;
   RpcServer secure{house.context.get_executor(),
                    anywhere,
-                   router(),
+                   tls_router(),
                    {},
                    TlsAccept{TlsContext{TlsSide::server, house.files("server")}}};
   RpcClient plain{loopback::connect(house.context, secure.port())};
   CHECK(house.echo(plain, "a") == rpc_errc::lost);
 
-  RpcServer open{house.context.get_executor(), anywhere, router()};
+  RpcServer open{house.context.get_executor(), anywhere, tls_router()};
   Error reason;
   const TlsConnector connector{house.context.get_executor(),
                                {"127.0.0.1", open.port()},
@@ -185,9 +185,9 @@ TEST_CASE("RpcServer over TLS: who does not speak it hears so at once, and so do
 }
 
 TEST_CASE("RpcServer over TLS: destroyed with connections and handshakes", "[tls]") {
-  House house;
-  using Server = RpcServer<decltype(router()), TlsListener>;
-  auto server = std::make_unique<Server>(house.context.get_executor(), anywhere, router(), RpcServerOptions{},
+  TlsHouse house;
+  using Server = RpcServer<decltype(tls_router()), TlsListener>;
+  auto server = std::make_unique<Server>(house.context.get_executor(), anywhere, tls_router(), RpcServerOptions{},
                                          TlsAccept{TlsContext{TlsSide::server, house.files("server")}});
   TlsRpcClient client{*house.connect(server->port(), house.client_context())};
   CHECK_FALSE(house.echo(client, "a"));

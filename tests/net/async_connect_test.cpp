@@ -28,19 +28,10 @@ using distrib::Error;
 using distrib::net_errc;
 using distrib::TcpSocket;
 using support::Acceptor;
+using support::TakenPort;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// A port of this machine where nobody listens, and nobody else can.
-struct TakenPort {
-  explicit TakenPort(asio::io_context& context) : acceptor{context.get_executor()} {
-    acceptor.open(asio::ip::tcp::v4());
-    acceptor.bind(support::loopback());
-  }
-  [[nodiscard]] auto address() const -> Address { return {"127.0.0.1", acceptor.local_endpoint().port()}; }
-  Acceptor acceptor;
-};
 
 auto address_of(const Acceptor& acceptor) -> Address { return {"127.0.0.1", acceptor.local_endpoint().port()}; }
 
@@ -48,7 +39,7 @@ auto address_of(const Acceptor& acceptor) -> Address { return {"127.0.0.1", acce
 auto once() -> ConnectOptions { return {.most_tries = 1}; }
 
 /// What a handler was told, once.
-struct Heard {
+struct HeardSocket {
   int calls = 0;
   std::error_code code;
   std::optional<TcpSocket> socket;
@@ -79,7 +70,7 @@ void run(asio::io_context& context, asio::awaitable<void> coroutine) {
 
 TEST_CASE("async_connect: a callback", "[net]") {
   asio::io_context context{1};
-  Heard heard;
+  HeardSocket heard;
   SECTION("somebody listens") {
     Acceptor acceptor{context, support::loopback()};
     async_connect(context.get_executor(), address_of(acceptor), {}, heard.listen());
@@ -121,7 +112,7 @@ TEST_CASE("async_connect: cancelled while it waits between tries", "[net]") {
   asio::io_context context{1};
   const TakenPort taken{context};
   asio::cancellation_signal stop;
-  Heard heard;
+  HeardSocket heard;
   ConnectOptions options{.first_pause = 1h};
   const auto type = GENERATE(asio::cancellation_type::terminal, asio::cancellation_type::total);
   options.waiting = [&](const Error&, std::chrono::milliseconds) {
@@ -148,7 +139,7 @@ TEST_CASE("async_connect: cancelled at any time it completes once", "[net]") {
     asio::io_context context{1};
     Acceptor acceptor{context, support::loopback()};
     asio::cancellation_signal stop;
-    Heard heard;
+    HeardSocket heard;
     async_connect(context.get_executor(), address_of(acceptor), {},
                   asio::bind_cancellation_slot(stop.slot(), heard.listen()));
     for (int i = 0; i < handlers && heard.calls == 0; ++i) context.run_one();
@@ -170,7 +161,7 @@ TEST_CASE("async_connect: the handler is called where it wants to be", "[net]") 
   asio::io_context elsewhere{1};
   Acceptor acceptor{context, support::loopback()};
   asio::cancellation_signal stop;
-  Heard heard;
+  HeardSocket heard;
   const bool cancels = GENERATE(false, true);
   async_connect(
       context.get_executor(), address_of(acceptor), {},

@@ -18,12 +18,12 @@ using distrib::Instant;
 using distrib::net_errc;
 using distrib::TcpSocket;
 using support::Acceptor;
+using support::now;
 using support::run_until;
+using support::TakenPort;
 using namespace std::chrono_literals;
 
 namespace {
-
-auto now() -> Instant { return std::chrono::steady_clock::now(); }
 
 /// What a connector said at the end.
 struct Answer {
@@ -34,16 +34,6 @@ struct Answer {
     error = told;
     socket = std::move(connection);
   }
-};
-
-/// A port of this machine where nobody listens, and nobody else can.
-struct TakenPort {
-  explicit TakenPort(asio::io_context& context) : acceptor{context.get_executor()} {
-    acceptor.open(asio::ip::tcp::v4());
-    acceptor.bind(support::loopback());
-  }
-  [[nodiscard]] auto address() const -> Address { return {"127.0.0.1", acceptor.local_endpoint().port()}; }
-  Acceptor acceptor;
 };
 
 }  // namespace

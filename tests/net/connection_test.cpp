@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
+#include "support/noise.hpp"
 
 #include <distrib/core/error.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -17,13 +18,13 @@ using distrib::ByteView;
 using distrib::Connection;
 using distrib::Instant;
 using distrib::TcpSocket;
+using support::noise;
+using support::now;
 using support::run_until;
 using support::SocketPair;
 using namespace std::chrono_literals;
 
 namespace {
-
-auto now() -> Instant { return std::chrono::steady_clock::now(); }
 
 /// Writes down what it is told, and wants what the test says.
 struct Tape {
@@ -140,12 +141,6 @@ struct SlowReader {
   }
 };
 
-auto numbers(std::size_t size, unsigned seed) -> std::string {
-  std::string text(size, ' ');
-  for (char& c : text) c = static_cast<char>((seed = seed * 1664525u + 1013904223u) >> 24);
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("Connection: bytes arrive one at a time", "[net]") {
@@ -203,7 +198,7 @@ TEST_CASE("Connection: much and many pieces to a slow reader", "[net]") {
   SlowReader reader{story.peer, 10'007};
   std::string all;
   for (unsigned i = 0; i < 300; ++i) {
-    story.core.pending.push_back(i % 7 == 0 ? std::string{} : numbers(i % 5 == 0 ? 100'000 : i, i));
+    story.core.pending.push_back(i % 7 == 0 ? std::string{} : noise(i % 5 == 0 ? 100'000 : i, i));
     all += story.core.pending.back();
   }
   reader.read();
@@ -231,8 +226,8 @@ TEST_CASE("Connection: both ways at once", "[net]") {
   Owner owners[2];
   const auto a = std::make_shared<TapeConnection>(std::move(sockets.socket), owners[0], 100'000u);
   const auto b = std::make_shared<TapeConnection>(std::move(sockets.peer), owners[1]);
-  const std::string to_b = numbers(3'000'000, 1);
-  const std::string to_a = numbers(3'000'000, 2);
+  const std::string to_b = noise(3'000'000, 1);
+  const std::string to_a = noise(3'000'000, 2);
   a->core().pending = {to_b};
   b->core().pending = {to_a};
   a->settle();
@@ -383,7 +378,7 @@ TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
 TEST_CASE("Connection: finished with output pending", "[net]") {
   Story story;
   SlowReader reader{story.peer, 65'536};
-  const std::string text = numbers(5'000'000, 7);
+  const std::string text = noise(5'000'000, 7);
   story.core.pending = {text};
   story.owner.activity = [&] {
     if (story.core.writes_done == 1 && !story.core.is_finished) {
@@ -394,7 +389,7 @@ TEST_CASE("Connection: finished with output pending", "[net]") {
   SECTION("the peer listens") {}
   SECTION("the peer still talks: a reset would take from it what is on its way") {
     story.core.wants_bytes = false;
-    story.send(numbers(50'000, 3));
+    story.send(noise(50'000, 3));
   }
   reader.read();
   story.connection->settle();

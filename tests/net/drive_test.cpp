@@ -66,7 +66,7 @@ struct Once {
   }
 };
 
-struct Story {
+struct DriveStory {
   asio::io_context context{1};
   SocketPair sockets{context};
   std::optional<std::error_code> end = std::nullopt;
@@ -99,7 +99,7 @@ TEST_CASE("async_drive: a small protocol", "[net]") {
   const bool at_once = GENERATE(true, false);
   for (const auto& row : rows) {
     CAPTURE(row.sent, at_once);
-    Story story;
+    DriveStory story;
     LineEcho core;
     if (at_once) {
       story.send(row.sent);
@@ -123,7 +123,7 @@ TEST_CASE("async_drive: a small protocol", "[net]") {
 }
 
 TEST_CASE("async_drive: each action", "[net]") {
-  Story story;
+  DriveStory story;
   std::array<std::byte, 8> space{};
   SECTION("all of the space, however it comes") {
     Once core{DriveAction::read(space)};
@@ -189,7 +189,7 @@ TEST_CASE("async_drive: each action", "[net]") {
 }
 
 TEST_CASE("async_drive: what breaks is told to the core", "[net]") {
-  Story story;
+  DriveStory story;
   std::array<std::byte, 8> space{};
   const std::string text(50'000'000, 'x');
   Once core{GENERATE(false, true) ? DriveAction::read(space) : DriveAction::write(distrib::as_bytes(text))};
@@ -212,7 +212,7 @@ TEST_CASE("async_drive: what breaks is told to the core", "[net]") {
 }
 
 TEST_CASE("async_drive: terminal cancellation", "[net]") {
-  Story story;
+  DriveStory story;
   std::array<std::byte, 8> space{};
   Once core{DriveAction::read(space)};
   asio::cancellation_signal signal;
@@ -243,7 +243,7 @@ struct Parts {
 }  // namespace
 
 TEST_CASE("async_drive: cancelled whenever, the core hears of it once, and of what was read until then", "[net]") {
-  Story story;
+  DriveStory story;
   Parts core;
   asio::cancellation_signal signal;
   async_drive(story.sockets.socket, core,
@@ -275,7 +275,7 @@ TEST_CASE("async_drive: cancelled whenever, the core hears of it once, and of wh
 }
 
 TEST_CASE("async_drive: other tokens", "[net]") {
-  Story story;
+  DriveStory story;
   Once core{DriveAction::done()};
   auto later = async_drive(story.sockets.socket, core, distrib::deferred);
   CHECK(story.context.poll() == 0);

@@ -11,7 +11,7 @@
 
 using distrib::DriveAction;
 using distrib::PageCore;
-using Kind = DriveAction::Kind;
+using ActionKind = DriveAction::Kind;
 
 namespace {
 
@@ -20,9 +20,9 @@ auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
   PageCore core{{"/metrics", "text/x"}};
   DriveAction action = core.next({}, 0);
   std::string answer;
-  while (action.kind != Kind::done || core.is_asked()) {
+  while (action.kind != ActionKind::done || core.is_asked()) {
     if (core.is_asked()) {
-      CHECK(action.kind == Kind::done);
+      CHECK(action.kind == ActionKind::done);
       CHECK(answer.empty());
       core.show("content 1\n");
       CHECK_FALSE(core.is_asked());
@@ -30,7 +30,7 @@ auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
       continue;
     }
     std::size_t count = 0;
-    if (action.kind == Kind::read) {
+    if (action.kind == ActionKind::read) {
       REQUIRE_FALSE(action.space.empty());
       CHECK(action.at_least == 1);
       count = std::min({request.size(), at_once, action.space.size()});
@@ -116,10 +116,10 @@ TEST_CASE("PageCore: requests and answers, however they are split", "[net]") {
 
 TEST_CASE("PageCore: what the system says is what it ends with", "[net]") {
   PageCore core{{"/metrics", "text/x"}};
-  CHECK(core.next({}, 0).kind == Kind::read);
+  CHECK(core.next({}, 0).kind == ActionKind::read);
   const auto reset = std::make_error_code(std::errc::connection_reset);
   const DriveAction action = core.next(reset, 0);
-  CHECK(action.kind == Kind::done);
+  CHECK(action.kind == ActionKind::done);
   CHECK(action.result == reset);
 }
 
@@ -129,17 +129,17 @@ TEST_CASE("PageCore: its content is asked for once, and may be nothing, or be cu
     const DriveAction read = core.next({}, 0);
     const auto bytes = distrib::as_bytes("GET / HTTP/1.1\r\n\r\n");
     std::copy(bytes.begin(), bytes.end(), read.space.begin());
-    CHECK(core.next({}, bytes.size()).kind == Kind::done);
+    CHECK(core.next({}, bytes.size()).kind == ActionKind::done);
     CHECK(core.is_asked());
-    CHECK(core.next({}, 0).kind == Kind::done);  // nothing goes on without it
+    CHECK(core.next({}, 0).kind == ActionKind::done);  // nothing goes on without it
     CHECK(core.is_asked());
     core.show({});
     const DriveAction write = core.next({}, 0);
-    REQUIRE(write.kind == Kind::write);
+    REQUIRE(write.kind == ActionKind::write);
     CHECK(distrib::as_text(write.bytes).ends_with("Content-Length: 0\r\nConnection: close\r\n\r\n"));
     const auto reset = lost ? std::make_error_code(std::errc::connection_reset) : std::error_code{};
     const DriveAction end = core.next(reset, lost ? 0 : write.bytes.size());
-    CHECK(end.kind == Kind::done);
+    CHECK(end.kind == ActionKind::done);
     CHECK(end.result == reset);
     CHECK_FALSE(core.is_asked());
   }

@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/adamw.hpp>
 
+#include "optimizer/adam_moments.hpp"
 #include "optimizer/against_reference.hpp"
 
 using distrib::AdamW;
 using namespace reference;
 
-namespace {
-
-/// Adam's moments; returns alpha.
-auto moments(std::uint64_t count, float g, float& m, float& v) -> float {
-  m = plus(m, times(minus(g, m), minus(1.0F, 0.8F)));
-  v = plus(v, times(minus(times(g, g), v), minus(1.0F, 0.95F)));
-  return distrib::detail::adam_alpha(0.1F, distrib::detail::power(0.8F, count), distrib::detail::power(0.95F, count));
-}
-
-}  // namespace
-
 TEST_CASE("AdamW: weights decay beside Adam, each operation rounded", "[optimizer]") {
   const float decay = times(0.25F, 0.1F);
   check_updater(AdamW{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F, .weight_decay = 0.25F},
                 [decay](std::uint64_t count, float g, float& w, auto& slots) {
-                  const float alpha = moments(count, g, slots[0], slots[1]);
+                  const float alpha = adam_moments(count, g, slots[0], slots[1]);
                   w = minus(minus(w, times(w, decay)), over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
                 });
 }

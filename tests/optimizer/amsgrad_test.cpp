@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/amsgrad.hpp>
 
+#include "optimizer/adam_moments.hpp"
 #include "optimizer/against_reference.hpp"
 
 #include <algorithm>
@@ -8,21 +9,10 @@
 using distrib::AMSGrad;
 using namespace reference;
 
-namespace {
-
-/// Adam's moments; returns alpha.
-auto moments(std::uint64_t count, float g, float& m, float& v) -> float {
-  m = plus(m, times(minus(g, m), minus(1.0F, 0.8F)));
-  v = plus(v, times(minus(times(g, g), v), minus(1.0F, 0.95F)));
-  return distrib::detail::adam_alpha(0.1F, distrib::detail::power(0.8F, count), distrib::detail::power(0.95F, count));
-}
-
-}  // namespace
-
 TEST_CASE("AMSGrad: Adam by the largest mean of squares, each operation rounded", "[optimizer]") {
   check_updater(AMSGrad{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
                 [](std::uint64_t count, float g, float& w, auto& slots) {
-                  const float alpha = moments(count, g, slots[0], slots[1]);
+                  const float alpha = adam_moments(count, g, slots[0], slots[1]);
                   slots[2] = std::max(slots[2], slots[1]);
                   w = minus(w, over(times(slots[0], alpha), plus(root(slots[2]), 0.01F)));
                 });

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/lazy_adam.hpp>
 
+#include "optimizer/adam_moments.hpp"
 #include "optimizer/against_reference.hpp"
 
 using distrib::LazyAdam;
 using namespace reference;
 
-namespace {
-
-/// Adam's moments; returns alpha.
-auto moments(std::uint64_t count, float g, float& m, float& v) -> float {
-  m = plus(m, times(minus(g, m), minus(1.0F, 0.8F)));
-  v = plus(v, times(minus(times(g, g), v), minus(1.0F, 0.95F)));
-  return distrib::detail::adam_alpha(0.1F, distrib::detail::power(0.8F, count), distrib::detail::power(0.95F, count));
-}
-
-}  // namespace
-
 TEST_CASE("LazyAdam: Adam's arithmetic, each operation rounded", "[optimizer]") {
   check_updater(LazyAdam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
                 [](std::uint64_t count, float g, float& w, auto& slots) {
-                  const float alpha = moments(count, g, slots[0], slots[1]);
+                  const float alpha = adam_moments(count, g, slots[0], slots[1]);
                   w = minus(w, over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
                 });
 }

@@ -1,11 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/updater.hpp>
 
+#include <distrib/optimizer/error.hpp>
+
 #include "support/catch.hpp"
 
-TEST_CASE("UpdateStep: counts from 1", "[optimizer]") { CHECK(distrib::UpdateStep{}.count == 1); }
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
 
-TEST_CASE("Slot: starts at 0 unless told", "[optimizer]") {
-  constexpr distrib::Slot slot{.name = "Momentum"};
-  CHECK(slot.initial == 0.0F);
+namespace {
+
+/// The least that an updater says of itself.
+struct Says {
+  static constexpr std::string_view name = "says";
+  auto slots() const -> std::array<distrib::Slot, 2> { return {}; }
+  auto describe() const -> std::string { return "nothing"; }
+  static auto parse(std::string_view) -> std::optional<Says> { return Says{}; }
+  void apply(distrib::UpdateStep, std::span<const float>, std::span<const float>, std::span<float>,
+             std::span<const std::span<float>>) const {}
+  auto operator==(const Says&) const -> bool = default;
+};
+
+/// It updates every row, and is never right.
+struct SaysMore : Says {
+  static constexpr bool updates_every_row = true;
+  static auto parse(std::string_view) -> std::optional<SaysMore> { return SaysMore{}; }
+  void check(std::error_code& ec) const { ec = distrib::optimizer_errc::negative; }
+};
+
+}  // namespace
+
+TEST_CASE("Updater: what it need not say", "[optimizer]") {
+  STATIC_REQUIRE(distrib::slot_count<Says> == 2);
+  STATIC_REQUIRE_FALSE(distrib::updates_every_row<Says>);
+  STATIC_REQUIRE(distrib::updates_every_row<SaysMore>);
+}
+
+TEST_CASE("check_updater: without a check nothing is wrong, with one the error names the updater", "[optimizer]") {
+  std::error_code ec = distrib::optimizer_errc::negative;
+  distrib::check_updater(Says{}, ec);
+  CHECK_FALSE(ec);
+  distrib::check_updater(SaysMore{}, ec);
+  CHECK(ec == distrib::optimizer_errc::negative);
+  CHECK_THROWS_WITH(distrib::check_updater(SaysMore{}), ContainsSubstring("says nothing"));
 }

@@ -46,6 +46,9 @@ inline auto with_consistency(distrib::Job job, distrib::Consistency consistency)
   job.consistency = consistency;
   return job;
 }
+inline auto asynchronous(distrib::Job job) -> distrib::Job {
+  return with_consistency(std::move(job), distrib::AsynchronousParallel{});
+}
 
 /// A shard's block of such a job, both elements the same number.
 inline auto block(float number) -> distrib::SharedBuffer {
@@ -209,8 +212,8 @@ struct Event {
   std::vector<std::string> expected;  ///< What the core must do then.
 };
 
-using ShardEvent = Event<support::ShardAction>;
-using WorkerEvent = Event<support::WorkerAction>;
+using ShardStory = std::vector<Event<support::ShardAction>>;
+using WorkerStory = std::vector<Event<support::WorkerAction>>;
 
 template <class Action>
 void tell(const std::vector<Event<Action>>& events) {

@@ -51,11 +51,11 @@ auto records(RecordReader reader, Error& error) -> std::vector<std::string> {
   return found;
 }
 
-const std::vector<std::string> payloads{"one", "", std::string(700'000, 'x'), "four"};
+const std::vector<std::string> four_payloads{"one", "", std::string(700'000, 'x'), "four"};
 
 auto file() -> std::string {
   std::string bytes;
-  for (const std::string& payload : payloads) bytes += frame(payload);
+  for (const std::string& payload : four_payloads) bytes += frame(payload);
   return bytes;
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("RecordReader: of a ByteSource, plain and compressed, in pieces of any
     for (const std::size_t most : {1U, 5U, 100'000U, 10'000'000U}) {
       CAPTURE(bytes.size(), most);
       Error error;
-      CHECK((records(RecordReader{Slow{bytes, most}, "elsewhere"}, error) == payloads));
+      CHECK((records(RecordReader{Slow{bytes, most}, "elsewhere"}, error) == four_payloads));
       CHECK_FALSE(error);
     }
   Error error;

@@ -39,15 +39,15 @@ struct Found {
   auto operator==(const Found&) const -> bool = default;
 };
 
-struct Reading {
+struct Findings {
   std::vector<Found> records;
   std::vector<Damage> damage;
   std::error_code error;
-  auto operator==(const Reading&) const -> bool = default;
+  auto operator==(const Findings&) const -> bool = default;
 };
 
-auto read(RecordReader& reader) -> Reading {
-  Reading reading;
+auto read_damaged(RecordReader& reader) -> Findings {
+  Findings reading;
   while (const auto record = reader.try_next()) {
     reading.records.push_back(
         {std::string{distrib::as_text(record->bytes)}, record->offset, record->number, record->suspect});
@@ -59,11 +59,11 @@ auto read(RecordReader& reader) -> Reading {
   return reading;
 }
 
-auto read(const std::string& path, const RecordReaderOptions& options) -> Reading {
+auto read_damaged(const std::string& path, const RecordReaderOptions& options) -> Findings {
   std::error_code ec;
   RecordReader reader{path, options, ec};
   REQUIRE_FALSE(ec);
-  return read(reader);
+  return read_damaged(reader);
 }
 
 /// The rules, as plainly as they can be said: every byte is looked at as often as need be.
@@ -71,7 +71,7 @@ class Oracle {
  public:
   Oracle(std::string_view file, OnDamage action) : file_{file}, action_{action} {}
 
-  auto read() -> Reading {
+  auto read() -> Findings {
     while (at_ != file_.size()) {
       const auto size = frame(at_);
       const std::error_code code = wrong(at_);
@@ -132,7 +132,7 @@ class Oracle {
 
   std::string_view file_;
   OnDamage action_;
-  Reading result_;
+  Findings result_;
   std::size_t at_ = 0;
   std::uint64_t number_ = 0;
   bool suspect_ = false;
@@ -146,9 +146,9 @@ class Comparison {
   void operator()(const std::string& bytes) const {
     support::write_file(directory_ / "file", bytes);
     for (const OnDamage action : actions) {
-      const Reading expected = Oracle{bytes, action}.read();
+      const Findings expected = Oracle{bytes, action}.read();
       for (const FileAccess access : {FileAccess::mapped, FileAccess::buffered}) {
-        const Reading reading = read(directory_ / "file", {.access = access, .damage = {.action = action}});
+        const Findings reading = read_damaged(directory_ / "file", {.access = access, .damage = {.action = action}});
         if (reading == expected) continue;
         CAPTURE(static_cast<int>(action), static_cast<int>(access));
         CHECK(reading.records.size() == expected.records.size());
@@ -258,14 +258,15 @@ TEST_CASE("DamagePolicy: limits", "[record][damage]") {
   }
   support::write_file(directory / "file", file);
   for (const OnDamage action : {OnDamage::skip, OnDamage::salvage}) {
-    const Reading all = read(directory / "file", {.damage = {.action = action, .max_ranges = 3, .max_bytes = 66}});
+    const Findings all =
+        read_damaged(directory / "file", {.damage = {.action = action, .max_ranges = 3, .max_bytes = 66}});
     CHECK_FALSE(all.error);
     CHECK(all.records.size() == 3);
     CHECK(all.damage[1] == Damage{66, 22, 3, record_errc::corrupt_payload});
 
     for (const auto& policy : {distrib::DamagePolicy{action, 2}, distrib::DamagePolicy{action, 9, 65}}) {
       RecordReader reader{directory / "file", {.damage = policy}};
-      const Reading some = read(reader);
+      const Findings some = read_damaged(reader);
       CHECK(some.error == record_errc::too_much_damage);
       CHECK(some.error == distrib::failure::corrupt);
       CHECK(some.records.size() == 3);
@@ -292,10 +293,12 @@ TEST_CASE("DamagePolicy: the list can be read while reading", "[record][damage]"
 TEST_CASE("DamagePolicy: a limit of the reader is not damage, unless it is salvaged", "[record][damage]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", support::framed("a") + support::framed("bb") + support::framed("c"));
-  const Reading skipped = read(directory / "file", {.damage = {.action = OnDamage::skip}, .max_record_bytes = 1});
+  const Findings skipped =
+      read_damaged(directory / "file", {.damage = {.action = OnDamage::skip}, .max_record_bytes = 1});
   CHECK(skipped.error == record_errc::too_large);
   CHECK(skipped.records.size() == 1);
-  const Reading salvaged = read(directory / "file", {.damage = {.action = OnDamage::salvage}, .max_record_bytes = 1});
+  const Findings salvaged =
+      read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}, .max_record_bytes = 1});
   CHECK_FALSE(salvaged.error);
   CHECK(salvaged.records.size() == 2);
   CHECK(salvaged.damage == std::vector{Damage{17, 18, 1, record_errc::too_large}});
@@ -309,7 +312,7 @@ TEST_CASE("DamagePolicy: through a pipe with a name", "[record][damage]") {
   for (const std::size_t at : {file.size() / 5, file.size() / 2, file.size() - 2})
     for (std::size_t i = 0; i < 20 && at + i < file.size(); ++i) file[at + i] = 'x';
   for (const OnDamage action : actions) {
-    const Reading expected = Oracle{file, action}.read();
+    const Findings expected = Oracle{file, action}.read();
     std::thread writer{[&] {
       const int fd = ::open((directory / "pipe").c_str(), O_WRONLY | O_CLOEXEC);
       std::size_t written = 0;
@@ -320,7 +323,7 @@ TEST_CASE("DamagePolicy: through a pipe with a name", "[record][damage]") {
       }
       ::close(fd);
     }};
-    const Reading reading = read(directory / "pipe", {.damage = {.action = action}});
+    const Findings reading = read_damaged(directory / "pipe", {.damage = {.action = action}});
     writer.join();
     CHECK((reading == expected));
   }
@@ -333,19 +336,20 @@ TEST_CASE("DamagePolicy: inside of compressed files", "[record][damage]") {
   support::write_file(directory / "damaged", plain);
   for (const auto compression : {distrib::Compression::gzip, distrib::Compression::zlib}) {
     support::write_file(directory / "file", compressed(compression, plain));
-    const Reading skipped = read(directory / "file", {.damage = {.action = OnDamage::skip}});
+    const Findings skipped = read_damaged(directory / "file", {.damage = {.action = OnDamage::skip}});
     CHECK((skipped == Oracle{plain, OnDamage::skip}.read()));
-    CHECK(read(directory / "file", {}).error == record_errc::corrupt_payload);
+    CHECK(read_damaged(directory / "file", {}).error == record_errc::corrupt_payload);
     const std::string whole = support::read_file(directory / "file");
     support::write_file(directory / "file", whole.substr(0, whole.size() - 12));
-    const Reading cut = read(directory / "file", {.damage = {.action = OnDamage::salvage}});
+    const Findings cut = read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}});
     CHECK_FALSE(cut.error);
     CHECK(cut.damage.back().code == record_errc::truncated_compression);
-    CHECK(read(directory / "file", {.damage = {.action = OnDamage::skip}}).error == record_errc::truncated_compression);
+    CHECK(read_damaged(directory / "file", {.damage = {.action = OnDamage::skip}}).error ==
+          record_errc::truncated_compression);
   }
   plain[0] = 1;  // a header: what follows in the compressed data is lost
   support::write_file(directory / "file", compressed(distrib::Compression::gzip, plain));
-  const Reading lost = read(directory / "file", {.damage = {.action = OnDamage::salvage}});
+  const Findings lost = read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}});
   CHECK_FALSE(lost.error);
   CHECK(lost.records.empty());
   CHECK(lost.damage == std::vector{Damage{0, plain.size(), 0, record_errc::corrupt_length}});
@@ -370,7 +374,7 @@ TEST_CASE("DamagePolicy: damaged members of a gzip file are passed", "[record][d
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << (round % 8)));
     support::write_file(directory / "file", bytes);
     CAPTURE(round, at);
-    const Reading reading = read(directory / "file", {.damage = {.action = OnDamage::salvage}});
+    const Findings reading = read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}});
     CHECK_FALSE(reading.error);
     CHECK(reading.records.size() + 90 > payloads.size());  // two members of some 40 records at most
     CHECK(reading.damage.size() <= 90);

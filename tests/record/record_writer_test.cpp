@@ -3,9 +3,9 @@
 
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/index_file.hpp>
-#include <distrib/record/record_reader.hpp>
 
 #include "record/files.hpp"
+#include "record/payloads.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
@@ -20,16 +20,9 @@ using distrib::as_bytes;
 using distrib::Compression;
 using distrib::record_errc;
 using distrib::RecordWriter;
+using support::payloads_of;
 
 namespace {
-
-auto payloads_of(const std::filesystem::path& path, const distrib::RecordReaderOptions& options = {})
-    -> std::vector<std::string> {
-  std::vector<std::string> payloads;
-  for (const distrib::Record& record : distrib::RecordReader{path, options})
-    payloads.emplace_back(distrib::as_text(record.bytes));
-  return payloads;
-}
 
 /// Members that the file's headers announce; 0 if it is not all of them.
 auto members_in(const std::filesystem::path& path) -> std::size_t {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/sharded_writer.hpp>
 
-#include <distrib/record/record_reader.hpp>
-
 #include "record/files.hpp"
+#include "record/payloads.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
@@ -14,15 +13,9 @@
 using distrib::as_bytes;
 using distrib::record_errc;
 using distrib::ShardedRecordWriter;
+using support::payloads_of;
 
 namespace {
-
-auto payloads_of(const std::filesystem::path& path) -> std::vector<std::string> {
-  std::vector<std::string> payloads;
-  for (const distrib::Record& record : distrib::RecordReader{path})
-    payloads.emplace_back(distrib::as_text(record.bytes));
-  return payloads;
-}
 
 auto names_in(const std::filesystem::path& directory) -> std::set<std::string> {
   std::set<std::string> names;

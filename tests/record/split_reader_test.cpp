@@ -12,10 +12,6 @@ using distrib::record_errc;
 using distrib::RecordSplit;
 using distrib::SplitReader;
 
-namespace {
-constexpr distrib::RunInOrder in_order;
-}  // namespace
-
 TEST_CASE("SplitReader: the splits of a file hold each record once, in order", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
@@ -25,7 +21,7 @@ TEST_CASE("SplitReader: the splits of a file hold each record once, in order", "
       CAPTURE(parts);
       std::uint64_t records = 0;
       bool same = true;
-      for (const RecordSplit& split : distrib::split_file(path, parts, in_order).splits) {
+      for (const RecordSplit& split : distrib::split_file(path, parts, distrib::RunInOrder{}).splits) {
         for (const distrib::Record& record : SplitReader{path, split}) {
           same = same && record.number == records && record.offset == file.offsets[records] &&
                  distrib::as_text(record.bytes) ==
@@ -62,7 +58,7 @@ TEST_CASE("SplitReader: a damaged payload", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   support::write_file(path, support::framed("one") + support::framed("two") + support::framed("three"));
-  const std::vector<RecordSplit> splits = distrib::split_file(path, 2, in_order).splits;
+  const std::vector<RecordSplit> splits = distrib::split_file(path, 2, distrib::RunInOrder{}).splits;
   REQUIRE(splits[0] == RecordSplit{0, 38, 2});
   std::string bytes = support::read_file(path);
   bytes[19 + 12] = 'T';
@@ -86,7 +82,7 @@ TEST_CASE("SplitReader: damage behind a split is told by that split", "[record][
   const std::string path = directory / "file";
   support::write_file(path, support::framed("one") + support::framed("two") + "cut");
   distrib::Error error;
-  const std::vector<RecordSplit> splits = distrib::split_file(path, 4, in_order, error).splits;
+  const std::vector<RecordSplit> splits = distrib::split_file(path, 4, distrib::RunInOrder{}, error).splits;
   CHECK(error.code == record_errc::truncated_header);
   std::uint64_t records = 0;
   std::size_t failures = 0;

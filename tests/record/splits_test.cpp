@@ -59,8 +59,6 @@ auto random_borders(std::mt19937& random, std::uint64_t size, std::size_t parts)
   return borders;
 }
 
-constexpr distrib::RunInOrder in_order;
-
 /// Two threads, and the last part first.
 constexpr auto on_threads = [](std::size_t count, auto&& job) {
   std::thread odd{[&] {
@@ -212,7 +210,7 @@ TEST_CASE("split_file: the same splits in any order and on any threads", "[recor
   const support::RandomFile file = support::nested_file(6, 300);
   support::write_file(directory / "file", file.bytes);
   for (const std::size_t parts : {1U, 2U, 7U, 64U}) {
-    const distrib::FileSplits one = split_file(directory / "file", parts, in_order);
+    const distrib::FileSplits one = split_file(directory / "file", parts, distrib::RunInOrder{});
     const distrib::FileSplits other = split_file(directory / "file", parts, on_threads);
     CHECK(one.splits == other.splits);
     CHECK(one.wrong_guesses == other.wrong_guesses);
@@ -226,9 +224,10 @@ TEST_CASE("split_file: the same splits in any order and on any threads", "[recor
 TEST_CASE("split_file: empty file, one record", "[record][splits]") {
   const support::TempDirectory directory;
   support::write_file(directory / "empty", "");
-  for (const RecordSplit& split : split_file(directory / "empty", 3, in_order).splits) CHECK(split == RecordSplit{});
+  for (const RecordSplit& split : split_file(directory / "empty", 3, distrib::RunInOrder{}).splits)
+    CHECK(split == RecordSplit{});
   support::write_file(directory / "one", support::framed(std::string(1000, 'x')));
-  const std::vector<RecordSplit> one = split_file(directory / "one", 3, in_order).splits;
+  const std::vector<RecordSplit> one = split_file(directory / "one", 3, distrib::RunInOrder{}).splits;
   CHECK(one[0] == RecordSplit{0, 1016, 1});
   CHECK(one[1] == RecordSplit{1016, 1016, 0, 1});
   CHECK(one[2] == RecordSplit{1016, 1016, 0, 1});
@@ -256,7 +255,7 @@ TEST_CASE("split_file: damage is reported once, with the records before it", "[r
     for (const std::size_t parts : {1U, 5U, 50U}) {
       CAPTURE(parts, row.record);
       distrib::Error error;
-      const std::vector<RecordSplit> splits = split_file(path, parts, in_order, error).splits;
+      const std::vector<RecordSplit> splits = split_file(path, parts, distrib::RunInOrder{}, error).splits;
       CHECK(error.code == row.code);
       CHECK(error.where == distrib::detail::record_where(path, row.record, file.offsets[row.record]));
       std::uint64_t records = 0;
@@ -274,13 +273,14 @@ TEST_CASE("split_file: damage is reported once, with the records before it", "[r
 
 TEST_CASE("split_file: what cannot be split", "[record][splits]") {
   distrib::Error error;
-  CHECK(split_file(support::fixture("example.tfrecord.gz"), 2, in_order, error).splits.empty());
+  CHECK(split_file(support::fixture("example.tfrecord.gz"), 2, distrib::RunInOrder{}, error).splits.empty());
   CHECK(error.code == record_errc::compressed);
-  CHECK(split_file(support::fixture("example.tfrecord"), 0, in_order, error).splits.empty());
+  CHECK(split_file(support::fixture("example.tfrecord"), 0, distrib::RunInOrder{}, error).splits.empty());
   CHECK(error.code == record_errc::bad_split);
-  CHECK_THROWS_WITH(split_file(support::fixture("missing"), 2, in_order), ContainsSubstring("missing: No such file"));
+  CHECK_THROWS_WITH(split_file(support::fixture("missing"), 2, distrib::RunInOrder{}),
+                    ContainsSubstring("missing: No such file"));
   const support::TempDirectory directory;
-  CHECK(split_file(directory.path(), 2, in_order, error).splits.empty());
+  CHECK(split_file(directory.path(), 2, distrib::RunInOrder{}, error).splits.empty());
   CHECK(error.code == record_errc::not_regular);
 }
 

@@ -23,10 +23,10 @@ auto request(const HttpServer& server, const std::string& target, std::string me
   return {.method = std::move(method), .url = HttpUrl::parse(server.url() + target)};
 }
 
-const distrib::HttpOptions hasty{.connect_timeout = 2s, .idle_timeout = 300ms, .timeout = 1s};
+const distrib::HttpOptions hasty_options{.connect_timeout = 2s, .idle_timeout = 300ms, .timeout = 1s};
 
 /// What a client gets from a server that says this to everything.
-auto failure_of(HttpSaid said, const distrib::HttpOptions& options = hasty) -> Error {
+auto http_failure(HttpSaid said, const distrib::HttpOptions& options = hasty_options) -> Error {
   HttpServer server{[&](const HttpAsked&) { return said; }};
   HttpClient client{options};
   Error error;
@@ -120,26 +120,26 @@ TEST_CASE("HttpClient: whoever takes the body gets all of a good one, and may ha
 
 TEST_CASE("HttpClient: what a server can do wrong", "[net]") {
   const std::string begin = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
-  CHECK(failure_of({.bytes = begin + "short"}).code == http_errc::ended_early);
-  CHECK(failure_of({.bytes = begin + "short", .hang = true}).code == http_errc::timed_out);
-  CHECK(failure_of({.bytes = ""}).code == http_errc::ended_early);
-  CHECK(failure_of({.bytes = "", .hang = true}).code == http_errc::timed_out);
-  CHECK(failure_of({.bytes = "SSH-2.0-OpenSSH_9.2\r\n\r\n"}).code == http_errc::ended_early);
-  CHECK(failure_of({.bytes = "HTTP/1.1 200 OK\r\nContent-L"}).code == http_errc::ended_early);
-  CHECK(failure_of({.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}).code ==
+  CHECK(http_failure({.bytes = begin + "short"}).code == http_errc::ended_early);
+  CHECK(http_failure({.bytes = begin + "short", .hang = true}).code == http_errc::timed_out);
+  CHECK(http_failure({.bytes = ""}).code == http_errc::ended_early);
+  CHECK(http_failure({.bytes = "", .hang = true}).code == http_errc::timed_out);
+  CHECK(http_failure({.bytes = "SSH-2.0-OpenSSH_9.2\r\n\r\n"}).code == http_errc::ended_early);
+  CHECK(http_failure({.bytes = "HTTP/1.1 200 OK\r\nContent-L"}).code == http_errc::ended_early);
+  CHECK(http_failure({.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}).code ==
         http_errc::ended_early);
-  CHECK(failure_of({.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nabc"}).code ==
+  CHECK(http_failure({.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nabc"}).code ==
         failure::unavailable);
   std::string many = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 20'000; ++i) many += "X-Header-" + std::to_string(i) + ": value\r\n";
-  const std::error_code too_many = failure_of({.bytes = many + "\r\n"}).code;
+  const std::error_code too_many = http_failure({.bytes = many + "\r\n"}).code;
   CHECK((too_many == http_errc::too_large || too_many == http_errc::ended_early));  // newer versions end it themselves
-  CHECK(failure_of({.bytes = begin + "0123456789", .pause_between_bytes = 50ms}).code == http_errc::timed_out);
+  CHECK(http_failure({.bytes = begin + "0123456789", .pause_between_bytes = 50ms}).code == http_errc::timed_out);
 }
 
 TEST_CASE("HttpClient: a body that is kept has a bound", "[net]") {
   HttpServer server{[](const HttpAsked&) { return HttpSaid::chunked(200, std::string(5000, 'x')); }};
-  HttpClient client{hasty};
+  HttpClient client{hasty_options};
   HttpRequest asked = request(server, "/");
   asked.max_body_bytes = 5000;
   CHECK(client.send(asked).body.size() == 5000);
@@ -155,7 +155,7 @@ TEST_CASE("HttpClient: a server that ends kept connections is connected to again
     said.close = true;
     return said;
   }};
-  HttpClient client{hasty};
+  HttpClient client{hasty_options};
   for (int i = 0; i < 3; ++i) {
     CHECK(client.send(request(server, "/")).body == "x");
     std::this_thread::sleep_for(20ms);  // its end has come by then, or has not: both must work
@@ -168,7 +168,7 @@ TEST_CASE("HttpClient: nobody there", "[net]") {
     const HttpServer gone{[](const HttpAsked&) { return HttpSaid{}; }};
     port = gone.port();
   }
-  HttpClient client{hasty};
+  HttpClient client{hasty_options};
   Error error;
   const HttpRequest asked{.url = HttpUrl::parse("http://127.0.0.1:" + std::to_string(port) + "/x?y")};
   static_cast<void>(client.send(asked, {}, error));
@@ -184,7 +184,7 @@ TEST_CASE("HttpClient: a request that the server does not read ends by the deadl
   const std::string url = "http://127.0.0.1:" + std::to_string(port);
   HttpRequest put{.method = "PUT", .url = HttpUrl::parse(url)};
   put.body = distrib::as_bytes(body);
-  HttpClient client{hasty};
+  HttpClient client{hasty_options};
   Error error;
   static_cast<void>(client.send(put, {}, error));
   CHECK(error.code == http_errc::timed_out);
@@ -207,7 +207,7 @@ TEST_CASE("HttpClient: https, with certificates that are looked at", "[net]") {
   std::thread serving{[&] { server.listen_after_bind(); }};
   HttpRequest asked{.url = HttpUrl::parse("https://localhost:" + std::to_string(port) + "/f")};
 
-  distrib::HttpOptions options = hasty;
+  distrib::HttpOptions options = hasty_options;
   options.timeout = 20s;
   options.idle_timeout = 10s;
   options.authority = authority.file();
@@ -243,7 +243,7 @@ TEST_CASE("HttpClient: an https server that leaves while it is written to ends n
     ::close(socket);
   }};
   ::signal(SIGPIPE, SIG_DFL);  // servers of cpp-httplib's, in other tests, have it ignored by the whole process
-  distrib::HttpOptions options = hasty;
+  distrib::HttpOptions options = hasty_options;
   options.authority = authority.file();
   HttpClient client{options};
   const std::string body(32 << 20, 'x');

@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/http_server.hpp"
+#include "support/noise.hpp"
 
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/record/frame.hpp>
@@ -18,18 +19,12 @@ using distrib::HttpFiles;
 using support::HttpAsked;
 using support::HttpSaid;
 using support::HttpServer;
+using support::noise;
 
 static_assert(distrib::ByteSource<HttpFile>);
 static_assert(distrib::RemoteFiles<HttpFiles>);
 
 namespace {
-
-auto some_bytes(std::size_t size) -> std::string {
-  std::string bytes;
-  for (std::uint32_t state = 1; bytes.size() < size; state = state * 1664525 + 1013904223)
-    bytes += static_cast<char>(state >> 24);
-  return bytes;
-}
 
 /// What a server of ranges says for the file `bytes`.
 auto part_of(const std::string& bytes, const HttpAsked& asked, const std::string& etag = "\"v1\"") -> HttpSaid {
@@ -56,18 +51,18 @@ auto read_all(HttpFile& file, Error& error, std::size_t piece = 1000) -> std::st
   return all;
 }
 
-const distrib::HttpReadOptions hasty{.http = {.idle_timeout = 500ms, .timeout = 3s},
-                                     .retry = {.attempts = 4, .first_pause = 1ms, .longest_pause = 2ms},
-                                     .piece_bytes = 10'000};
+const distrib::HttpReadOptions hasty_http{.http = {.idle_timeout = 500ms, .timeout = 3s},
+                                          .retry = {.attempts = 4, .first_pause = 1ms, .longest_pause = 2ms},
+                                          .piece_bytes = 10'000};
 
 }  // namespace
 
 TEST_CASE("HttpFile: all of it, in pieces, alone and by a pool", "[net]") {
-  const std::string bytes = some_bytes(123'456);
+  const std::string bytes = noise(123'456);
   HttpServer server{[&](const HttpAsked& asked) { return part_of(bytes, asked); }};
   distrib::IoPool pool{3};
   for (distrib::IoPool* with : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
-    distrib::HttpReadOptions options = hasty;
+    distrib::HttpReadOptions options = hasty_http;
     options.pool = with;
     HttpFile file{server.url() + "/f", options};
     Error error;
@@ -81,9 +76,9 @@ TEST_CASE("HttpFile: all of it, in pieces, alone and by a pool", "[net]") {
 TEST_CASE("HttpFile: sizes around the pieces", "[net]") {
   distrib::IoPool pool{2};
   for (const std::size_t size : {0U, 1U, 9'999U, 10'000U, 10'001U, 40'000U, 50'001U}) {
-    const std::string bytes = some_bytes(size);
+    const std::string bytes = noise(size);
     HttpServer server{[&](const HttpAsked& asked) { return part_of(bytes, asked); }};
-    distrib::HttpReadOptions options = hasty;
+    distrib::HttpReadOptions options = hasty_http;
     options.pool = &pool;
     HttpFile file{server.url() + "/f", options};
     Error error;
@@ -94,7 +89,7 @@ TEST_CASE("HttpFile: sizes around the pieces", "[net]") {
 }
 
 TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net]") {
-  const std::string bytes = some_bytes(100'000);
+  const std::string bytes = noise(100'000);
   std::size_t asked_bytes = 0;
   HttpServer server{[&, n = 0](const HttpAsked& asked) mutable {
     HttpSaid said = part_of(bytes, asked);
@@ -105,7 +100,7 @@ TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net
     return said;
   }};
   distrib::IoPool pool{2};
-  distrib::HttpReadOptions options = hasty;
+  distrib::HttpReadOptions options = hasty_http;
   options.retry = {.attempts = 8, .first_pause = std::chrono::milliseconds{1}, .progress_bytes = 1};
   options.pool = &pool;
   HttpFile file{server.url() + "/f", options};
@@ -116,10 +111,10 @@ TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net
 }
 
 TEST_CASE("HttpFile: a file that changes is noticed", "[net]") {
-  const std::string bytes = some_bytes(100'000);
+  const std::string bytes = noise(100'000);
   HttpServer server{
       [&, n = 0](const HttpAsked& asked) mutable { return part_of(bytes, asked, ++n < 4 ? "\"v1\"" : "\"v2\""); }};
-  HttpFile file{server.url() + "/f?key=secret", hasty};
+  HttpFile file{server.url() + "/f?key=secret", hasty_http};
   Error error;
   CHECK(read_all(file, error).size() == 20'000);
   CHECK(error.code == http_errc::changed);
@@ -140,13 +135,13 @@ TEST_CASE("HttpFile: what cannot be read says so", "[net]") {
   HttpServer server{[&](const HttpAsked& asked) { return rows.at(asked.path()).first; }};
   for (const auto& [path, expected] : rows) {
     CAPTURE(path);
-    HttpFile file{server.url() + path, hasty};
+    HttpFile file{server.url() + path, hasty_http};
     Error error;
     CHECK(read_all(file, error).empty());
     CHECK(error.code == expected.second);
     CHECK_THAT(error.where, ContainsSubstring("GET " + server.url() + path));
   }
-  HttpFile file{"gopher://x/", hasty};
+  HttpFile file{"gopher://x/", hasty_http};
   Error error;
   CHECK(read_all(file, error).empty());
   CHECK(error.code == http_errc::bad_url);
@@ -156,21 +151,21 @@ TEST_CASE("HttpFile: a lying Content-Length is no data", "[net]") {
   HttpServer server{[&](const HttpAsked&) {
     return HttpSaid{.bytes = "HTTP/1.1 206 X\r\nContent-Range: bytes 0-0/50\r\nContent-Length: 1000000\r\n\r\nx"};
   }};
-  HttpFile file{server.url() + "/f", hasty};
+  HttpFile file{server.url() + "/f", hasty_http};
   Error error;
   CHECK(read_all(file, error).empty());
   CHECK(error.code == http_errc::bad_answer);
 }
 
 TEST_CASE("HttpFile: dropped half-way, it waits for nobody", "[net]") {
-  const std::string bytes = some_bytes(100'000);
+  const std::string bytes = noise(100'000);
   distrib::IoPool pool{2};
   HttpServer server{[&](const HttpAsked& asked) {
     HttpSaid said = part_of(bytes, asked);
     if (asked.headers.find("bytes=0-") == std::string::npos) said = {.bytes = "", .hang = true};
     return said;
   }};
-  distrib::HttpReadOptions options = hasty;
+  distrib::HttpReadOptions options = hasty_http;
   options.pool = &pool;
   HttpFile file{server.url() + "/f", options};
   std::vector<std::byte> to(10);
@@ -189,7 +184,8 @@ TEST_CASE("tfrecords: of files behind an HTTP server", "[net]") {
   HttpServer server{[&](const HttpAsked& asked) {
     return asked.path() == "/gone" ? HttpSaid::answer(404, "") : part_of(file, asked);
   }};
-  auto records = distrib::tfrecords(distrib::http_files({server.url() + "/a", server.url() + "/b"}, hasty)).stream();
+  auto records =
+      distrib::tfrecords(distrib::http_files({server.url() + "/a", server.url() + "/b"}, hasty_http)).stream();
   Error error;
   int count = 0;
   while (const auto record = records.next(error))
@@ -197,7 +193,7 @@ TEST_CASE("tfrecords: of files behind an HTTP server", "[net]") {
   CHECK_FALSE(error);
   CHECK(count == 2000);
 
-  auto gone = distrib::tfrecords(distrib::http_files({server.url() + "/gone"}, hasty)).stream();
+  auto gone = distrib::tfrecords(distrib::http_files({server.url() + "/gone"}, hasty_http)).stream();
   CHECK_FALSE(gone.next(error));
   CHECK(error.code == http_errc::bad_status);
   CHECK(error.where == server.url() + "/gone: record 0 at offset 0 (GET " + server.url() + "/gone (status 404))");

@@ -11,7 +11,7 @@ using distrib::HttpRangeCore;
 using distrib::HttpRequest;
 using distrib::HttpStep;
 using distrib::HttpUrl;
-using Kind = HttpStep::Kind;
+using StepKind = HttpStep::Kind;
 
 namespace {
 
@@ -48,21 +48,21 @@ TEST_CASE("HttpContentRange: read", "[net]") {
 TEST_CASE("HttpRangeCore: a part, resumed at the byte", "[net]") {
   HttpRangeCore core{url, 100, 50, "\"v1\""};
   HttpStep step = core.next();
-  REQUIRE(step.kind == Kind::send);
+  REQUIRE(step.kind == StepKind::send);
   CHECK(step.request.url == url);
   CHECK(header(step.request, "Range") == "bytes=100-149");
   CHECK(header(step.request, "If-Range") == "\"v1\"");
   CHECK(core.accept(part(100, 149, 1000, "\"v1\""), 20) == 20);
   core.ended(part(100, 149, 1000, "\"v1\""), lost);
   step = core.next();
-  REQUIRE(step.kind == Kind::wait);
+  REQUIRE(step.kind == StepKind::wait);
   CHECK(step.pause > std::chrono::milliseconds{0});
   step = core.next();
-  REQUIRE(step.kind == Kind::send);
+  REQUIRE(step.kind == StepKind::send);
   CHECK(header(step.request, "Range") == "bytes=120-149");
   CHECK(core.accept(part(120, 149, 1000), 30) == 30);
   core.ended(part(120, 149, 1000), {});
-  CHECK(core.next().kind == Kind::done);
+  CHECK(core.next().kind == StepKind::done);
 }
 
 TEST_CASE("HttpRangeCore: redirects are followed, and forgotten after a loss", "[net]") {
@@ -71,10 +71,10 @@ TEST_CASE("HttpRangeCore: redirects are followed, and forgotten after a loss", "
   core.ended({.status = 302, .location = "//other/g"}, {});
   CHECK(core.next().request.url.text() == "http://other:80/g");
   core.ended({}, lost);
-  CHECK(core.next().kind == Kind::wait);
+  CHECK(core.next().kind == StepKind::wait);
   CHECK(core.next().request.url == url);
   core.ended({.status = 302, .location = "/f?key=1"}, {});
-  CHECK(core.next().kind == Kind::failed);
+  CHECK(core.next().kind == StepKind::failed);
   CHECK(core.error().code == http_errc::redirect_loop);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("HttpRangeCore: answers that are not the part", "[net]") {
     static_cast<void>(core.next());
     CHECK(core.accept(row.answer, 11) == 0);
     core.ended(row.answer, {});
-    CHECK(core.next().kind == Kind::failed);
+    CHECK(core.next().kind == StepKind::failed);
     CHECK(core.error().code == row.code);
     CHECK_THAT(core.error().where, ContainsSubstring("GET http://h:80/f (status "));
     CHECK_THAT(core.error().where, !ContainsSubstring("key"));
@@ -110,8 +110,8 @@ TEST_CASE("HttpRangeCore: answers that are not the part", "[net]") {
 TEST_CASE("HttpRangeCore: gives up after so many attempts, with the last reason", "[net]") {
   HttpRangeCore core{url, 0, 10, {}, {.attempts = 3}};
   int sent = 0;
-  for (HttpStep step = core.next(); step.kind != Kind::failed; step = core.next()) {
-    if (step.kind != Kind::send) continue;
+  for (HttpStep step = core.next(); step.kind != StepKind::failed; step = core.next()) {
+    if (step.kind != StepKind::send) continue;
     if (++sent % 2 != 0) core.ended({.status = 503}, {});
     else core.ended({}, lost);
   }
@@ -120,7 +120,7 @@ TEST_CASE("HttpRangeCore: gives up after so many attempts, with the last reason"
   HttpRangeCore refused{url, 0, 10};
   static_cast<void>(refused.next());
   refused.ended({}, {http_errc::no_tls, "x"});  // not worth a retry
-  CHECK(refused.next().kind == Kind::failed);
+  CHECK(refused.next().kind == StepKind::failed);
 }
 
 TEST_CASE("HttpRangeCore: a short body is asked for again", "[net]") {
@@ -128,7 +128,7 @@ TEST_CASE("HttpRangeCore: a short body is asked for again", "[net]") {
   static_cast<void>(core.next());
   CHECK(core.accept(part(0, 9, 10), 4) == 4);
   core.ended(part(0, 9, 10), {});
-  CHECK(core.next().kind == Kind::wait);
+  CHECK(core.next().kind == StepKind::wait);
   CHECK(header(core.next().request, "Range") == "bytes=4-9");
   core.ended(part(4, 9, 10), {});
   CHECK(core.error().code == http_errc::short_body);
@@ -139,14 +139,14 @@ TEST_CASE("HttpRangeCore: a probe learns size and ETag", "[net]") {
   CHECK(header(core.next().request, "Range") == "bytes=0-0");
   CHECK(core.accept(part(0, 0, 77, "\"v1\""), 1) == 0);
   core.ended(part(0, 0, 77, "\"v1\""), {});
-  CHECK(core.next().kind == Kind::done);
+  CHECK(core.next().kind == StepKind::done);
   CHECK(core.size() == 77);
   CHECK(core.etag() == "\"v1\"");
 
   auto empty = HttpRangeCore::probe(url);
   static_cast<void>(empty.next());
   empty.ended({.status = 416, .content_range = "bytes */0", .etag = "W/\"weak\""}, {});
-  CHECK(empty.next().kind == Kind::done);
+  CHECK(empty.next().kind == StepKind::done);
   CHECK(empty.size() == 0);
   CHECK(empty.etag().empty());
 
@@ -154,11 +154,11 @@ TEST_CASE("HttpRangeCore: a probe learns size and ETag", "[net]") {
     auto refused = HttpRangeCore::probe(url);
     static_cast<void>(refused.next());
     refused.ended({.status = status}, {});
-    CHECK(refused.next().kind == Kind::failed);
+    CHECK(refused.next().kind == StepKind::failed);
     CHECK(refused.error().code == code);
   }
 }
 
 TEST_CASE("HttpRangeCore: an empty part needs no request", "[net]") {
-  CHECK(HttpRangeCore{url, 5, 0}.next().kind == Kind::done);
+  CHECK(HttpRangeCore{url, 5, 0}.next().kind == StepKind::done);
 }

@@ -2,6 +2,7 @@
 #include <distrib/remote/remote_file.hpp>
 
 #include "support/catch.hpp"
+#include "support/noise.hpp"
 
 #include <distrib/record/byte_source.hpp>
 
@@ -19,6 +20,7 @@
 
 using distrib::Error;
 using distrib::IoPool;
+using support::noise;
 
 namespace {
 
@@ -69,12 +71,6 @@ using ShelfFile = distrib::RemoteFile<ShelfFetch>;
 static_assert(distrib::RemoteFetch<ShelfFetch>);
 static_assert(distrib::ByteSource<ShelfFile>);
 
-auto some_bytes(std::size_t size) -> std::string {
-  std::string bytes;
-  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(i * 7 + i / 10);
-  return bytes;
-}
-
 auto read_all(ShelfFile& file, Error& error, std::size_t at_a_time = 7) -> std::string {
   std::string all;
   std::vector<std::byte> to(at_a_time);
@@ -87,7 +83,7 @@ auto read_all(ShelfFile& file, Error& error, std::size_t at_a_time = 7) -> std::
 TEST_CASE("RemoteFile: all bytes in order, whatever the size, the pieces and the pool", "[net]") {
   for (const std::size_t size : {0U, 1U, 9U, 10U, 11U, 30U, 95U}) {
     Shelf shelf;
-    shelf.files["f"] = some_bytes(size);
+    shelf.files["f"] = noise(size);
     IoPool pool{3};
     for (IoPool* with : {static_cast<IoPool*>(nullptr), &pool})
       for (const std::size_t ahead : {0U, 1U, 3U, 100U}) {
@@ -119,7 +115,7 @@ TEST_CASE("RemoteFile: a file that is not there is looked for again", "[net]") {
 
 TEST_CASE("RemoteFile: the bytes before a failure come, and the failure sticks", "[net]") {
   Shelf shelf;
-  shelf.files["f"] = some_bytes(95);
+  shelf.files["f"] = noise(95);
   IoPool pool{2};
   for (IoPool* with : {static_cast<IoPool*>(nullptr), &pool}) {
     shelf.fails_at = 40;
@@ -136,7 +132,7 @@ TEST_CASE("RemoteFile: the bytes before a failure come, and the failure sticks",
 
 TEST_CASE("RemoteFile: what a fetch throws comes out each time, and no piece is passed over", "[net]") {
   Shelf shelf;
-  shelf.files["f"] = some_bytes(95);
+  shelf.files["f"] = noise(95);
   IoPool pool{2};
   for (const std::uint64_t at : {0U, 40U})
     for (IoPool* with : {static_cast<IoPool*>(nullptr), &pool}) {
@@ -158,7 +154,7 @@ TEST_CASE("RemoteFile: what a fetch throws comes out each time, and no piece is 
 
 TEST_CASE("RemoteFile: dropped half-way, it waits for no thread", "[net]") {
   Shelf shelf;
-  shelf.files["f"] = some_bytes(95);
+  shelf.files["f"] = noise(95);
   std::atomic<bool> gate = false;
   shelf.gate = &gate;
   IoPool pool{2};

@@ -18,12 +18,10 @@ using support::HttpSaid;
 
 namespace {
 
-const WebHdfsOptions hasty{.user = "me",
-                           .http = {.idle_timeout = 500ms, .timeout = 3s},
-                           .retry = {.attempts = 4, .first_pause = 1ms, .longest_pause = 2ms}};
+const WebHdfsOptions hasty_client = support::hasty_webhdfs(4);
 
 auto hasty_httpfs() -> WebHdfsOptions {
-  WebHdfsOptions options = hasty;
+  WebHdfsOptions options = hasty_client;
   options.server = WebHdfsServer::httpfs;
   return options;
 }
@@ -34,7 +32,7 @@ TEST_CASE("WebHdfsClient: status, list, directories, delete", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.files = {{"/d/b é", "12345"}, {"/d/a", ""}, {"/d/c/x", "y"}};
   hdfs.directories = {"/", "/d", "/d/c"};
-  WebHdfsClient client{hdfs.file("/d"), hasty};
+  WebHdfsClient client{hdfs.file("/d"), hasty_client};
   CHECK(client.location().path == "/d");
   CHECK(client.status("/d/b é").bytes == 5);
   CHECK(client.status("/d").type == WebHdfsStatus::Type::directory);
@@ -63,7 +61,7 @@ TEST_CASE("WebHdfsClient: rename replaces only when told, and never moves into a
     FakeHdfs hdfs{httpfs};
     hdfs.files = {{"/a", "new"}, {"/b", "old"}};
     hdfs.directories.insert("/d");
-    WebHdfsClient client{hdfs.file("/"), httpfs ? hasty_httpfs() : hasty};
+    WebHdfsClient client{hdfs.file("/"), httpfs ? hasty_httpfs() : hasty_client};
     Error error;
     client.rename("/a", "/b", false, error);
     CHECK(error.code == webhdfs_errc::exists);
@@ -89,7 +87,7 @@ TEST_CASE("WebHdfsClient: a rename whose answer was lost has been done", "[hadoo
     if (asked.parameter("op") != "RENAME" || !std::exchange(first, false)) return std::nullopt;
     return HttpSaid{.bytes = ""};
   };
-  WebHdfsClient client{hdfs.file("/"), hasty};
+  WebHdfsClient client{hdfs.file("/"), hasty_client};
   Error error;
   client.rename("/a", "/b", true, error);
   CHECK_FALSE(error);
@@ -102,7 +100,7 @@ TEST_CASE("WebHdfsClient: the standby sends to the active one, which is asked fi
   support::HttpServer standby{[](const HttpAsked&) {
     return HttpSaid::exception(403, "StandbyException", "Operation category READ is not supported in state standby");
   }};
-  WebHdfsOptions options = hasty;
+  WebHdfsOptions options = hasty_client;
   options.namenodes = {standby.url(), active.url()};
   WebHdfsClient client{"hdfs://service/f", options};
   for (int i = 0; i < 5; ++i) CHECK(client.status("/f").bytes == 1);
@@ -118,7 +116,7 @@ TEST_CASE("WebHdfsClient: the standby sends to the active one, which is asked fi
 
 TEST_CASE("WebHdfsClient: a token is sent, and is in no error", "[hadoop]") {
   FakeHdfs hdfs;
-  WebHdfsOptions options = hasty;
+  WebHdfsOptions options = hasty_client;
   options.token = "HgADdG9rZW4";
   WebHdfsClient client{hdfs.file("/f"), options};
   Error error;
@@ -141,7 +139,7 @@ TEST_CASE("WebHdfsClient: who does not speak WebHDFS is no name node", "[hadoop]
   for (const auto& [said, code] : rows) {
     support::HttpServer server{[&](const HttpAsked&) { return said; }};
     CAPTURE(said.bytes);
-    WebHdfsOptions options = hasty;
+    WebHdfsOptions options = hasty_client;
     options.namenodes = {server.url()};
     options.retry.attempts = 2;
     WebHdfsClient client{"hdfs:///f", options};

@@ -21,7 +21,7 @@ using Kind = HttpStep::Kind;
 
 namespace {
 
-const std::vector<HttpUrl> one{HttpUrl::parse("http://nn:9870")};
+const std::vector<HttpUrl> one_server{HttpUrl::parse("http://nn:9870")};
 const std::vector<HttpUrl> two{HttpUrl::parse("http://nn1:9870"), HttpUrl::parse("http://nn2:9870")};
 const WebHdfsOptions me{.user = "me", .retry = {.attempts = 4}};
 const Error lost{http_errc::ended_early, "GET http://dn1:9864/x"};
@@ -48,7 +48,7 @@ auto ends(WebHdfsCore& core, webhdfs_errc code) {
 }  // namespace
 
 TEST_CASE("WebHdfsCore: OPEN, by the data node that the name node names", "[hadoop]") {
-  WebHdfsCore core{WebHdfsRequest::open("/a b", 10, 5), one, me};
+  WebHdfsCore core{WebHdfsRequest::open("/a b", 10, 5), one_server, me};
   CHECK(core.streams());
   CHECK(sent(core).url.text() == "http://nn:9870/webhdfs/v1/a%20b?op=OPEN&offset=10&length=5&user.name=me");
   const std::string location =
@@ -63,7 +63,7 @@ TEST_CASE("WebHdfsCore: OPEN, by the data node that the name node names", "[hado
 }
 
 TEST_CASE("WebHdfsCore: OPEN goes on at the byte, without the data node that was lost", "[hadoop]") {
-  WebHdfsCore core{WebHdfsRequest::open("/f", 100, 50), one, {.retry = {.attempts = 4}}};
+  WebHdfsCore core{WebHdfsRequest::open("/f", 100, 50), one_server, {.retry = {.attempts = 4}}};
   static_cast<void>(sent(core));
   core.ended(redirect("http://dn1:9864/x"), {});
   static_cast<void>(sent(core));
@@ -84,7 +84,7 @@ TEST_CASE("WebHdfsCore: OPEN goes on at the byte, without the data node that was
 }
 
 TEST_CASE("WebHdfsCore: a short body is asked for again, a long one is refused", "[hadoop]") {
-  WebHdfsCore core{WebHdfsRequest::open("/f", 0, 50), one, {.retry = {.attempts = 2}}};
+  WebHdfsCore core{WebHdfsRequest::open("/f", 0, 50), one_server, {.retry = {.attempts = 2}}};
   static_cast<void>(sent(core));
   CHECK(core.accept({.status = 200, .content_length = 20}, 20) == 20);
   core.ended({.status = 200, .content_length = 20}, {});
@@ -94,7 +94,7 @@ TEST_CASE("WebHdfsCore: a short body is asked for again, a long one is refused",
   CHECK(core.error().code == http_errc::short_body);
   CHECK(core.error().where == "http://nn:9870 OPEN /f (30 bytes are missing)");
 
-  WebHdfsCore lied{WebHdfsRequest::open("/f", 0, 50), one, {}};
+  WebHdfsCore lied{WebHdfsRequest::open("/f", 0, 50), one_server, {}};
   static_cast<void>(sent(lied));
   CHECK(lied.accept({.status = 200, .content_length = 51}, 10) == 0);
   lied.ended({.status = 200, .content_length = 51}, {});
@@ -103,7 +103,7 @@ TEST_CASE("WebHdfsCore: a short body is asked for again, a long one is refused",
 
 TEST_CASE("WebHdfsCore: CREATE sends the bytes to the data node only", "[hadoop]") {
   const std::string bytes = "content";
-  WebHdfsCore core{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one, me};
+  WebHdfsCore core{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one_server, me};
   const auto first = sent(core);
   CHECK(first.method == "PUT");
   CHECK(first.url.text() == "http://nn:9870/webhdfs/v1/f?op=CREATE&overwrite=true&user.name=me");
@@ -123,7 +123,7 @@ TEST_CASE("WebHdfsCore: CREATE sends the bytes to the data node only", "[hadoop]
   core.ended({.status = 201}, {});
   CHECK(core.next().kind == Kind::done);
 
-  WebHdfsCore taken{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one, me};
+  WebHdfsCore taken{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one_server, me};
   static_cast<void>(sent(taken));
   taken.ended({.status = 201}, {});  // an empty file, by a server that does not redirect
   ends(taken, webhdfs_errc::bad_answer);
@@ -132,7 +132,7 @@ TEST_CASE("WebHdfsCore: CREATE sends the bytes to the data node only", "[hadoop]
 TEST_CASE("WebHdfsCore: HttpFS has the bytes at once", "[hadoop]") {
   const WebHdfsOptions httpfs{.server = WebHdfsServer::httpfs, .user = "me"};
   const std::string bytes = "content";
-  WebHdfsCore create{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one, httpfs};
+  WebHdfsCore create{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one_server, httpfs};
   const auto request = sent(create);
   CHECK(request.url.text() == "http://nn:9870/webhdfs/v1/f?op=CREATE&overwrite=true&data=true&user.name=me");
   REQUIRE(request.body);
@@ -140,7 +140,7 @@ TEST_CASE("WebHdfsCore: HttpFS has the bytes at once", "[hadoop]") {
   create.ended({.status = 201}, {});
   CHECK(create.next().kind == Kind::done);
 
-  WebHdfsCore open{WebHdfsRequest::open("/f", 0, 3), one, httpfs};
+  WebHdfsCore open{WebHdfsRequest::open("/f", 0, 3), one_server, httpfs};
   CHECK_THAT(sent(open).url.text(), !ContainsSubstring("data="));
   CHECK(open.accept({.status = 200}, 3) == 3);
   open.ended({.status = 200}, {});
@@ -183,7 +183,7 @@ TEST_CASE("WebHdfsCore: what is worth another try, and what is not", "[hadoop]")
        {exception(403, "RetriableException"), exception(403, "SafeModeException"), HttpAnswer{.status = 503},
         HttpAnswer{.status = 502}, HttpAnswer{.status = 500}, HttpAnswer{.status = 429}}) {
     CAPTURE(busy.status, busy.body);
-    WebHdfsCore core{WebHdfsRequest::list("/"), one, {.retry = {.attempts = 3}}};
+    WebHdfsCore core{WebHdfsRequest::list("/"), one_server, {.retry = {.attempts = 3}}};
     for (int i = 0; i < 3; ++i) {
       static_cast<void>(sent(core));
       core.ended(busy, {});
@@ -201,7 +201,7 @@ TEST_CASE("WebHdfsCore: what is worth another try, and what is not", "[hadoop]")
                                      {HttpAnswer{.status = 404, .body = "<html>"}, webhdfs_errc::bad_answer},
                                      {HttpAnswer{.status = 400}, webhdfs_errc::bad_answer}}) {
     CAPTURE(answer.status, answer.body);
-    WebHdfsCore core{WebHdfsRequest::list("/"), one, {}};
+    WebHdfsCore core{WebHdfsRequest::list("/"), one_server, {}};
     static_cast<void>(sent(core));
     core.ended(answer, {});
     ends(core, code);
@@ -209,7 +209,7 @@ TEST_CASE("WebHdfsCore: what is worth another try, and what is not", "[hadoop]")
 }
 
 TEST_CASE("WebHdfsCore: redirects in a circle, to nowhere, out of TLS", "[hadoop]") {
-  WebHdfsCore loop{WebHdfsRequest::open("/f", 0, 1), one, {}};
+  WebHdfsCore loop{WebHdfsRequest::open("/f", 0, 1), one_server, {}};
   const auto first = sent(loop);
   loop.ended(redirect("http://dn:1/a"), {});
   static_cast<void>(sent(loop));
@@ -217,7 +217,7 @@ TEST_CASE("WebHdfsCore: redirects in a circle, to nowhere, out of TLS", "[hadoop
   CHECK(loop.next().kind == Kind::failed);
   CHECK(loop.error().code == http_errc::redirect_loop);
 
-  WebHdfsCore far{WebHdfsRequest::open("/f", 0, 1), one, {}};
+  WebHdfsCore far{WebHdfsRequest::open("/f", 0, 1), one_server, {}};
   for (int i = 0; i < 6; ++i) {
     static_cast<void>(sent(far));
     far.ended(redirect("http://dn:1/" + std::to_string(i)), {});
@@ -225,7 +225,7 @@ TEST_CASE("WebHdfsCore: redirects in a circle, to nowhere, out of TLS", "[hadoop
   CHECK(far.next().kind == Kind::failed);
   CHECK(far.error().code == http_errc::redirect_loop);
 
-  WebHdfsCore nowhere{WebHdfsRequest::open("/f", 0, 1), one, {}};
+  WebHdfsCore nowhere{WebHdfsRequest::open("/f", 0, 1), one_server, {}};
   static_cast<void>(sent(nowhere));
   nowhere.ended(redirect(""), {});
   CHECK(nowhere.next().kind == Kind::failed);
@@ -240,7 +240,7 @@ TEST_CASE("WebHdfsCore: redirects in a circle, to nowhere, out of TLS", "[hadoop
 }
 
 TEST_CASE("WebHdfsCore: nothing is asked for an empty part", "[hadoop]") {
-  CHECK(WebHdfsCore{WebHdfsRequest::open("/f", 7, 0), one, {}}.next().kind == Kind::done);
+  CHECK(WebHdfsCore{WebHdfsRequest::open("/f", 7, 0), one_server, {}}.next().kind == Kind::done);
 }
 
 // One line a case: name, status (of both steps), framing, connection, answer. As Hadoop 3.4.2 gave them.
@@ -266,7 +266,7 @@ TEST_CASE("WebHdfsCore: the answers of Hadoop 3.4.2", "[hadoop]") {
     WebHdfsCore core{creates                    ? WebHdfsRequest::create("/f", distrib::as_bytes(bytes))
                      : name.starts_with("open") ? WebHdfsRequest::open("/f", 0, 1)
                                                 : WebHdfsRequest::list("/f"),
-                     one,
+                     one_server,
                      {.retry = {.attempts = 1}}};
     static_cast<void>(sent(core));
     int last = std::stoi(status);

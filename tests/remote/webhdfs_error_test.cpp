@@ -3,7 +3,6 @@
 
 #include "support/catch.hpp"
 
-using distrib::failure;
 using distrib::webhdfs_errc;
 
 TEST_CASE("webhdfs_errc: every member has its words and its condition", "[hadoop]") {
@@ -14,8 +13,8 @@ TEST_CASE("webhdfs_errc: every member has its words and its condition", "[hadoop
     CHECK(ec.message() != "unknown error");
     CHECK(ec.default_error_condition().category() == distrib::failure_category());
   }
-  CHECK(std::error_code{webhdfs_errc::no_such_file} == failure::not_found);
-  CHECK(std::error_code{webhdfs_errc::standby} == failure::unavailable);
+  CHECK(std::error_code{webhdfs_errc::no_such_file} == distrib::failure::not_found);
+  CHECK(std::error_code{webhdfs_errc::standby} == distrib::failure::unavailable);
 }
 
 TEST_CASE("webhdfs_meaning: by the exception's class", "[hadoop]") {

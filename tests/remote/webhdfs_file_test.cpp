@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/fake_hdfs.hpp"
+#include "support/noise.hpp"
 
 #include <distrib/record/byte_source.hpp>
 
@@ -15,22 +16,13 @@ using distrib::WebHdfsOptions;
 using support::FakeHdfs;
 using support::HttpAsked;
 using support::HttpSaid;
+using support::noise;
 
 static_assert(distrib::ByteSource<WebHdfsFile>);
 
 namespace {
 
-const WebHdfsOptions hasty{.user = "me",
-                           .http = {.idle_timeout = 500ms, .timeout = 3s},
-                           .retry = {.attempts = 4, .first_pause = 1ms, .longest_pause = 2ms},
-                           .piece_bytes = 10'000};
-
-auto some_bytes(std::size_t size) -> std::string {
-  std::string bytes;
-  for (std::uint32_t state = 1; bytes.size() < size; state = state * 1664525 + 1013904223)
-    bytes += static_cast<char>(state >> 24);
-  return bytes;
-}
+const WebHdfsOptions hasty_hdfs = support::hasty_webhdfs(4, 10'000);
 
 auto read_all(WebHdfsFile file, Error& error, std::size_t piece = 3000) -> std::string {
   std::string all;
@@ -45,10 +37,10 @@ TEST_CASE("WebHdfsFile: sizes around the pieces, alone and by a pool; nothing is
   distrib::IoPool pool{3};
   for (const bool httpfs : {false, true}) {
     FakeHdfs hdfs{httpfs};
-    WebHdfsOptions options = hasty;
+    WebHdfsOptions options = hasty_hdfs;
     options.server = httpfs ? distrib::WebHdfsServer::httpfs : distrib::WebHdfsServer::namenode;
     for (const std::size_t size : {0U, 1U, 9'999U, 10'000U, 10'001U, 100'000U}) {
-      hdfs.files["/dir/a b"] = some_bytes(size);
+      hdfs.files["/dir/a b"] = noise(size);
       for (distrib::IoPool* with : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
         options.pool = with;
         CAPTURE(httpfs, size);
@@ -63,7 +55,7 @@ TEST_CASE("WebHdfsFile: sizes around the pieces, alone and by a pool; nothing is
 
 TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one that lies", "[hadoop]") {
   FakeHdfs hdfs;
-  hdfs.files["/f"] = some_bytes(200'000);
+  hdfs.files["/f"] = noise(200'000);
   std::size_t sent = 0;
   hdfs.instead = [&, n = 0](const HttpAsked&, bool data_node,
                             const HttpSaid& right) mutable -> std::optional<HttpSaid> {
@@ -79,7 +71,7 @@ TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one th
     }
   };
   distrib::IoPool pool{2};
-  WebHdfsOptions options = hasty;
+  WebHdfsOptions options = hasty_hdfs;
   options.retry.attempts = 8;
   options.retry.progress_bytes = 1;
   options.pool = &pool;
@@ -91,14 +83,14 @@ TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one th
 
 TEST_CASE("WebHdfsFile: what cannot be read says so, and sticks", "[hadoop]") {
   FakeHdfs hdfs;
-  hdfs.files["/f"] = some_bytes(20'000);
+  hdfs.files["/f"] = noise(20'000);
   hdfs.directories.insert("/d");
   Error error;
-  CHECK(read_all(WebHdfsFile{hdfs.file("/none"), hasty}, error).empty());
+  CHECK(read_all(WebHdfsFile{hdfs.file("/none"), hasty_hdfs}, error).empty());
   CHECK(error.code == webhdfs_errc::no_such_file);
-  CHECK(read_all(WebHdfsFile{hdfs.file("/d"), hasty}, error).empty());
+  CHECK(read_all(WebHdfsFile{hdfs.file("/d"), hasty_hdfs}, error).empty());
   CHECK(error.code == webhdfs_errc::is_directory);
-  CHECK(read_all(WebHdfsFile{"/f", hasty}, error).empty());
+  CHECK(read_all(WebHdfsFile{"/f", hasty_hdfs}, error).empty());
   CHECK(error.code == webhdfs_errc::bad_url);
 
   hdfs.instead = [&](const HttpAsked& asked, bool data_node, const HttpSaid&) -> std::optional<HttpSaid> {
@@ -106,7 +98,7 @@ TEST_CASE("WebHdfsFile: what cannot be read says so, and sticks", "[hadoop]") {
     if (asked.parameter("offset") == "0") return HttpSaid::redirect(hdfs.url() + asked.target);
     return HttpSaid{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 10001\r\n\r\n" + std::string(10'001, 'x')};
   };
-  CHECK(read_all(WebHdfsFile{hdfs.file("/f"), hasty}, error).empty());
+  CHECK(read_all(WebHdfsFile{hdfs.file("/f"), hasty_hdfs}, error).empty());
   CHECK(error.code == http_errc::redirect_loop);
   CHECK_THAT(error.where, ContainsSubstring(" OPEN /f (to http://127.0.0.1:"));
 
@@ -114,7 +106,7 @@ TEST_CASE("WebHdfsFile: what cannot be read says so, and sticks", "[hadoop]") {
     if (!data_node || asked.parameter("offset") == "0") return std::nullopt;
     return HttpSaid{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 10001\r\n\r\n" + std::string(10'001, 'x')};
   };
-  WebHdfsFile file{hdfs.file("/f"), hasty};
+  WebHdfsFile file{hdfs.file("/f"), hasty_hdfs};
   std::vector<std::byte> to(10'000);
   CHECK(file.read(to, error) == 10'000);
   CHECK(file.read(to, error) == 0);

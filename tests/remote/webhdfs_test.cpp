@@ -24,12 +24,9 @@ static_assert(distrib::RemoteFiles<distrib::WebHdfsFiles>);
 
 namespace {
 
-const WebHdfsOptions hasty{.user = "me",
-                           .http = {.idle_timeout = 500ms, .timeout = 3s},
-                           .retry = {.attempts = 3, .first_pause = 1ms, .longest_pause = 2ms},
-                           .piece_bytes = 1'000};
+const WebHdfsOptions hasty_source = support::hasty_webhdfs(3, 1'000);
 
-struct Row {
+struct NumberRow {
   std::int64_t number;
 };
 
@@ -69,14 +66,14 @@ TEST_CASE("webhdfs: files, directories and patterns", "[hadoop]") {
     hdfs.files[path] = "";
   hdfs.directories = {"/", "/d", "/d/s", "/empty"};
   using Names = std::vector<std::string>;
-  CHECK(names(hdfs, webhdfs(hdfs.file("/e"), hasty)) == Names{"/e"});
-  CHECK(names(hdfs, webhdfs(hdfs.file("/d"), hasty)) == Names{"/d/part-1", "/d/part-2", "/d/x"});
-  CHECK(names(hdfs, webhdfs(hdfs.file("/d/part-*"), hasty)) == Names{"/d/part-1", "/d/part-2"});
-  CHECK(names(hdfs, webhdfs(hdfs.file("/d/part-[2-9]"), hasty)) == Names{"/d/part-2"});
-  CHECK(names(hdfs, webhdfs({hdfs.file("/e"), hdfs.file("/d/?")}, hasty)) == Names{"/e", "/d/x"});
+  CHECK(names(hdfs, webhdfs(hdfs.file("/e"), hasty_source)) == Names{"/e"});
+  CHECK(names(hdfs, webhdfs(hdfs.file("/d"), hasty_source)) == Names{"/d/part-1", "/d/part-2", "/d/x"});
+  CHECK(names(hdfs, webhdfs(hdfs.file("/d/part-*"), hasty_source)) == Names{"/d/part-1", "/d/part-2"});
+  CHECK(names(hdfs, webhdfs(hdfs.file("/d/part-[2-9]"), hasty_source)) == Names{"/d/part-2"});
+  CHECK(names(hdfs, webhdfs({hdfs.file("/e"), hdfs.file("/d/?")}, hasty_source)) == Names{"/e", "/d/x"});
   for (const char* path : {"/none", "/d/none-*", "/none/*", "/empty"}) {
     Error error;
-    CHECK(webhdfs(hdfs.file(path), hasty).find(error).empty());
+    CHECK(webhdfs(hdfs.file(path), hasty_source).find(error).empty());
     CAPTURE(path);
     CHECK(error.code == webhdfs_errc::no_such_file);
     CHECK_THAT(error.where, ContainsSubstring(path));
@@ -90,7 +87,7 @@ TEST_CASE("tfrecords: of files in HDFS, as a stream and as a data set", "[hadoop
   hdfs.files["/d/part-1"] = numbers(300, 400);
   hdfs.files["/d/_SUCCESS"] = "";
   distrib::IoPool pool{2};
-  WebHdfsOptions options = hasty;
+  WebHdfsOptions options = hasty_source;
   options.pool = &pool;
   const auto source = distrib::tfrecords(webhdfs(hdfs.file("/d"), options));
 
@@ -101,14 +98,14 @@ TEST_CASE("tfrecords: of files in HDFS, as a stream and as a data set", "[hadoop
   CHECK_FALSE(error);
   CHECK(count == 400);
 
-  const auto data = source.schema(distrib::feature("number", &Row::number)).shuffle(7).batch(50).open();
+  const auto data = source.schema(distrib::feature("number", &NumberRow::number)).shuffle(7).batch(50).open();
   CHECK(data.records() == 400);
   std::vector<bool> seen(400);
-  distrib::Batch<Row> batch;
+  distrib::Batch<NumberRow> batch;
   for (std::uint64_t i = 0; i < 8; ++i) {
     data.fill(i, batch, error);
     CHECK_FALSE(error);
-    for (const std::int64_t number : batch.column(&Row::number)) seen[static_cast<std::size_t>(number)] = true;
+    for (const std::int64_t number : batch.column(&NumberRow::number)) seen[static_cast<std::size_t>(number)] = true;
   }
   CHECK(std::count(seen.begin(), seen.end(), true) == 400);
 }
@@ -117,7 +114,7 @@ TEST_CASE("tfrecords: damage and failures in HDFS name the file, the record and 
   FakeHdfs hdfs;
   hdfs.files["/f"] = frame(std::string(600, 'a')) + frame(std::string(600, 'b')) + frame(std::string(600, 'c'));
   const auto failure_of = [&] {
-    auto stream = distrib::tfrecords(webhdfs(hdfs.file("/f"), hasty)).stream();
+    auto stream = distrib::tfrecords(webhdfs(hdfs.file("/f"), hasty_source)).stream();
     Error error;
     while (stream.next(error)) {
     }
@@ -137,7 +134,8 @@ TEST_CASE("tfrecords: damage and failures in HDFS name the file, the record and 
   CHECK(error.code == webhdfs_errc::refused);
   CHECK_THAT(error.where, ContainsSubstring(hdfs.file("/f") + ": record 1 at offset 616 (http://127.0.0.1:"));
   CHECK_THAT(error.where, ContainsSubstring(" OPEN /f (IOException: Could not obtain block))"));
-  const auto data = distrib::tfrecords(webhdfs(hdfs.file("/f"), hasty)).schema(distrib::feature("n", &Row::number));
+  const auto data =
+      distrib::tfrecords(webhdfs(hdfs.file("/f"), hasty_source)).schema(distrib::feature("n", &NumberRow::number));
   CHECK_THROWS_WITH(data.batch(1).open(), ContainsSubstring("Could not obtain block"));
 }
 
@@ -148,12 +146,12 @@ TEST_CASE("RecordReader: gzip in HDFS, written there", "[hadoop]") {
   std::vector<std::byte> gzip(1000);
   distrib::ByteView in = distrib::as_bytes(plain);
   gzip.resize(deflater.deflate(in, gzip, distrib::DeflateFlush::finish));
-  distrib::WebHdfsWriter writer{hdfs.file("/f.gz"), hasty};
+  distrib::WebHdfsWriter writer{hdfs.file("/f.gz"), hasty_source};
   writer.write(gzip);
   writer.close();
   std::vector<std::string> records;
   for (const distrib::Record& record :
-       distrib::RecordReader{distrib::WebHdfsFile{hdfs.file("/f.gz"), hasty}, hdfs.file("/f.gz")})
+       distrib::RecordReader{distrib::WebHdfsFile{hdfs.file("/f.gz"), hasty_source}, hdfs.file("/f.gz")})
     records.emplace_back(distrib::as_text(record.bytes));
   CHECK(records == std::vector<std::string>{"one", "two"});
 }

@@ -17,15 +17,13 @@ using support::HttpSaid;
 
 namespace {
 
-const WebHdfsOptions hasty{.user = "me",
-                           .http = {.idle_timeout = 500ms, .timeout = 3s},
-                           .retry = {.attempts = 6, .first_pause = 1ms, .longest_pause = 2ms}};
+const WebHdfsOptions hasty_writing = support::hasty_webhdfs(6);
 
 }  // namespace
 
 TEST_CASE("WebHdfsWriter: parts that are joined, and appear under their name when all are there", "[hadoop]") {
   for (const bool httpfs : {false, true}) {
-    WebHdfsOptions options = hasty;
+    WebHdfsOptions options = hasty_writing;
     options.server = httpfs ? distrib::WebHdfsServer::httpfs : distrib::WebHdfsServer::namenode;
     for (const std::size_t size : {0U, 1U, 999U, 1'000U, 1'001U, 50'000U}) {
       FakeHdfs hdfs{httpfs};
@@ -57,7 +55,7 @@ TEST_CASE("WebHdfsWriter: lost connections, in every operation, before and after
       return HttpSaid::exception(403, "IOException", "no data node");
     return HttpSaid{.bytes = right.bytes.substr(0, n % 2 == 0 ? right.bytes.size() / 2 : 0)};
   };
-  WebHdfsOptions options = hasty;
+  WebHdfsOptions options = hasty_writing;
   options.retry.attempts = 20;
   WebHdfsWriter writer{hdfs.file("/f"), options, {.part_bytes = 1'000}};
   const std::string bytes(4'500, 'x');
@@ -70,7 +68,7 @@ TEST_CASE("WebHdfsWriter: lost connections, in every operation, before and after
 TEST_CASE("WebHdfsWriter: dropped or failed, it leaves nothing", "[hadoop]") {
   FakeHdfs hdfs;
   {
-    WebHdfsWriter writer{hdfs.file("/f"), hasty, {.part_bytes = 10}};
+    WebHdfsWriter writer{hdfs.file("/f"), hasty_writing, {.part_bytes = 10}};
     writer.write(as_bytes("twenty-five bytes of them"));
     CHECK(hdfs.files.size() == 2);
   }
@@ -80,7 +78,7 @@ TEST_CASE("WebHdfsWriter: dropped or failed, it leaves nothing", "[hadoop]") {
     return HttpSaid::exception(403, "DSQuotaExceededException", "The DiskSpace quota is exceeded");
   };
   {
-    WebHdfsWriter writer{hdfs.file("/f"), hasty, {.part_bytes = 5}};
+    WebHdfsWriter writer{hdfs.file("/f"), hasty_writing, {.part_bytes = 5}};
     writer.write(as_bytes("firstothir"));
     Error error;
     writer.write(as_bytes("third"), error);
@@ -99,7 +97,7 @@ TEST_CASE("WebHdfsWriter: what is there stays, unless it may be replaced", "[had
   hdfs.files["/f"] = "old";
   hdfs.directories.insert("/d");
   for (const auto& [path, code] : {std::pair{"/f", webhdfs_errc::exists}, {"/d", webhdfs_errc::is_directory}}) {
-    WebHdfsWriter writer{hdfs.file(path), hasty, {.replace = false}};
+    WebHdfsWriter writer{hdfs.file(path), hasty_writing, {.replace = false}};
     writer.write(as_bytes("new"));
     Error error;
     writer.close(error);
@@ -107,13 +105,13 @@ TEST_CASE("WebHdfsWriter: what is there stays, unless it may be replaced", "[had
   }
   CHECK(hdfs.files == std::map<std::string, std::string>{{"/f", "old"}});
   Error error;
-  WebHdfsWriter{"hdfs://nn/", hasty}.close(error);
+  WebHdfsWriter{"hdfs://nn/", hasty_writing}.close(error);
   CHECK(error.code == webhdfs_errc::bad_url);
 }
 
 TEST_CASE("WebHdfsWriter: moved", "[hadoop]") {
   FakeHdfs hdfs;
-  WebHdfsWriter writer{hdfs.file("/f"), hasty, {.part_bytes = 5}};
+  WebHdfsWriter writer{hdfs.file("/f"), hasty_writing, {.part_bytes = 5}};
   writer.write(as_bytes("some bytes"));
   WebHdfsWriter other{std::move(writer)};
   other.close();

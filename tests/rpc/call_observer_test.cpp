@@ -23,14 +23,13 @@ using distrib::rpc_errc;
 using messages::Bulk;
 using messages::Count;
 using messages::Echo;
+using messages::Fetch;
 using messages::Store;
 using messages::Text;
 using support::run_until;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Fetch : distrib::Method<"test.Fetch", Text, Bulk> {};
 
 /// Writes down what it hears, and that nothing is told twice or of nobody.
 struct Trace {

@@ -20,6 +20,7 @@
 #include <vector>
 
 using namespace distrib;
+using loopback::anywhere;
 using messages::Bulk;
 using messages::Echo;
 using messages::Store;
@@ -28,8 +29,6 @@ using support::run_until;
 using namespace std::chrono_literals;
 
 namespace {
-
-const Address anywhere{"127.0.0.1", 0};
 
 /// What became of the bodies.
 struct Seen {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/client_core.hpp>
 
+#include <distrib/rpc/client_options.hpp>
+#include <distrib/rpc/server_options.hpp>
+
 #include "rpc/pair.hpp"
 #include "support/catch.hpp"
 
@@ -12,11 +15,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int greeted = static_cast<int>(ClientEvent::Kind::greeted);
-constexpr int reply = static_cast<int>(ClientEvent::Kind::reply);
-constexpr int item = static_cast<int>(ClientEvent::Kind::item);
-constexpr int ended = static_cast<int>(ClientEvent::Kind::ended);
-constexpr int failed = static_cast<int>(ClientEvent::Kind::failed);
+constexpr int kind_greeted = static_cast<int>(ClientEvent::Kind::greeted);
+constexpr int kind_reply = static_cast<int>(ClientEvent::Kind::reply);
+constexpr int kind_item = static_cast<int>(ClientEvent::Kind::item);
+constexpr int kind_ended = static_cast<int>(ClientEvent::Kind::ended);
+constexpr int kind_failed = static_cast<int>(ClientEvent::Kind::failed);
 
 enum class bad { habit = 1 };
 struct BadCategory final : std::error_category {
@@ -24,9 +27,18 @@ struct BadCategory final : std::error_category {
   auto message(int) const -> std::string override { return "bad habit"; }
 };
 const BadCategory bad_category;
-const std::error_category* const categories[] = {&bad_category};
+const std::error_category* const bad_categories[] = {&bad_category};
 
 }  // namespace
+
+TEST_CASE("RpcClientOptions: unless told, both ends fit each other", "[rpc]") {
+  const distrib::RpcClientOptions client;
+  const distrib::RpcServerOptions server;
+  CHECK(client.limits.body_bytes <= client.owed_bytes);
+  CHECK(client.max_calls <= server.max_calls);
+  CHECK(client.ping_after < client.silent_after);
+  CHECK(client.ping_after < server.silent_after);  // a client that pings is not silent
+}
 
 TEST_CASE("ClientCore: a call made before the greeting is answered, whole in any pieces", "[rpc]") {
   for (const std::size_t piece : {1U, 7U, 1000000U}) {
@@ -41,8 +53,8 @@ TEST_CASE("ClientCore: a call made before the greeting is answered, whole in any
     pair.server.reply(id, distrib::as_bytes("answer"), stream::body(5));
     pair.carry(piece);
     REQUIRE(pair.at_client.size() == 2);
-    CHECK(pair.at_client[0].kind == greeted);
-    CHECK(pair.at_client[1].kind == reply);
+    CHECK(pair.at_client[0].kind == kind_greeted);
+    CHECK(pair.at_client[1].kind == kind_reply);
     CHECK(pair.at_client[1].call == id);
     CHECK(pair.at_client[1].head == "answer");
     CHECK(pair.at_client[1].body_bytes == 5);
@@ -82,7 +94,7 @@ TEST_CASE("ClientCore: replies overtake each other; a late one never reaches a n
 
 TEST_CASE("ClientCore: errors of the server keep their category where it is known", "[rpc]") {
   distrib::RpcClientOptions options;
-  options.categories = categories;
+  options.categories = bad_categories;
   for (const bool known : {true, false}) {
     Pair pair{distrib::RpcServerOptions{}, known ? options : distrib::RpcClientOptions{}};
     const auto id = pair.call("a");
@@ -90,7 +102,7 @@ TEST_CASE("ClientCore: errors of the server keep their category where it is know
     pair.server.fail(id, {static_cast<int>(bad::habit), bad_category}, "rank 3");
     pair.carry();
     const pair::Seen& seen = pair.at_client.back();
-    CHECK(seen.kind == failed);
+    CHECK(seen.kind == kind_failed);
     CHECK(seen.code.category() == (known ? bad_category : distrib::remote_category()));
     CHECK_THAT(seen.where, ContainsSubstring("rank 3"));
     if (!known) CHECK_THAT(seen.where, ContainsSubstring("test.bad 1"));
@@ -115,7 +127,7 @@ TEST_CASE("ClientCore: a deadline ends its call only, and tells the server", "[r
   pair.server.reply(other, {});
   pair.carry();
   CHECK(pair.at_client.back().call == other);
-  CHECK(pair.at_client.back().kind == reply);
+  CHECK(pair.at_client.back().kind == kind_reply);
 
   const auto past = pair.client.call(1, {}, nullptr, pair.now, pair.now);
   const std::size_t before = pair.at_server.size();
@@ -203,10 +215,10 @@ TEST_CASE("ClientCore: items come in order, and more than the first credit when 
   CHECK(sent == 2 * distrib::initial_credit);
   pair.server.end_stream(id);
   pair.carry();
-  CHECK(pair.at_client.back().kind == ended);
+  CHECK(pair.at_client.back().kind == kind_ended);
   REQUIRE(pair.at_client.size() == 1 + sent + 1);
   for (unsigned i = 0; i < sent; ++i) {
-    CHECK(pair.at_client[1 + i].kind == item);
+    CHECK(pair.at_client[1 + i].kind == kind_item);
     CHECK(pair.at_client[1 + i].head == std::to_string(i));
   }
   CHECK_FALSE(pair.server.item(id, {}));

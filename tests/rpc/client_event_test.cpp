@@ -3,10 +3,20 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("ClientEvent: one that was made says nothing", "[rpc]") {
-  const distrib::ClientEvent event;
-  CHECK(event.kind == distrib::ClientEvent::Kind::greeted);
-  CHECK(event.call == 0);
-  CHECK(event.head.empty());
-  CHECK(event.body.empty());
+using distrib::ClientEvent;
+
+namespace {
+
+auto ends_call(ClientEvent::Kind kind) -> bool {
+  ClientEvent event;
+  event.kind = kind;
+  return event.ends_call();
+}
+
+}  // namespace
+
+TEST_CASE("ClientEvent: a reply, an end and a failure end a call, nothing else does", "[rpc]") {
+  using enum ClientEvent::Kind;
+  for (const auto kind : {reply, ended, failed}) CHECK(ends_call(kind));
+  for (const auto kind : {greeted, begun, chunk, item, credit}) CHECK_FALSE(ends_call(kind));
 }

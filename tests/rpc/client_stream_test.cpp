@@ -21,6 +21,7 @@
 
 using namespace distrib;
 using namespace std::chrono_literals;
+using loopback::anywhere;
 using messages::Bulk;
 using messages::Chat;
 using messages::Count;
@@ -30,8 +31,6 @@ using messages::Text;
 using support::run_until;
 
 namespace {
-
-const Address anywhere{"127.0.0.1", 0};
 
 /// The same name as `Sum` and another way of going: what a server of another release may have.
 struct SumAtOnce : Method<"test.Sum", Empty, std::uint64_t> {};
@@ -249,7 +248,7 @@ TEST_CASE("ClientStream: an operation may begin when stream and client have gone
 namespace {
 
 /// Its codec throws where it reads a 1.
-struct Fragile {
+struct FragileItem {
   std::uint64_t step = 0;
   void encode(WireWriter& head) const { head.varint(1, step); }
   [[nodiscard]] auto decode(ByteView head) -> bool {
@@ -259,7 +258,7 @@ struct Fragile {
     return reader.ok();
   }
 };
-struct CountFragile : StreamingMethod<"test.CountFragile", Text, Fragile> {};
+struct CountFragile : StreamingMethod<"test.CountFragile", Text, FragileItem> {};
 
 }  // namespace
 
@@ -268,7 +267,7 @@ TEST_CASE("ClientStream: an item whose codec throws is not passed over", "[rpc]"
   RpcServer server{context.get_executor(), anywhere,
                    Router{on<CountFragile>([](Text, auto stream) -> asio::awaitable<void> {
                      for (std::uint64_t i = 0; i < 3; ++i) {
-                       Fragile item{i};
+                       FragileItem item{i};
                        co_await stream.async_write(item, asio::use_awaitable);
                      }
                    })}};
@@ -276,8 +275,8 @@ TEST_CASE("ClientStream: an item whose codec throws is not passed over", "[rpc]"
   auto stream = client.open<CountFragile>({""});
   int items = 0;
   std::optional<std::error_code> end;
-  std::function<void(std::error_code, std::optional<Fragile>)> take = [&](std::error_code ec,
-                                                                          std::optional<Fragile> item) {
+  std::function<void(std::error_code, std::optional<FragileItem>)> take = [&](std::error_code ec,
+                                                                              std::optional<FragileItem> item) {
     if (!item) {
       end = ec;
       return;

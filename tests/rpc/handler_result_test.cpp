@@ -41,7 +41,7 @@ auto echo(Text request) -> asio::awaitable<Text> {
   co_return request;
 }
 
-auto bad(Text request) -> asio::awaitable<Text> {
+auto bad_answer(Text request) -> asio::awaitable<Text> {
   co_await pause(1ms);
   distrib::throw_error(rpc_errc::bad_message, request.text);
   co_return request;
@@ -83,7 +83,7 @@ TEST_CASE("HandlerResult: coroutines at both ends", "[rpc]") {
     call.reply(reply);
   };
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
-                   Router{on<Echo>(echo), on<Twice>(twice), on<Bad>(bad)}};
+                   Router{on<Echo>(echo), on<Twice>(twice), on<Bad>(bad_answer)}};
   RpcClient client{loopback::connect(context, server.port())};
   bool done = false;
   asio::co_spawn(context, use(client, done), [](const std::exception_ptr& thrown) { CHECK_FALSE(thrown); });
@@ -172,11 +172,11 @@ TEST_CASE("HandlerResult: a reply whose codec throws fails the call", "[rpc]") {
 namespace {
 
 /// Its codec throws when it reads.
-struct Fragile {
+struct FragileRequest {
   void encode(distrib::WireWriter&) const {}
   [[nodiscard]] auto decode(distrib::ByteView) -> bool { throw std::length_error{"decode"}; }
 };
-struct TakeFragile : distrib::Method<"test.TakeFragile", Fragile, Text> {};
+struct TakeFragile : distrib::Method<"test.TakeFragile", FragileRequest, Text> {};
 
 }  // namespace
 
@@ -186,7 +186,7 @@ TEST_CASE("HandlerResult: what a handler of any shape throws fails its call", "[
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
                    Router{on<Echo>([&](const Text&, auto) { breaks(); }), on<messages::Sum>([&](auto) { breaks(); }),
                           on<messages::Count>([&](const Text&, auto) { breaks(); }),
-                          on<TakeFragile>([](const Fragile&) { return Text{}; })}};
+                          on<TakeFragile>([](const FragileRequest&) { return Text{}; })}};
   RpcClient client{loopback::connect(context, server.port())};
   int failed = 0;
   const auto fails = [&](std::error_code ec, auto&&) {

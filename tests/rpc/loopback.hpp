@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 
 #include <cstdint>
 
 namespace loopback {
+
+/// A port of this machine that is free.
+inline const distrib::Address anywhere{"127.0.0.1", 0};
 
 /// A socket connected to a port of this machine.
 inline auto connect(asio::io_context& context, std::uint16_t port) -> distrib::TcpSocket {

@@ -34,6 +34,7 @@ struct Bulk {
 };
 
 struct Echo : distrib::Method<"test.Echo", Text, Text> {};
+struct Fetch : distrib::Method<"test.Fetch", Text, Bulk> {};
 struct Store : distrib::Method<"test.Store", Bulk, distrib::Empty> {};
 struct Count : distrib::StreamingMethod<"test.Count", Text, Bulk> {};
 struct Sum : distrib::ClientStreamingMethod<"test.Sum", Bulk, Bulk> {};

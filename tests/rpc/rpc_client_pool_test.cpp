@@ -113,14 +113,14 @@ struct Ends {
 };
 
 /// What an observer was told.
-struct Told {
+struct ToldEvents {
   std::vector<Event> events;
   [[nodiscard]] auto count(Event::Kind kind) const {
     return std::count_if(events.begin(), events.end(), [kind](const Event& event) { return event.kind == kind; });
   }
 };
 
-auto quick(Told& told) -> RpcClientPoolOptions {
+auto quick(ToldEvents& told) -> RpcClientPoolOptions {
   RpcClientPoolOptions options;
   options.backoff = {.first = 1ms, .longest = 2ms};
   options.seed = 1;
@@ -129,7 +129,7 @@ auto quick(Told& told) -> RpcClientPoolOptions {
 }
 
 /// What a server says first.
-auto greeting() -> stream::Bytes {
+auto greeting_bytes() -> stream::Bytes {
   distrib::Greeting greeting;
   greeting.max_calls = 100;
   const auto head = greeting.encode();
@@ -141,7 +141,7 @@ auto greeting() -> stream::Bytes {
 TEST_CASE("RpcClientPool: calls wait for a server that starts late", "[rpc]") {
   asio::io_context context{1};
   Port port{context};
-  Told told;
+  ToldEvents told;
   RpcClientPool pool{context.get_executor(), port.address(), quick(told)};
   Ends ends;
   pool.async_call<Echo>({"a"}, {}, ends());
@@ -163,7 +163,7 @@ TEST_CASE("RpcClientPool: calls wait for a server that starts late", "[rpc]") {
 
 TEST_CASE("RpcClientPool: a server dies and comes again; only what does no harm is repeated", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   std::optional<Server> server{std::in_place, context, std::uint16_t{0}};
   const std::uint16_t port = server->rpc.port();
   RpcClientPool pool{context.get_executor(), {"127.0.0.1", port}, quick(told)};
@@ -192,7 +192,7 @@ TEST_CASE("RpcClientPool: a server dies and comes again; only what does no harm 
 
 TEST_CASE("RpcClientPool: a server that breaks on every call is asked no more often than allowed", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   Server server{context, 0};
   RpcClientPoolOptions options = quick(told);
   options.retry = {.most_attempts = 4, .most_tokens = 5};
@@ -208,14 +208,14 @@ TEST_CASE("RpcClientPool: a server that breaks on every call is asked no more of
 
 TEST_CASE("RpcClientPool: what was not sent is repeated, whatever it is", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   auto acceptor = std::make_optional<support::Acceptor>(context, support::loopback());
   const std::uint16_t port = acceptor->local_endpoint().port();
   RpcClientPool pool{context.get_executor(), {"127.0.0.1", port}, quick(told)};
   std::optional<distrib::TcpSocket> peer;
   acceptor->async_accept([&](std::error_code, distrib::TcpSocket socket) {
     peer.emplace(std::move(socket));
-    peer->send(asio::buffer(greeting()));
+    peer->send(asio::buffer(greeting_bytes()));
   });
   run_until(context, [&] { return pool.connections() == 1; });
   std::error_code stored;
@@ -237,7 +237,7 @@ TEST_CASE("RpcClientPool: what was not sent is repeated, whatever it is", "[rpc]
 
 TEST_CASE("RpcClientPool: a server that drains is replaced while its calls are answered", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   Server old{context, 0};
   RpcClientPool pool{context.get_executor(), {"127.0.0.1", old.rpc.port()}, quick(told)};
   Ends kept;
@@ -264,7 +264,7 @@ TEST_CASE("RpcClientPool: a server that drains is replaced while its calls are a
 
 TEST_CASE("RpcClientPool: calls go where the fewest are, and wait where there is no room", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   distrib::RpcServerOptions two;
   two.max_calls = 2;
   Server server{context, 0, two};
@@ -294,7 +294,7 @@ TEST_CASE("RpcClientPool: calls go where the fewest are, and wait where there is
 TEST_CASE("RpcClientPool: how many wait, and how long", "[rpc]") {
   asio::io_context context{1};
   Port port{context};
-  Told told;
+  ToldEvents told;
   RpcClientPoolOptions options = quick(told);
   options.max_waiting = 2;
   options.connect_within = 20ms;
@@ -349,7 +349,7 @@ TEST_CASE("RpcClientPool: how many wait, and how long", "[rpc]") {
 TEST_CASE("RpcClientPool: who does not want to wait", "[rpc]") {
   asio::io_context context{1};
   Port port{context};
-  Told told;
+  ToldEvents told;
   RpcClientPoolOptions options = quick(told);
   options.fail_fast = true;
   RpcClientPool pool{context.get_executor(), port.address(), options};
@@ -373,7 +373,7 @@ TEST_CASE("RpcClientPool: who does not want to wait", "[rpc]") {
 
 TEST_CASE("RpcClientPool: destroyed, each call ends once", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   Server server{context, 0};
   RpcClientPoolOptions options = quick(told);
   options.client.max_calls = 1;
@@ -427,7 +427,7 @@ TEST_CASE("RpcClientPool: destroyed, each call ends once", "[rpc]") {
 
 TEST_CASE("RpcClientPool: calls are taken back, waiting or in flight", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   Server server{context, 0};
   RpcClientPoolOptions options = quick(told);
   options.client.max_calls = 1;
@@ -453,7 +453,7 @@ TEST_CASE("RpcClientPool: calls are taken back, waiting or in flight", "[rpc]") 
 
 TEST_CASE("RpcClientPool: requests and handlers that can only be moved, and tokens that begin later", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   Server server{context, 0};
   RpcClientPool pool{context.get_executor(), {"127.0.0.1", server.rpc.port()}, quick(told)};
   std::string text;
@@ -467,7 +467,7 @@ TEST_CASE("RpcClientPool: requests and handlers that can only be moved, and toke
 
 TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks for it", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   const Port port{context};
   RpcClientPool pool{context.get_executor(), port.address(), quick(told)};
   Ends ends;
@@ -489,7 +489,7 @@ TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks fo
 TEST_CASE("RpcClientPool: a text that went with the pool is not written any more", "[rpc]") {
   asio::io_context context{1};
   const Port port{context};
-  Told told;
+  ToldEvents told;
   std::optional<RpcClientPool> pool{std::in_place, context.get_executor(), port.address(), quick(told)};
   Ends ends;
   std::string text = "mine";
@@ -501,7 +501,7 @@ TEST_CASE("RpcClientPool: a text that went with the pool is not written any more
 
 TEST_CASE("RpcClientPool: what may have been carried out is not said to be not", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   std::optional<Server> server{std::in_place, context, std::uint16_t{0}};
   const Address address{"127.0.0.1", server->rpc.port()};
   RpcClientPoolOptions options = quick(told);
@@ -533,7 +533,7 @@ TEST_CASE("RpcClientPool: what may have been carried out is not said to be not",
 
 TEST_CASE("RpcClientPool: a request whose codec throws takes no other call with it", "[rpc]") {
   asio::io_context context{1};
-  Told told;
+  ToldEvents told;
   Server server{context, 0};
   RpcClientPoolOptions options = quick(told);
   options.client.max_calls = 1;
@@ -554,7 +554,7 @@ TEST_CASE("RpcClientPool: times that stand for ever", "[rpc]") {
   constexpr auto for_ever = std::chrono::milliseconds::max();
   asio::io_context context{1};
   Port port{context};
-  Told told;
+  ToldEvents told;
   RpcClientPoolOptions options = quick(told);
   options.longest_try = for_ever;
   Ends ends;

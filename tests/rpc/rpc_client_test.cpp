@@ -31,16 +31,14 @@ using distrib::Router;
 using distrib::rpc_errc;
 using distrib::RpcClient;
 using distrib::RpcServer;
+using loopback::anywhere;
 using messages::Bulk;
 using messages::Echo;
+using messages::Fetch;
 using messages::Text;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Fetch : distrib::Method<"test.Fetch", Text, Bulk> {};
-
-const distrib::Address anywhere{"127.0.0.1", 0};
 
 auto echo_server(asio::io_context& context) {
   const auto answer = [](Text request, auto call) {
@@ -536,12 +534,12 @@ TEST_CASE("RpcClient: the longest time is no deadline", "[rpc]") {
 namespace {
 
 /// Its codec throws when it reads.
-struct Fragile {
+struct FragileReply {
   distrib::SharedBuffer body;
   void encode(distrib::WireWriter&) const {}
   [[nodiscard]] auto decode(distrib::ByteView) -> bool { throw std::length_error{"decode"}; }
 };
-struct FetchFragile : distrib::Method<"test.Fetch", Text, Fragile> {};
+struct FetchFragile : distrib::Method<"test.Fetch", Text, FragileReply> {};
 
 }  // namespace
 
@@ -553,7 +551,7 @@ TEST_CASE("RpcClient: an answer whose codec throws does not decode", "[rpc]") {
                    Router{on<Fetch>([&](const Text&) { return Bulk{1, stream::body(size)}; })}};
   RpcClient client{loopback::connect(context, server.port())};
   std::optional<std::error_code> end;
-  const auto tell = [&](std::error_code ec, const Fragile&) { end = ec; };
+  const auto tell = [&](std::error_code ec, const FragileReply&) { end = ec; };
   if (in_chunks) client.async_call_in_chunks<FetchFragile>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
   else client.async_call<FetchFragile>({""}, {}, tell);
   while (!end) context.run_one();

@@ -29,14 +29,13 @@
 
 using namespace distrib;
 using namespace std::chrono_literals;
+using loopback::anywhere;
 using messages::Echo;
 using messages::Store;
 using messages::Text;
 using support::run_until;
 
 namespace {
-
-const Address anywhere{"127.0.0.1", 0};
 
 /// Answers with the number of the thread that it runs on, and complains when that is not one thread.
 auto router_of(std::size_t number) {

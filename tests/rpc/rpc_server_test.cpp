@@ -29,17 +29,14 @@ using distrib::Router;
 using distrib::rpc_errc;
 using distrib::RpcClient;
 using distrib::RpcServer;
+using loopback::anywhere;
 using messages::Bulk;
 using messages::Echo;
 using messages::Store;
 using messages::Text;
 using namespace std::chrono_literals;
 
-namespace {
-
-const distrib::Address anywhere{"127.0.0.1", 0};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("RpcServer: answers at once and later, many calls at a time", "[rpc]") {
   asio::io_context context{1};

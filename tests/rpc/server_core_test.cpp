@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int greeted = static_cast<int>(distrib::ServerEvent::Kind::greeted);
+constexpr int server_greeted = static_cast<int>(distrib::ServerEvent::Kind::greeted);
 
 /// Hands bytes to the server alone.
 void give(Pair& pair, const Bytes& bytes) {
@@ -36,6 +36,16 @@ auto request(std::uint64_t call, std::string_view head) -> Bytes {
 
 }  // namespace
 
+TEST_CASE("RpcServerOptions: unless told, a server is bounded, and a frame fits within every bound", "[rpc]") {
+  const distrib::RpcServerOptions options;
+  CHECK(options.limits.body_bytes <= options.held_bytes);
+  CHECK(options.owed_bytes <= options.server_bytes);
+  CHECK(options.held_bytes <= options.server_bytes);
+  CHECK(options.max_calls <= options.server_calls);
+  CHECK(options.greeting_within < options.silent_after);
+  CHECK(options.frame_within < options.silent_after);
+}
+
 TEST_CASE("ServerCore: hears which service is wanted, and refuses one that it has not", "[rpc]") {
   distrib::RpcServerOptions three;
   three.services = 3;
@@ -45,7 +55,7 @@ TEST_CASE("ServerCore: hears which service is wanted, and refuses one that it ha
     Pair pair{three, options};
     pair.carry();
     REQUIRE(pair.at_server.size() == 1);
-    CHECK(pair.at_server[0].kind == greeted);
+    CHECK(pair.at_server[0].kind == server_greeted);
     CHECK(pair.at_server[0].method == 2);
   }
   options.service = 3;

@@ -36,8 +36,8 @@ struct Keeper : ServerSession::Owner {
   int ends = 0;
 };
 
-struct Ends {
-  Ends() {
+struct SessionEnds {
+  SessionEnds() {
     support::SocketPair pair{context};
     sockets = {pair.socket.native_handle(), pair.peer.native_handle()};
     waited = {waits_for_acknowledgements(sockets[0]), waits_for_acknowledgements(sockets[1])};
@@ -69,7 +69,7 @@ struct Ends {
   std::vector<std::string> answers;
 };
 
-auto head_of(const std::string& text) -> WireWriter {
+auto text_head(const std::string& text) -> WireWriter {
   WireWriter head;
   Text{{text}}.encode(head);
   return head;
@@ -78,11 +78,11 @@ auto head_of(const std::string& text) -> WireWriter {
 }  // namespace
 
 TEST_CASE("ServerSession: answers that come later are written, in any order", "[rpc]") {
-  Ends ends;
+  SessionEnds ends;
   ends.call();
   ends.call();
   support::run_until(ends.context, [&] { return ends.keeper.kept.size() == 2; });
-  ends.session->reply(ends.keeper.kept[1], head_of("second").view(), nullptr);
+  ends.session->reply(ends.keeper.kept[1], text_head("second").view(), nullptr);
   ends.session->fail(ends.keeper.kept[0], rpc_errc::exhausted);
   support::run_until(ends.context, [&] { return ends.answers.size() == 2; });
   CHECK(ends.answers[0] == "second");
@@ -90,21 +90,21 @@ TEST_CASE("ServerSession: answers that come later are written, in any order", "[
 }
 
 TEST_CASE("ServerSession: drained, it answers what it has and tells its end once", "[rpc]") {
-  Ends ends;
+  SessionEnds ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
   ends.session->drain(Instant::max());
   CHECK(ends.keeper.ends == 0);
-  ends.session->reply(ends.keeper.kept[0], head_of("last").view(), nullptr);
+  ends.session->reply(ends.keeper.kept[0], text_head("last").view(), nullptr);
   CHECK(ends.keeper.ends == 1);
   support::run_until(ends.context, [&] { return !ends.answers.empty(); });
   CHECK(ends.answers[0] == "last");
-  ends.session->reply(ends.keeper.kept[0], head_of("too late").view(), nullptr);  // passed over
+  ends.session->reply(ends.keeper.kept[0], text_head("too late").view(), nullptr);  // passed over
   CHECK(ends.keeper.ends == 1);
 }
 
 TEST_CASE("ServerSession: refused, the client hears why", "[rpc]") {
-  Ends ends;
+  SessionEnds ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
   ends.session->refuse(rpc_errc::unknown_service, "here");
@@ -114,7 +114,7 @@ TEST_CASE("ServerSession: refused, the client hears why", "[rpc]") {
 }
 
 TEST_CASE("ServerSession: closed, nobody is told", "[rpc]") {
-  Ends ends;
+  SessionEnds ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
   ends.session->close();
@@ -124,9 +124,9 @@ TEST_CASE("ServerSession: closed, nobody is told", "[rpc]") {
 }
 
 TEST_CASE("ServerSession: small answers and small calls leave at once", "[rpc]") {
-  Ends ends;
+  SessionEnds ends;
   for (const std::size_t end : {0U, 1U}) {
     CHECK(ends.waited[end]);
-    CHECK_FALSE(Ends::waits_for_acknowledgements(ends.sockets[end]));
+    CHECK_FALSE(SessionEnds::waits_for_acknowledgements(ends.sockets[end]));
   }
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 using namespace distrib;
+using loopback::anywhere;
 using messages::Bulk;
 using messages::Chat;
 using messages::Count;
@@ -25,8 +26,6 @@ using messages::Text;
 using support::run_until;
 
 namespace {
-
-const Address anywhere{"127.0.0.1", 0};
 
 /// Counts up, as the client's credit lets it.
 template <class Stream>

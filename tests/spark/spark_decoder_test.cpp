@@ -25,7 +25,7 @@ namespace {
 using Int64s = std::vector<std::int64_t>;
 constexpr auto sequence = SparkRecordType::sequence_example;
 
-struct Row {
+struct DecodedRow {
   bool flag = false;
   std::int32_t i = 0;
   std::optional<std::int64_t> id;
@@ -37,13 +37,13 @@ struct Row {
   std::vector<std::string> texts;
   distrib::SparkVector v;
   std::vector<std::vector<float>> xs;
-  friend auto operator==(const Row&, const Row&) -> bool = default;
+  friend auto operator==(const DecodedRow&, const DecodedRow&) -> bool = default;
 };
-constexpr auto rows =
-    spark_schema<Row>(spark_column("flag", &Row::flag), spark_column("i", &Row::i), spark_column("id", &Row::id),
-                      spark_column("d", &Row::d), spark_column("dec", &Row::dec), spark_column("s", &Row::s),
-                      spark_column("b", &Row::b), spark_column("flags", &Row::flags),
-                      spark_column("texts", &Row::texts), spark_column("v", &Row::v), spark_column("xs", &Row::xs));
+constexpr auto rows = spark_schema<DecodedRow>(
+    spark_column("flag", &DecodedRow::flag), spark_column("i", &DecodedRow::i), spark_column("id", &DecodedRow::id),
+    spark_column("d", &DecodedRow::d), spark_column("dec", &DecodedRow::dec), spark_column("s", &DecodedRow::s),
+    spark_column("b", &DecodedRow::b), spark_column("flags", &DecodedRow::flags),
+    spark_column("texts", &DecodedRow::texts), spark_column("v", &DecodedRow::v), spark_column("xs", &DecodedRow::xs));
 
 /// A table of one column.
 template <class T> struct One {
@@ -60,21 +60,21 @@ template <class T> auto code_of(ByteView record, SparkRules rules = SparkRules::
 }  // namespace
 
 TEST_CASE("SparkDecoder: rows come back as they were written", "[hadoop]") {
-  const Row row{.flag = true,
-                .i = -2147483647 - 1,
-                .id = 5,
-                .d = 0.5,
-                .dec = {2.5},
-                .s = std::string{"a\0b\xFF", 4},
-                .b = {std::byte{0}, std::byte{255}},
-                .flags = {true, false},
-                .texts = {"", "x"},
-                .v = {{1, 2}},
-                .xs = {{1, 2}, {}, {3}}};
+  const DecodedRow row{.flag = true,
+                       .i = -2147483647 - 1,
+                       .id = 5,
+                       .d = 0.5,
+                       .dec = {2.5},
+                       .s = std::string{"a\0b\xFF", 4},
+                       .b = {std::byte{0}, std::byte{255}},
+                       .flags = {true, false},
+                       .texts = {"", "x"},
+                       .v = {{1, 2}},
+                       .xs = {{1, 2}, {}, {3}}};
   distrib::SparkEncoder encoder{rows, sequence};
   SparkDecoder decoder{rows, sequence};
   CHECK(decoder.decode(encoder.encode(row)) == row);
-  const Row other{};
+  const DecodedRow other{};
   CHECK(decoder.decode(encoder.encode(other)) == other);
 }
 

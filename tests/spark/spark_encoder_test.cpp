@@ -22,7 +22,7 @@ using distrib::SparkRules;
 
 namespace {
 
-struct Row {
+struct EncodedRow {
   bool flag = true;
   std::int32_t i = -1;
   std::optional<std::int64_t> id;
@@ -36,11 +36,12 @@ struct Row {
   std::vector<std::vector<std::int32_t>> xs{{1, 2}, {}};
 };
 
-constexpr auto flat = spark_schema<Row>(
-    spark_column("flag", &Row::flag), spark_column("i", &Row::i), spark_column("id", &Row::id),
-    spark_column("d", &Row::d), spark_column("dec", &Row::dec), spark_column("s", &Row::s), spark_column("b", &Row::b),
-    spark_column("flags", &Row::flags), spark_column("texts", &Row::texts), spark_column("v", &Row::v));
-constexpr auto lists = spark_schema<Row>(spark_column("i", &Row::i), spark_column("xs", &Row::xs));
+constexpr auto flat = spark_schema<EncodedRow>(
+    spark_column("flag", &EncodedRow::flag), spark_column("i", &EncodedRow::i), spark_column("id", &EncodedRow::id),
+    spark_column("d", &EncodedRow::d), spark_column("dec", &EncodedRow::dec), spark_column("s", &EncodedRow::s),
+    spark_column("b", &EncodedRow::b), spark_column("flags", &EncodedRow::flags),
+    spark_column("texts", &EncodedRow::texts), spark_column("v", &EncodedRow::v));
+constexpr auto lists = spark_schema<EncodedRow>(spark_column("i", &EncodedRow::i), spark_column("xs", &EncodedRow::xs));
 
 auto int64s(const distrib::FeatureView& feature) -> std::vector<std::int64_t> {
   std::vector<std::int64_t> values;
@@ -52,7 +53,7 @@ auto floats(const distrib::FeatureView& feature) -> std::vector<float> {
   feature.for_each<float>([&](float value) { values.push_back(value); });
   return values;
 }
-auto texts(const distrib::FeatureView& feature) -> std::vector<std::string> {
+auto texts_of(const distrib::FeatureView& feature) -> std::vector<std::string> {
   std::vector<std::string> values;
   feature.for_each<ByteView>([&](ByteView value) { values.emplace_back(distrib::as_text(value)); });
   return values;
@@ -62,19 +63,19 @@ auto texts(const distrib::FeatureView& feature) -> std::vector<std::string> {
 
 TEST_CASE("SparkEncoder: what each column becomes", "[hadoop]") {
   SparkEncoder encoder{flat};
-  const ExampleView example{encoder.encode(Row{})};
+  const ExampleView example{encoder.encode(EncodedRow{})};
   CHECK(int64s(example.find("flag")) == std::vector<std::int64_t>{1});
   CHECK(int64s(example.find("i")) == std::vector<std::int64_t>{-1});
   CHECK(!example.contains("id"));
   CHECK(floats(example.find("d")) == std::vector<float>{0.1F});
   CHECK(floats(example.find("dec")) == std::vector<float>{12.5F});
-  CHECK(texts(example.find("s")) == std::vector<std::string>{"hello"});
-  CHECK(texts(example.find("b")) == std::vector<std::string>{std::string{"\0\xFF", 2}});
+  CHECK(texts_of(example.find("s")) == std::vector<std::string>{"hello"});
+  CHECK(texts_of(example.find("b")) == std::vector<std::string>{std::string{"\0\xFF", 2}});
   CHECK(int64s(example.find("flags")) == std::vector<std::int64_t>{1, 0});
-  CHECK(texts(example.find("texts")) == std::vector<std::string>{"a", ""});
+  CHECK(texts_of(example.find("texts")) == std::vector<std::string>{"a", ""});
   CHECK(floats(example.find("v")) == std::vector<float>{0, 2.5F, 0, 0});
 
-  Row empty;
+  EncodedRow empty;
   empty.id = std::int64_t{1} << 40;
   empty.flags.clear();
   const ExampleView second{encoder.encode(empty)};
@@ -84,12 +85,12 @@ TEST_CASE("SparkEncoder: what each column becomes", "[hadoop]") {
 
   CHECK(encoder.leave_out("i"));
   CHECK(!encoder.leave_out("no such"));
-  CHECK(!ExampleView{encoder.encode(Row{})}.contains("i"));
+  CHECK(!ExampleView{encoder.encode(EncodedRow{})}.contains("i"));
 }
 
 TEST_CASE("SparkEncoder: arrays of arrays are feature lists, the rest the context", "[hadoop]") {
   SparkEncoder sequences{lists, SparkRecordType::sequence_example};
-  const distrib::SequenceExampleView sequence{sequences.encode(Row{})};
+  const distrib::SequenceExampleView sequence{sequences.encode(EncodedRow{})};
   CHECK(int64s(sequence.context().find("i")) == std::vector<std::int64_t>{-1});
   std::vector<std::vector<std::int64_t>> steps;
   sequence.for_each_list([&](const distrib::FeatureListView& list) {
@@ -100,21 +101,21 @@ TEST_CASE("SparkEncoder: arrays of arrays are feature lists, the rest the contex
 
   SparkEncoder examples{lists};
   distrib::Error error;
-  CHECK(examples.encode(Row{}, error).empty());
+  CHECK(examples.encode(EncodedRow{}, error).empty());
   CHECK(error.code == spark_errc::unsupported_type);
   CHECK(error.where == "column \"xs\": Array<Array<Integer>> in an Example");
-  CHECK_THROWS_AS(examples.encode(Row{}), std::system_error);
+  CHECK_THROWS_AS(examples.encode(EncodedRow{}), std::system_error);
 }
 
 TEST_CASE("SparkEncoder: nulls, and numbers that do not fit", "[hadoop]") {
-  constexpr auto strict = spark_schema<Row>(spark_column("id", &Row::id).not_null());
+  constexpr auto strict = spark_schema<EncodedRow>(spark_column("id", &EncodedRow::id).not_null());
   std::error_code ec;
-  (void)SparkEncoder{strict}.encode(Row{}, ec);
+  (void)SparkEncoder{strict}.encode(EncodedRow{}, ec);
   CHECK(ec == spark_errc::null_value);
 
-  Row big;
+  EncodedRow big;
   big.d = -1e300;
-  constexpr auto doubles = spark_schema<Row>(spark_column("d", &Row::d));
+  constexpr auto doubles = spark_schema<EncodedRow>(spark_column("d", &EncodedRow::d));
   (void)SparkEncoder{doubles}.encode(big, ec);
   CHECK(ec == spark_errc::out_of_range);
   SparkEncoder like{doubles, SparkRecordType::example, SparkRules::like_connector};
@@ -124,7 +125,7 @@ TEST_CASE("SparkEncoder: nulls, and numbers that do not fit", "[hadoop]") {
   big.d = 3.4028235677973362e+38;  // the largest that rounds to FLT_MAX
   CHECK(std::isfinite(floats(ExampleView{SparkEncoder{doubles}.encode(big)}.find("d")).front()));
 
-  constexpr auto vectors = spark_schema<Row>(spark_column("v", &Row::v));
+  constexpr auto vectors = spark_schema<EncodedRow>(spark_column("v", &EncodedRow::v));
   for (const distrib::SparkSparseVector& wrong :
        {distrib::SparkSparseVector{.size = 1, .indices = {1}, .values = {1}},
         distrib::SparkSparseVector{.size = 3, .indices = {1}, .values = {}},

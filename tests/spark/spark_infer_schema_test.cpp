@@ -30,7 +30,7 @@ template <class Builder> auto record(Builder builder) -> Record {
   return {built.begin(), built.end()};
 }
 
-auto texts(const std::vector<SparkColumn>& columns) -> std::string {
+auto column_texts(const std::vector<SparkColumn>& columns) -> std::string {
   std::string text;
   for (const SparkColumn& column : columns)
     text += column.name + ":" + to_text(column.type) + (column.nullable ? "? " : " ");
@@ -38,7 +38,7 @@ auto texts(const std::vector<SparkColumn>& columns) -> std::string {
 }
 
 auto inferred(const std::vector<Record>& records, SparkRules rules, distrib::Error& error) -> std::string {
-  return texts(infer_spark_schema(records, SparkRecordType::example, rules, error));
+  return column_texts(infer_spark_schema(records, SparkRecordType::example, rules, error));
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ TEST_CASE("infer_spark_schema: scalars, arrays, and what nobody saw", "[hadoop]"
   const std::vector<Record> records{
       record(ExampleBuilder{}.set("a", 1).set("b", 1.5F).set("c", "x").set("grows", 1).set("never", Int64s{})),
       record(ExampleBuilder{}.set("a", 2).set("grows", Int64s{1, 2}).set("late", Floats{1, 2}))};
-  CHECK(texts(infer_spark_schema(records)) ==
+  CHECK(column_texts(infer_spark_schema(records)) ==
         "a:Long b:Float? c:String? grows:Array<Long> late:Array<Float>? never:String? ");
   distrib::Error error;
   CHECK(inferred(records, SparkRules::like_connector, error) ==
@@ -83,9 +83,9 @@ TEST_CASE("infer_spark_schema: feature lists", "[hadoop]") {
   two.list("fs");
   const std::vector<Record> good{record(one)};
   const std::vector<Record> empty{record(one), record(two)};
-  CHECK(texts(infer_spark_schema(good, SparkRecordType::sequence_example)) ==
+  CHECK(column_texts(infer_spark_schema(good, SparkRecordType::sequence_example)) ==
         "fs:Array<Array<Float>> id:Long xs:Array<Array<Long>> ");
-  CHECK(texts(infer_spark_schema(empty, SparkRecordType::sequence_example)) ==
+  CHECK(column_texts(infer_spark_schema(empty, SparkRecordType::sequence_example)) ==
         "fs:Array<Array<Float>> id:Long xs:Array<Array<Long>>? ");
   std::error_code ec;
   (void)infer_spark_schema(empty, SparkRecordType::sequence_example, SparkRules::like_connector, ec);
@@ -97,7 +97,7 @@ TEST_CASE("infer_spark_schema: of equal names the last one counts; bytes that ar
   Record twice = record(ExampleBuilder{}.set("a", 1.5F));
   const Record last = record(ExampleBuilder{}.set("a", 1));
   twice.insert(twice.end(), last.begin(), last.end());
-  CHECK(texts(infer_spark_schema(std::vector<Record>{twice})) == "a:Long ");
+  CHECK(column_texts(infer_spark_schema(std::vector<Record>{twice})) == "a:Long ");
 
   std::error_code ec;
   (void)infer_spark_schema(std::vector<Record>{last, Record(3, std::byte{0xFF})}, SparkRecordType::example,

@@ -41,7 +41,7 @@ template <class Schema> auto rows_of(const std::string& name, const Schema& sche
   return lines;
 }
 
-void write(const std::filesystem::path& path, std::int64_t id) {
+void write_row(const std::filesystem::path& path, std::int64_t id) {
   std::filesystem::create_directories(path.parent_path());
   distrib::RecordWriter writer{path.string()};
   writer.append(distrib::ExampleBuilder{}.set("id", id).set("shard", 77).build());
@@ -63,7 +63,7 @@ TEST_CASE("SparkReader: the rows of what Spark wrote", "[hadoop]") {
 
 TEST_CASE("SparkReader: a partition column counts more than a feature of its name", "[hadoop]") {
   const support::TempDirectory directory;
-  write(directory / "shard=3/part-0", 1);
+  write_row(directory / "shard=3/part-0", 1);
   SparkReader reader{list_spark_directory(directory.path().string()), canonical::partitioned};
   const auto row = reader.try_next();
   REQUIRE(row);
@@ -82,16 +82,16 @@ TEST_CASE("SparkReader: failures name file, record and column, and stick", "[had
     CHECK(!reader.try_next());
     return reader.error();
   };
-  write(directory / "a/part-0", 1);
+  write_row(directory / "a/part-0", 1);
   std::filesystem::resize_file(directory / "a/part-0", 30);
   CHECK(error_of("a").code == record_errc::truncated_payload);
 
-  write(directory / "b/shard=x/part-0", 1);
+  write_row(directory / "b/shard=x/part-0", 1);
   const auto bad = error_of("b");
   CHECK(bad.code == spark_errc::bad_partition_value);
   CHECK(bad.where.ends_with("part-0: partition column \"shard\", \"x\""));
 
-  write(directory / "c/shard=__HIVE_DEFAULT_PARTITION__/part-0", 1);
+  write_row(directory / "c/shard=__HIVE_DEFAULT_PARTITION__/part-0", 1);
   CHECK(error_of("c").code == spark_errc::null_value);
 
   distrib::RecordWriter writer{(directory / "part-1").string()};
@@ -116,7 +116,7 @@ TEST_CASE("SparkReader: failures name file, record and column, and stick", "[had
     std::vector<float> shard;
   };
   constexpr auto lists = distrib::spark_schema<Lists>(distrib::spark_column("shard", &Lists::shard));
-  write(directory / "d/shard=1/part-0", 1);
+  write_row(directory / "d/shard=1/part-0", 1);
   SparkReader list{list_spark_directory((directory / "d").string()), lists};
   CHECK(!list.try_next());
   CHECK(list.error().code == spark_errc::bad_partition_value);
@@ -153,7 +153,7 @@ TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
 
 TEST_CASE("SparkReader: files that are gone, and columns inferred from those of Spark", "[hadoop]") {
   const support::TempDirectory directory;
-  write(directory / "part-0", 1);
+  write_row(directory / "part-0", 1);
   auto table = list_spark_directory(directory.path().string());
   std::filesystem::remove(directory / "part-0");
   SparkReader reader{table, canonical::partitioned};

@@ -19,7 +19,7 @@ using distrib::SparkWriteJob;
 
 namespace {
 
-void touch(const std::filesystem::path& path) {
+void write_name(const std::filesystem::path& path) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream{path} << path.filename().string();
 }
@@ -34,9 +34,9 @@ auto tree(const std::filesystem::path& directory) -> std::vector<std::string> {
 }
 
 /// A job of one task and one file.
-void write(const SparkWriteJob& job, const std::string& file) {
+void write_task(const SparkWriteJob& job, const std::string& file) {
   const std::string attempt = job.begin_task(0);
-  touch(attempt + "/" + file);
+  write_name(attempt + "/" + file);
   job.commit_task(0, attempt);
 }
 
@@ -53,10 +53,10 @@ TEST_CASE("SparkWriteJob: nothing is seen before it is whole, and of several att
   const std::string second = job.begin_task(0);
   const std::string dead = job.begin_task(1);
   CHECK(first != second);
-  touch(first + "/k=1/part-0");
-  touch(second + "/k=1/part-0");
-  touch(second + "/k=1/part-0-c001");
-  touch(dead + "/k=1/part-1-of-the-dead");
+  write_name(first + "/k=1/part-0");
+  write_name(second + "/k=1/part-0");
+  write_name(second + "/k=1/part-0-c001");
+  write_name(dead + "/k=1/part-1-of-the-dead");
   job.commit_task(0, first);
   job.commit_task(0, second);
   CHECK(!std::filesystem::exists(second));
@@ -68,8 +68,8 @@ TEST_CASE("SparkWriteJob: nothing is seen before it is whole, and of several att
   CHECK(!std::filesystem::exists(directory / "t"));
 
   const std::string third = job.begin_task(1);
-  touch(third + "/k=2/part-1");
-  touch(third + "/k=2/.part-2.tmp123");
+  write_name(third + "/k=2/part-1");
+  write_name(third + "/k=2/.part-2.tmp123");
   job.commit_task(1, third);
   job.commit(2);
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/k=1/part-0", "t/k=2/part-1"});
@@ -78,7 +78,7 @@ TEST_CASE("SparkWriteJob: nothing is seen before it is whole, and of several att
 TEST_CASE("SparkWriteJob: what becomes of a table that is there", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
-  touch(directory / "t/part-old");
+  write_name(directory / "t/part-old");
   Error error;
 
   CHECK(!SparkWriteJob{path, "id"}.start(error));
@@ -89,20 +89,20 @@ TEST_CASE("SparkWriteJob: what becomes of a table that is there", "[hadoop]") {
 
   const SparkWriteJob more{path, "id1", SaveMode::append};
   REQUIRE(more.start());
-  write(more, "part-new");
+  write_task(more, "part-new");
   more.commit(1);
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-new", "t/part-old"});
 
   const SparkWriteJob over{path, "id2", SaveMode::overwrite};
   REQUIRE(over.start());
-  write(over, "part-only");
+  write_task(over, "part-only");
   CHECK(std::filesystem::exists(directory / "t/part-old"));
   over.commit(1);
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-only"});
 
   const SparkWriteJob dropped{path, "id3", SaveMode::overwrite};
   REQUIRE(dropped.start());
-  write(dropped, "part-none");
+  write_task(dropped, "part-none");
   dropped.abort();
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-only"});
 }
@@ -113,8 +113,8 @@ TEST_CASE("SparkWriteJob: somebody else is faster", "[hadoop]") {
   for (const SaveMode mode : {SaveMode::error_if_exists, SaveMode::ignore, SaveMode::append, SaveMode::overwrite}) {
     const SparkWriteJob job{path, "id", mode};
     REQUIRE(job.start());
-    write(job, "part-mine");
-    touch(directory / "t/part-theirs");
+    write_task(job, "part-mine");
+    write_name(directory / "t/part-theirs");
     Error error;
     job.commit(1, error);
     const bool refused = mode == SaveMode::error_if_exists;
@@ -133,17 +133,17 @@ TEST_CASE("SparkWriteJob: a commit that was interrupted goes on", "[hadoop]") {
   const support::TempDirectory directory;
   const SparkWriteJob job{(directory / "t").string(), "id"};
   REQUIRE(job.start());
-  write(job, "k=1/part-0");
+  write_task(job, "k=1/part-0");
   // As it stands when _SUCCESS is written and the rest is not done.
   std::filesystem::create_directories(directory / ".t.id/k=1");
   std::filesystem::rename(directory / ".t.id/_temporary/task-00000/k=1/part-0", directory / ".t.id/k=1/part-0");
-  touch(directory / ".t.id/_SUCCESS");
+  write_name(directory / ".t.id/_SUCCESS");
   job.commit(1);
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/k=1/part-0"});
 
   const SparkWriteJob half{(directory / "u").string(), "id"};
   REQUIRE(half.start());
-  write(half, "k=1/part-0");
+  write_task(half, "k=1/part-0");
   std::filesystem::create_directories(directory / ".u.id/k=1");
   std::filesystem::rename(directory / ".u.id/_temporary/task-00000/k=1/part-0", directory / ".u.id/k=1/part-0");
   half.commit(1);
@@ -152,7 +152,7 @@ TEST_CASE("SparkWriteJob: a commit that was interrupted goes on", "[hadoop]") {
 
 TEST_CASE("SparkWriteJob: what the system refuses", "[hadoop]") {
   const support::TempDirectory directory;
-  touch(directory / "file");
+  write_name(directory / "file");
   Error error;
   CHECK(!SparkWriteJob{(directory / "file/t").string(), "id"}.start(error));
   CHECK(error.code == std::errc::not_a_directory);

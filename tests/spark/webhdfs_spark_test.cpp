@@ -21,7 +21,7 @@ using distrib::spark_errc;
 
 namespace {
 
-const distrib::WebHdfsOptions webhdfs{.user = "me", .piece_bytes = 1'000};
+const distrib::WebHdfsOptions small_pieces{.user = "me", .piece_bytes = 1'000};
 
 /// Puts a directory of this machine into HDFS, at /t.
 void upload(support::FakeHdfs& hdfs, const std::filesystem::path& from) {
@@ -50,27 +50,27 @@ TEST_CASE("list_spark_directory: a table in HDFS", "[hadoop]") {
   support::FakeHdfs hdfs;
   upload(hdfs, here);
   distrib::SparkReadOptions options;
-  options.open = distrib::open_webhdfs(webhdfs);
-  const auto table = list_spark_directory(hdfs.file("/t/"), webhdfs, {.require_success = true});
+  options.open = distrib::open_webhdfs(small_pieces);
+  const auto table = list_spark_directory(hdfs.file("/t/"), small_pieces, {.require_success = true});
   CHECK(table.files.size() == 7);
   CHECK(table.partition_columns.size() == 2);
   CHECK(rows_of(table, options) == rows_of(list_spark_directory(here), {}));
 
   const std::string file = table.files.front().path;
-  CHECK(list_spark_directory(file, webhdfs, {.require_success = true}).paths() == std::vector<std::string>{file});
+  CHECK(list_spark_directory(file, small_pieces, {.require_success = true}).paths() == std::vector<std::string>{file});
 
   distrib::Error error;
   hdfs.files.erase("/t/_SUCCESS");
-  (void)list_spark_directory(hdfs.file("/t"), webhdfs, {.require_success = true}, error);
+  (void)list_spark_directory(hdfs.file("/t"), small_pieces, {.require_success = true}, error);
   CHECK(error.code == spark_errc::unfinished);
   hdfs.directories.insert("/t/sub");
-  (void)list_spark_directory(hdfs.file("/t"), webhdfs, {}, error);
+  (void)list_spark_directory(hdfs.file("/t"), small_pieces, {}, error);
   CHECK(error.code == spark_errc::mixed_partitions);
   CHECK(error.where == hdfs.file("/t/sub"));
   hdfs.directories.insert("/empty");
-  (void)list_spark_directory(hdfs.file("/empty"), webhdfs, {}, error);
+  (void)list_spark_directory(hdfs.file("/empty"), small_pieces, {}, error);
   CHECK(error.code == spark_errc::no_files);
-  (void)list_spark_directory(hdfs.file("/nothing"), webhdfs, {}, error);
+  (void)list_spark_directory(hdfs.file("/nothing"), small_pieces, {}, error);
   CHECK(error.code == distrib::failure::not_found);
-  CHECK_THROWS_AS(list_spark_directory("hdfs:", webhdfs, {}), std::system_error);
+  CHECK_THROWS_AS(list_spark_directory("hdfs:", small_pieces, {}), std::system_error);
 }

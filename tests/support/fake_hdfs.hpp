@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/remote/webhdfs_url.hpp>
+
 #include "support/http_server.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -14,6 +18,16 @@
 #include <utility>
 
 namespace support {
+
+/// Options that give up soon, for tests of what fails.
+inline auto hasty_webhdfs(std::size_t attempts, std::size_t piece_bytes = distrib::WebHdfsOptions{}.piece_bytes)
+    -> distrib::WebHdfsOptions {
+  using namespace std::chrono_literals;
+  return {.user = "me",
+          .http = {.idle_timeout = 500ms, .timeout = 3s},
+          .retry = {.attempts = attempts, .first_pause = 1ms, .longest_pause = 2ms},
+          .piece_bytes = piece_bytes};
+}
 
 /// Files in memory behind a name node and a data node that answer as those of Hadoop 3.4.2 do (as far as
 /// tests/remote/webhdfs_contract.txt tells), or, with `httpfs`, as HttpFS does.

@@ -3,11 +3,14 @@
 
 #include "support/catch.hpp"
 
+#include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/instant.hpp>
 
 #include <asio/read.hpp>
 #include <asio/write.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <system_error>
@@ -21,12 +24,24 @@ using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::ex
 /// An address of this machine, on a port that is free.
 inline auto loopback() -> asio::ip::tcp::endpoint { return {asio::ip::address_v4::loopback(), 0}; }
 
+inline auto now() -> distrib::Instant { return std::chrono::steady_clock::now(); }
+
 /// Runs handlers until `done()`. Fails when nothing is left to wait for before that.
 template <class Done>
 void run_until(asio::io_context& context, const Done& done) {
   context.restart();
   while (!done()) REQUIRE(context.run_one() == 1);
 }
+
+/// A port of this machine where nobody listens, and nobody else can.
+struct TakenPort {
+  explicit TakenPort(asio::io_context& context) : acceptor{context.get_executor()} {
+    acceptor.open(asio::ip::tcp::v4());
+    acceptor.bind(loopback());
+  }
+  [[nodiscard]] auto address() const -> distrib::Address { return {"127.0.0.1", acceptor.local_endpoint().port()}; }
+  Acceptor acceptor;
+};
 
 /// Two ends of one connection. What is done with `peer` blocks.
 struct SocketPair {

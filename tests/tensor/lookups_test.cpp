@@ -6,11 +6,11 @@
 using namespace distrib;
 
 namespace {
-using Variables = VariableList<Embedding<"user", float, 2>, Variable<"b", float, 1>, Embedding<"item", float, 3>>;
+using LookedUp = VariableList<Embedding<"user", float, 2>, Variable<"b", float, 1>, Embedding<"item", float, 3>>;
 }
 
 TEST_CASE("Lookups: one list a table, empty again for the next batch", "[tensor]") {
-  Lookups<Variables> lookups;
+  Lookups<LookedUp> lookups;
   get<"item">(lookups) = {5, 5, 1};
   get<"user">(lookups).push_back(9);
   REQUIRE(lookups.lists().size() == 2);
@@ -22,14 +22,14 @@ TEST_CASE("Lookups: one list a table, empty again for the next batch", "[tensor]
 }
 
 TEST_CASE("Values and Gradients: rows of tables beside variables", "[tensor]") {
-  const Variables variables{{}, {{4}}, {}};
-  Values<Variables> values{variables};
+  const LookedUp variables{{}, {{4}}, {}};
+  Values<LookedUp> values{variables};
   values.rows(1).resize(2, 3);
   for (std::size_t i = 0; i < 6; ++i) values.rows(1).data()[i] = static_cast<float>(i);
   const std::vector<std::int64_t> index{1, 1, 0};
   values.set_index(1, index);
 
-  const Values<Variables>& read = values;
+  const Values<LookedUp>& read = values;
   const auto rows = get<"item">(read);
   REQUIRE(rows.shape(0) == 2);
   REQUIRE(rows.shape(1) == 3);
@@ -40,7 +40,7 @@ TEST_CASE("Values and Gradients: rows of tables beside variables", "[tensor]") {
   CHECK(lookup_index<"user">(read).empty());
   CHECK(get<"b">(read).size() == 4);
 
-  Gradients<Variables> gradients{variables};
+  Gradients<LookedUp> gradients{variables};
   gradients.rows(1).resize(2, 3);
   get<"item">(gradients)(1, 2) = 7;
   get<"b">(gradients)(3) = 1;

@@ -17,7 +17,7 @@ using namespace distrib;
 
 namespace {
 
-using Variables =
+using NamedVariables =
     VariableList<Variable<"weights", float, 2>, Embedding<"user", float, 3>, Variable<"seen", std::int64_t, 1>,
                  Variable<"bias", float, 1>, Embedding<"item", float, 2>, Variable<"sum", double, 0>>;
 
@@ -48,7 +48,7 @@ void check_bytes(const auto& view, const std::byte* bytes, std::size_t size) {
 
 TEST_CASE("RuntimeValues: what a list made at run time holds is what get reads by name", "[tensor]") {
   const std::vector<VariableInfo> list = list_of(5, 4);
-  CHECK(list == Variables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}.infos());
+  CHECK(list == NamedVariables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}.infos());
 
   RuntimeValues values{list, 2};
   REQUIRE(values.size() == 4);
@@ -65,7 +65,7 @@ TEST_CASE("RuntimeValues: what a list made at run time holds is what get reads b
   RuntimeValues expected{list, 2};
   fill(expected);
 
-  const Values<Variables> named{std::move(values)};
+  const Values<NamedVariables> named{std::move(values)};
   for (std::size_t v = 0; v < 4; ++v) CHECK(named.data(v) == before[v]);  // not copied
   check_bytes(get<"weights">(named), expected.data(0), 80);
   check_bytes(get<"seen">(named), expected.data(1), 40);
@@ -78,7 +78,7 @@ TEST_CASE("RuntimeValues: what a list made at run time holds is what get reads b
   CHECK(lookup_index<"user">(named).empty());
 
   // And back: whoever goes on without the names finds the same.
-  RuntimeValues back{Values<Variables>{Variables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}}};
+  RuntimeValues back{Values<NamedVariables>{NamedVariables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}}};
   CHECK(back.size() == 4);
   CHECK(back.tables() == 2);
 }
@@ -91,7 +91,7 @@ TEST_CASE("RuntimeGradients: what is written by name lies where the list says", 
   alignas(64) float elsewhere[4] = {9, 9, 9, 9};
   gradients.lend(2, reinterpret_cast<std::byte*>(elsewhere));
 
-  Gradients<Variables> named{std::move(gradients)};
+  Gradients<NamedVariables> named{std::move(gradients)};
   get<"weights">(named)(4, 3) = 1.5F;
   get<"seen">(named)(4) = 7;
   get<"bias">(named)(1) = 2.5F;

@@ -18,7 +18,7 @@ using Keys = std::vector<std::uint64_t>;
 
 namespace {
 
-struct Takes {
+struct SparseTakes {
   struct Take {
     std::uint64_t id;
     Step step;
@@ -39,9 +39,9 @@ struct Takes {
 };
 
 /// Rows 1 and 4 by one of three gradients, row 2 by two, and one gradient has none.
-auto of_three(RowReduction reduction) -> Takes::Take {
+auto of_three(RowReduction reduction) -> SparseTakes::Take {
   SparseConditionalAccumulator accumulator{2, reduction};
-  Takes takes;
+  SparseTakes takes;
   accumulator.take(8, 3, takes);
   accumulator.apply(0, {Keys{2, 4}, Floats{1, 2, 30, 60}}, takes);
   accumulator.apply(0, {{}, {}}, takes);
@@ -53,18 +53,18 @@ auto of_three(RowReduction reduction) -> Takes::Take {
 }  // namespace
 
 TEST_CASE("SparseConditionalAccumulator: a row is divided by the gradients that have it", "[ps]") {
-  CHECK(of_three(RowReduction::row_mean) == Takes::Take{8, 1, 3, {1, 2, 4}, {3, 9, 3, 6, 30, 60}});
+  CHECK(of_three(RowReduction::row_mean) == SparseTakes::Take{8, 1, 3, {1, 2, 4}, {3, 9, 3, 6, 30, 60}});
 }
 
 TEST_CASE("SparseConditionalAccumulator: or by all, or by nothing", "[ps]") {
-  CHECK(of_three(RowReduction::mean) == Takes::Take{8, 1, 3, {1, 2, 4}, {1, 3, 2, 4, 10, 20}});
-  CHECK(of_three(RowReduction::sum) == Takes::Take{8, 1, 3, {1, 2, 4}, {3, 9, 6, 12, 30, 60}});
+  CHECK(of_three(RowReduction::mean) == SparseTakes::Take{8, 1, 3, {1, 2, 4}, {1, 3, 2, 4, 10, 20}});
+  CHECK(of_three(RowReduction::sum) == SparseTakes::Take{8, 1, 3, {1, 2, 4}, {3, 9, 6, 12, 30, 60}});
 }
 
 TEST_CASE("SparseConditionalAccumulator: merges as a map would", "[ps]") {
   std::mt19937 random{3};
   SparseConditionalAccumulator accumulator{1, RowReduction::sum};
-  Takes takes;
+  SparseTakes takes;
   for (Step round = 0; round < 20; ++round) {
     std::map<std::uint64_t, float> expected;
     for (int i = 0; i < 5; ++i) {
@@ -91,7 +91,7 @@ TEST_CASE("SparseConditionalAccumulator: merges as a map would", "[ps]") {
 
 TEST_CASE("SparseConditionalAccumulator: stale, waiting, taken back", "[ps]") {
   SparseConditionalAccumulator accumulator{1};
-  Takes takes;
+  SparseTakes takes;
   accumulator.take(1, 2, takes);
   accumulator.take(2, 1, takes);
   CHECK(accumulator.waiting() == 2);
@@ -101,13 +101,13 @@ TEST_CASE("SparseConditionalAccumulator: stale, waiting, taken back", "[ps]") {
   CHECK(accumulator.apply(3, {Keys{0}, Floats{4}}, takes));
   CHECK(accumulator.count() == 1);
   CHECK(accumulator.cancel(1, takes));
-  CHECK(takes.list == std::vector<Takes::Take>{{2, 4, 1, {0}, {4}}});
+  CHECK(takes.list == std::vector<SparseTakes::Take>{{2, 4, 1, {0}, {4}}});
   CHECK_FALSE(accumulator.cancel(1, takes));
   CHECK_FALSE(accumulator.set_global_step(0));
   CHECK(accumulator.global_step() == 0);
   accumulator.take(3, 1, takes);
   CHECK(accumulator.apply(0, {{}, {}}, takes));
-  CHECK(takes.list.back() == Takes::Take{3, 1, 1, {}, {}});
+  CHECK(takes.list.back() == SparseTakes::Take{3, 1, 1, {}, {}});
 }
 
 TEST_CASE("SparseConditionalAccumulator: gradients that are refused", "[ps]") {
@@ -127,7 +127,7 @@ TEST_CASE("SparseConditionalAccumulator: gradients that are refused", "[ps]") {
   };
   for (const Case& c : cases) {
     SparseConditionalAccumulator accumulator{2, RowReduction::row_mean, 5};
-    Takes takes;
+    SparseTakes takes;
     std::error_code ec;
     CHECK_FALSE(accumulator.apply(0, {c.keys, c.rows}, takes, ec));
     CHECK(ec == c.code);
@@ -137,7 +137,7 @@ TEST_CASE("SparseConditionalAccumulator: gradients that are refused", "[ps]") {
     CHECK_FALSE(ec);
   }
   SparseConditionalAccumulator nothing{0};
-  Takes takes;
+  SparseTakes takes;
   std::error_code ec;
   CHECK_FALSE(nothing.apply(0, {}, takes, ec));
   CHECK(ec == ps_errc::shape_mismatch);

@@ -16,11 +16,11 @@ using Lines = std::vector<std::string>;
 namespace {
 
 /// One variable of one element; what it is told, in words.
-struct Job {
+struct ReplicasJob {
   SyncReplicas sync;
   Lines told;
 
-  explicit Job(SyncReplicasPlan plan, std::optional<std::int64_t> tokens = {}, Step step = 0) : sync{plan} {
+  explicit ReplicasJob(SyncReplicasPlan plan, std::optional<std::int64_t> tokens = {}, Step step = 0) : sync{plan} {
     sync.set_variables({1}, step);
     sync.begin(tokens);
   }
@@ -47,7 +47,7 @@ struct Job {
 }  // namespace
 
 TEST_CASE("SyncReplicas: the first tokens carry the old step, so one round is in vain", "[ps]") {
-  Job job{{2, {}}};
+  ReplicasJob job{{2, {}}};
   CHECK(job.step(0, 1) == Lines{"token 0 to 0"});
   CHECK(job.step(1, 3) == Lines{"update 1 of 2 g=2", "token 0 to 1"});
   CHECK(job.sync.local_step(1) == 0);
@@ -63,7 +63,7 @@ TEST_CASE("SyncReplicas: the first tokens carry the old step, so one round is in
 }
 
 TEST_CASE("SyncReplicas: without first tokens nothing is in vain", "[ps]") {
-  Job job{{2, 2}, 0, 10};
+  ReplicasJob job{{2, 2}, 0, 10};
   CHECK(job.sync.local_step(1) == 10);
   CHECK(job.step(1, 3) == Lines{});
   CHECK(job.step(0, 1) == Lines{"update 11 of 2 g=2", "token 11 to 1", "token 11 to 0"});
@@ -73,7 +73,7 @@ TEST_CASE("SyncReplicas: without first tokens nothing is in vain", "[ps]") {
 }
 
 TEST_CASE("SyncReplicas: from a step that is not the first", "[ps]") {
-  Job job{{2, {}}, {}, 10};
+  ReplicasJob job{{2, {}}, {}, 10};
   CHECK(job.step(0, 1) == Lines{"token 10 to 0"});
   CHECK(job.step(1, 3) == Lines{"update 11 of 2 g=2", "token 10 to 1"});
   CHECK(job.step(0, 1) == Lines{"token 11 to 0"});  // in vain: step 10 is old
@@ -82,7 +82,7 @@ TEST_CASE("SyncReplicas: from a step that is not the first", "[ps]") {
 }
 
 TEST_CASE("SyncReplicas: a backup worker comes too late", "[ps]") {
-  Job job{{2, 3}, 3};
+  ReplicasJob job{{2, 3}, 3};
   job.step(0, 1);
   CHECK(job.step(2, 5) == Lines{"update 1 of 2 g=3", "token 0 to 2"});
   CHECK(job.step(1, 100) == Lines{"token 0 to 1"});
@@ -94,7 +94,7 @@ TEST_CASE("SyncReplicas: a backup worker comes too late", "[ps]") {
 }
 
 TEST_CASE("SyncReplicas: fewer workers than gradients of an update", "[ps]") {
-  Job job{{4, 2}, 2};
+  ReplicasJob job{{4, 2}, 2};
   CHECK(job.step(0, 1) == Lines{"token 0 to 0"});
   CHECK(job.step(0, 2) == Lines{"token 0 to 0"});  // tokens belong to nobody
   CHECK(job.step(0, 3) == Lines{});
@@ -132,7 +132,7 @@ TEST_CASE("SyncReplicas: several variables", "[ps]") {
 }
 
 TEST_CASE("SyncReplicas: a chief that comes back begins again at the global step", "[ps]") {
-  Job job{{2, {}}};
+  ReplicasJob job{{2, {}}};
   job.step(0, 1);
   job.step(1, 3);
   job.step(0, 1);  // holds a token of step 1
@@ -149,7 +149,7 @@ TEST_CASE("SyncReplicas: a chief that comes back begins again at the global step
 
 TEST_CASE("SyncReplicas: used before it can be", "[ps]") {
   SyncReplicas sync{{6, 3}};
-  Job told{{}};
+  ReplicasJob told{{}};
   std::error_code ec;
   sync.begin({}, ec);
   CHECK(ec == ps_errc::not_begun);

@@ -9,7 +9,6 @@
 #include "train/counting_model.hpp"
 #include "train/line_model.hpp"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,15 +18,6 @@ struct Count {
   void on_step(const distrib::StepDone&) { ++*steps; }
 };
 
-/// Its gradients are not finite at step 3.
-struct Diverging : LineModel {
-  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
-                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
-    const float loss = LineModel::gradients(batch, values, gradients, context);
-    if (context.step == 3) distrib::get<"bias">(gradients)() = std::numeric_limits<float>::quiet_NaN();
-    return loss;
-  }
-};
 }  // namespace
 
 TEST_CASE("train: roles in any order, hooks add up, the last of two counts", "[train]") {
@@ -85,7 +75,7 @@ TEST_CASE("with_updater: of variables by the prefix of their names", "[train]") 
 
 TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {
   const support::TempDirectory directory;
-  const auto builder = distrib::train(Diverging{})
+  const auto builder = distrib::train(DivergingModel{})
                            .with_check_numerics()
                            .with_data(line_model::write(directory.path()).batch(10))
                            .with_hooks(distrib::StopAtStep{4});

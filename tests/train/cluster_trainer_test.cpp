@@ -11,7 +11,6 @@
 #include "train/line_job.hpp"
 
 #include <future>
-#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,6 +44,17 @@ auto local_hash(const support::TempDirectory& data) -> std::string {
 }
 
 }  // namespace
+
+TEST_CASE("ClusterMode: unless told, the times and the budget of a server and a worker that are told nothing",
+          "[train]") {
+  const ClusterMode mode;
+  const ServerOptions server;
+  const WorkerClientOptions worker;
+  CHECK(mode.start_within == worker.start_within);
+  CHECK(mode.lease == server.shard.lease);
+  CHECK(mode.restart_window == server.shard.restart_window);
+  CHECK(mode.replay_budget_bytes == worker.worker.replay_budget_bytes);
+}
 
 TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one process", "[train]") {
   const support::TempDirectory data;
@@ -176,16 +186,6 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
 
 namespace {
 
-/// Its gradients are not finite at step 3.
-struct Diverging : LineModel {
-  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
-                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
-    const float loss = LineModel::gradients(batch, values, gradients, context);
-    if (context.step == 3) distrib::get<"bias">(gradients)() = std::numeric_limits<float>::quiet_NaN();
-    return loss;
-  }
-};
-
 /// A model that cannot be measured.
 struct Blind : LineModel {
   auto evaluate(const Batch<Example>&, const Values<Variables>&) const -> Metrics {
@@ -211,7 +211,7 @@ TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the re
   const support::TempDirectory data;
   IoPool pool{2};
   const std::string address = free_address();
-  const auto builder = train(Diverging{})
+  const auto builder = train(DivergingModel{})
                            .with_data(line_model::write(data.path()).shuffle(3).batch(10))
                            .with_hooks(StopAtStep{steps})
                            .with_check_numerics();

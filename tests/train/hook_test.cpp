@@ -3,23 +3,26 @@
 
 #include "support/catch.hpp"
 
+#include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
 
 namespace {
-struct Steps {
+struct HearsSteps {
   void on_step(const distrib::StepDone&) {}
 };
-struct Ends {
+struct HearsTheEnd {
   void on_end(const distrib::JobEnd&) {}
 };
-struct Deaf {};
+struct HearsNothing {};
 }  // namespace
 
 TEST_CASE("Hook: one member is enough, none is not, a setting is one", "[train]") {
-  STATIC_REQUIRE(distrib::Hook<Steps>);
-  STATIC_REQUIRE(distrib::Hook<Ends>);
+  STATIC_REQUIRE(distrib::Hook<HearsSteps>);
+  STATIC_REQUIRE(distrib::Hook<HearsTheEnd>);
   STATIC_REQUIRE(distrib::Hook<distrib::StopAtStep>);
   STATIC_REQUIRE(distrib::Hook<distrib::SaveCheckpoint>);
-  STATIC_REQUIRE_FALSE(distrib::Hook<Deaf>);
+  STATIC_REQUIRE(distrib::Hook<distrib::Evaluate<int>>);
+  STATIC_REQUIRE_FALSE(distrib::detail::hears_step<distrib::StopAtStep>);
+  STATIC_REQUIRE_FALSE(distrib::Hook<HearsNothing>);
 }

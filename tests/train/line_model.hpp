@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 struct LineModel {
@@ -51,6 +52,16 @@ struct LineModel {
   static auto predict(const Example& one, const distrib::Values<Variables>& values) -> float {
     const auto weights = distrib::get<"weights">(values);
     return weights(0) * one.x[0] + weights(1) * one.x[1] + distrib::get<"bias">(values)();
+  }
+};
+
+/// Its gradients are not finite at step 3.
+struct DivergingModel : LineModel {
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    const float loss = LineModel::gradients(batch, values, gradients, context);
+    if (context.step == 3) distrib::get<"bias">(gradients)() = std::numeric_limits<float>::quiet_NaN();
+    return loss;
   }
 };
 

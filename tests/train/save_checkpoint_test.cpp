@@ -3,12 +3,11 @@
 
 #include "support/catch.hpp"
 
-#include <distrib/train/hook.hpp>
+using distrib::Retention;
+using distrib::SaveCheckpoint;
 
-TEST_CASE("SaveCheckpoint: a setting with TensorFlow's retention as its default", "[train]") {
-  STATIC_REQUIRE(distrib::Hook<distrib::SaveCheckpoint>);
-  const distrib::SaveCheckpoint setting{.directory = "out"};
-  CHECK(setting.every_steps == 1000);
-  CHECK(setting.max_to_keep == 5);
-  CHECK(setting.keep_checkpoint_every_n_hours == 0);
+TEST_CASE("SaveCheckpoint: what stays is what it says, and unless told what TensorFlow keeps", "[train]") {
+  const SaveCheckpoint setting{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 3};
+  CHECK(setting.retention() == Retention{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 3});
+  CHECK(SaveCheckpoint{}.retention() == Retention{});
 }

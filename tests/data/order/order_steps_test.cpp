@@ -8,7 +8,6 @@
 
 using distrib::data_errc;
 using distrib::elements;
-using distrib::endless;
 using distrib::Error;
 using numbers::all;
 using numbers::first;
@@ -47,7 +46,7 @@ TEST_CASE("Order steps: take and skip", "[data]") {
   CHECK(all(elements(9).skip(2).take(3).shard(2, 0)) == Numbers{2, 4});
   CHECK(all(elements(9).take(3).skip(2)) == Numbers{2});
   CHECK(all(elements(3).repeat().take(5)) == Numbers{0, 1, 2, 0, 1});
-  CHECK(elements(3).repeat().skip(5).open().size() == endless);
+  CHECK(elements(3).repeat().skip(5).open().size() == distrib::endless);
 }
 
 TEST_CASE("Order steps: shuffle before repeat keeps epochs apart", "[data]") {
@@ -70,8 +69,8 @@ TEST_CASE("Order steps: repeat", "[data]") {
   CHECK(all(elements(2).repeat(0)).empty());
   CHECK(all(elements(0).repeat()).empty());
   CHECK(all(elements(2).repeat(2).repeat(2)) == Numbers{0, 1, 0, 1, 0, 1, 0, 1});
-  CHECK(elements(2).repeat().open().size() == endless);
-  CHECK(elements(3).repeat(endless / 2).open().size() == endless);
+  CHECK(elements(2).repeat().open().size() == distrib::endless);
+  CHECK(elements(3).repeat(distrib::endless / 2).open().size() == distrib::endless);
   CHECK(first(elements(3).repeat().shard(2, 1), 5) == Numbers{1, 0, 2, 1, 0});
   auto endless_one = elements(3).shuffle(1).repeat().open();
   CHECK(endless_one.at(0, 3000000000000000) == distrib::Permutation{3, 1, 1000000000000000}(0));

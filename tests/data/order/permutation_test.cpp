@@ -10,7 +10,7 @@
 using distrib::Permutation;
 
 namespace {
-auto numbers(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) -> std::vector<std::uint64_t> {
+auto permuted(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) -> std::vector<std::uint64_t> {
   const Permutation permutation{size, seed, epoch};
   std::vector<std::uint64_t> all;
   for (std::uint64_t i = 0; i < size; ++i) all.push_back(permutation(i));
@@ -21,7 +21,7 @@ auto numbers(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) -> std
 TEST_CASE("Permutation: every number once, whatever the size", "[data]") {
   for (const std::uint64_t size : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 31U, 32U, 33U, 100U, 1000U, 4097U, 60000U}) {
     CAPTURE(size);
-    auto all = numbers(size, 7, 3);
+    auto all = permuted(size, 7, 3);
     std::vector<bool> seen(size);
     for (const std::uint64_t number : all) {
       REQUIRE(number < size);
@@ -33,7 +33,7 @@ TEST_CASE("Permutation: every number once, whatever the size", "[data]") {
 
 TEST_CASE("Permutation: is the same everywhere and for ever", "[data]") {
   // Stored jobs are continued by later versions: these numbers must not change.
-  CHECK(numbers(8, 1, 0) == std::vector<std::uint64_t>{6, 3, 4, 1, 5, 7, 0, 2});
+  CHECK(permuted(8, 1, 0) == std::vector<std::uint64_t>{6, 3, 4, 1, 5, 7, 0, 2});
   CHECK(Permutation{60000, 20260901, 5}(59999) == 25862);
   CHECK(Permutation{std::uint64_t{1} << 40, 1, 1}(0) == 456508196004);
 }
@@ -41,13 +41,13 @@ TEST_CASE("Permutation: is the same everywhere and for ever", "[data]") {
 TEST_CASE("Permutation: seeds and epochs give other orders", "[data]") {
   std::set<std::vector<std::uint64_t>> orders;
   for (std::uint64_t seed = 0; seed < 10; ++seed)
-    for (std::uint64_t epoch = 0; epoch < 10; ++epoch) orders.insert(numbers(100, seed, epoch));
+    for (std::uint64_t epoch = 0; epoch < 10; ++epoch) orders.insert(permuted(100, seed, epoch));
   CHECK(orders.size() == 100);
 }
 
 TEST_CASE("Permutation: all orders of a few come up about as often", "[data]") {
   std::map<std::vector<std::uint64_t>, int> counts;
-  for (std::uint64_t epoch = 0; epoch < 24000; ++epoch) ++counts[numbers(4, 11, epoch)];
+  for (std::uint64_t epoch = 0; epoch < 24000; ++epoch) ++counts[permuted(4, 11, epoch)];
   CHECK(counts.size() == 24);
   for (const auto& [order, count] : counts) {
     CHECK(count > 700);

@@ -11,7 +11,7 @@
 
 namespace {
 
-using Ints = distrib::VectorStream<int>;
+using IntStream = distrib::VectorStream<int>;
 
 /// A step of a user's own.
 template <distrib::Stream Below>
@@ -26,14 +26,14 @@ class Doubled : public distrib::StatelessStep<Below> {
   auto describe() const -> std::string { return this->below_.describe() + " doubled"; }
 };
 
-static_assert(distrib::Stream<Doubled<Ints>>);
-static_assert(!distrib::detail::SeekableStream<Doubled<Ints>>);
-static_assert(distrib::detail::SeekableStream<Doubled<distrib::RepeatedStream<Ints>>>);
+static_assert(distrib::Stream<Doubled<IntStream>>);
+static_assert(!distrib::detail::SeekableStream<Doubled<IntStream>>);
+static_assert(distrib::detail::SeekableStream<Doubled<distrib::RepeatedStream<IntStream>>>);
 
 }  // namespace
 
 TEST_CASE("StatelessStep: stands where the stream below stands, and goes there with it", "[data]") {
-  Doubled stream{distrib::RepeatedStream<Ints>{Ints{{1, 2, 3}}, 5}};
+  Doubled stream{distrib::RepeatedStream<IntStream>{IntStream{{1, 2, 3}}, 5}};
   distrib::Error error;
   stream.rewind(0, error);
   for (const int expected : {2, 4, 6, 2}) CHECK(stream.next(error) == expected);

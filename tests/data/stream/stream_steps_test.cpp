@@ -11,6 +11,7 @@
 
 using distrib::Error;
 using distrib::pipeline;
+using numbers::contents;
 
 namespace {
 using Ints = std::vector<int>;
@@ -20,19 +21,18 @@ auto ints(int count) {
   std::iota(numbers.begin(), numbers.end(), 0);
   return pipeline(numbers);
 }
-auto all(auto pipeline) { return numbers::drained(pipeline); }
 }  // namespace
 
 TEST_CASE("Stream steps: map, filter, take, skip, shard, enumerate", "[data]") {
   const auto even = [](int n) { return n % 2 == 0; };
-  CHECK(all(ints(4).map([](int n) { return 10 * n; })) == Ints{0, 10, 20, 30});
-  CHECK(all(ints(5).filter(even)) == Ints{0, 2, 4});
-  CHECK(all(ints(5).take(2)) == Ints{0, 1});
-  CHECK(all(ints(5).skip(3)) == Ints{3, 4});
-  CHECK(all(ints(5).skip(9)).empty());
-  CHECK(all(ints(10).shard(3, 1)) == Ints{1, 4, 7});
-  CHECK(all(ints(10).filter(even).skip(1).map([](int n) { return n + 1; }).take(2)) == Ints{3, 5});
-  const auto numbered = all(ints(3).skip(1).enumerate());
+  CHECK(contents(ints(4).map([](int n) { return 10 * n; })) == Ints{0, 10, 20, 30});
+  CHECK(contents(ints(5).filter(even)) == Ints{0, 2, 4});
+  CHECK(contents(ints(5).take(2)) == Ints{0, 1});
+  CHECK(contents(ints(5).skip(3)) == Ints{3, 4});
+  CHECK(contents(ints(5).skip(9)).empty());
+  CHECK(contents(ints(10).shard(3, 1)) == Ints{1, 4, 7});
+  CHECK(contents(ints(10).filter(even).skip(1).map([](int n) { return n + 1; }).take(2)) == Ints{3, 5});
+  const auto numbered = contents(ints(3).skip(1).enumerate());
   REQUIRE(numbered.size() == 2);
   CHECK(numbered[1].number == 1);
   CHECK(numbered[1].value == 2);
@@ -41,24 +41,24 @@ TEST_CASE("Stream steps: map, filter, take, skip, shard, enumerate", "[data]") {
 }
 
 TEST_CASE("Stream steps: repeat, concatenate, zip", "[data]") {
-  CHECK(all(ints(2).repeat(3)) == Ints{0, 1, 0, 1, 0, 1});
-  CHECK(all(ints(2).repeat(0)).empty());
-  CHECK(all(ints(0).repeat()).empty());
-  CHECK(all(ints(2).repeat().take(5)) == Ints{0, 1, 0, 1, 0});
-  CHECK(all(ints(4).take(3).repeat(2).skip(1)) == Ints{1, 2, 0, 1, 2});
-  CHECK(all(ints(2).concatenate(ints(3)).repeat(2)) == Ints{0, 1, 0, 1, 2, 0, 1, 0, 1, 2});
-  const auto pairs = all(ints(4).zip(ints(9).skip(5).map([](int n) { return std::to_string(n); })).repeat(2));
+  CHECK(contents(ints(2).repeat(3)) == Ints{0, 1, 0, 1, 0, 1});
+  CHECK(contents(ints(2).repeat(0)).empty());
+  CHECK(contents(ints(0).repeat()).empty());
+  CHECK(contents(ints(2).repeat().take(5)) == Ints{0, 1, 0, 1, 0});
+  CHECK(contents(ints(4).take(3).repeat(2).skip(1)) == Ints{1, 2, 0, 1, 2});
+  CHECK(contents(ints(2).concatenate(ints(3)).repeat(2)) == Ints{0, 1, 0, 1, 2, 0, 1, 0, 1, 2});
+  const auto pairs = contents(ints(4).zip(ints(9).skip(5).map([](int n) { return std::to_string(n); })).repeat(2));
   REQUIRE(pairs.size() == 8);
   CHECK(pairs[7] == std::pair{3, std::string{"8"}});
-  CHECK(all(ints(9).zip(ints(2))).size() == 2);
+  CHECK(contents(ints(9).zip(ints(2))).size() == 2);
 }
 
 TEST_CASE("Stream steps: ignore_errors bears so many failures, an epoch", "[data]") {
   std::vector<Error> report;
-  CHECK(all(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report)) == Ints{0, 2});
+  CHECK(contents(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report)) == Ints{0, 2});
   REQUIRE(report.size() == 2);
   CHECK(report[1].where == "element 3");
-  CHECK(all(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report).repeat(3)).size() == 6);
+  CHECK(contents(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report).repeat(3)).size() == 6);
   CHECK(report.size() == 2);
 
   auto strict = distrib::Pipeline{BrokenStream{{0, -1, 2, -3, 4}}}.ignore_errors(1);

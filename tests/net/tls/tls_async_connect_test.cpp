@@ -4,8 +4,8 @@
 
 #include <distrib/net/tls/tls_listener.hpp>
 
+#include "net/tls/tls_ends.hpp"
 #include "support/catch.hpp"
-#include "support/certificates.hpp"
 #include "support/loopback.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
@@ -20,18 +20,13 @@
 
 using namespace distrib;
 using namespace std::chrono_literals;
+using tls_ends::client;
+using tls_ends::server;
 
 namespace {
 
-auto ours() -> const support::Authority& {
-  static const support::Authority authority{"ours"};
-  return authority;
-}
-auto client() -> TlsConnect { return TlsConnect{TlsContext{TlsSide::client, {{}, {}, ours().file()}}}; }
-auto server() -> TlsAccept { return TlsAccept{TlsContext{TlsSide::server, ours().issue("server", "DNS:localhost")}}; }
-
 /// What a handler was told, once.
-struct Heard {
+struct HeardStream {
   int calls = 0;
   std::error_code code;
   std::optional<TlsStream> stream;
@@ -45,7 +40,7 @@ struct Heard {
   }
 };
 
-auto connect(asio::io_context& context, Address address, std::error_code& code) -> asio::awaitable<void> {
+auto connect_with_tls(asio::io_context& context, Address address, std::error_code& code) -> asio::awaitable<void> {
   const TlsConnect tls = client();
   const ConnectOptions options;
   try {
@@ -61,9 +56,9 @@ auto connect(asio::io_context& context, Address address, std::error_code& code) 
 
 TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]") {
   asio::io_context context{1};
-  const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
+  const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server("DNS:localhost")};
   SECTION("a callback") {
-    Heard heard;
+    HeardStream heard;
     async_connect(context.get_executor(), Address{"localhost", listener.port()}, {}, client(), heard.listen());
     CHECK(heard.calls == 0);
     support::run_until(context, [&] { return heard.calls == 1; });
@@ -78,10 +73,11 @@ TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]"
     for (const auto& row : rows) {
       std::error_code code = net_errc::bad_address;
       bool done = false;
-      asio::co_spawn(context, connect(context, Address{row.host, listener.port()}, code), [&](const auto& thrown) {
-        CHECK(!thrown);
-        done = true;
-      });
+      asio::co_spawn(context, connect_with_tls(context, Address{row.host, listener.port()}, code),
+                     [&](const auto& thrown) {
+                       CHECK(!thrown);
+                       done = true;
+                     });
       support::run_until(context, [&] { return done; });
       CHECK(code == row.code);
     }
@@ -90,7 +86,7 @@ TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]"
     Error unreadable;
     const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
     CHECK(unreadable);
-    Heard heard;
+    HeardStream heard;
     async_connect(context.get_executor(), Address{"localhost", listener.port()}, {}, {broken}, heard.listen());
     support::run_until(context, [&] { return heard.calls == 1; });
     CHECK(heard.code == net_errc::bad_tls_file);
@@ -103,9 +99,9 @@ TEST_CASE("async_connect with TLS: cancelled at any time it completes once", "[n
   bool connected = false;
   for (int handlers = 0; handlers < 24; ++handlers) {
     asio::io_context context{1};
-    TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
+    TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server("DNS:localhost")};
     asio::cancellation_signal stop;
-    Heard heard;
+    HeardStream heard;
     async_connect(context.get_executor(), Address{"localhost", listener.port()}, {}, client(),
                   asio::bind_cancellation_slot(stop.slot(), heard.listen()));
     for (int i = 0; i < handlers && heard.calls == 0; ++i) context.run_one();

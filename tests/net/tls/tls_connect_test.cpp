@@ -5,8 +5,8 @@
 #include <distrib/net/listener.hpp>
 #include <distrib/net/tls/tls_listener.hpp>
 
+#include "net/tls/tls_ends.hpp"
 #include "support/catch.hpp"
-#include "support/certificates.hpp"
 #include "support/loopback.hpp"
 
 #include <chrono>
@@ -19,11 +19,13 @@
 using namespace distrib;
 using namespace std::chrono_literals;
 using support::run_until;
+using tls_ends::client;
+using tls_ends::server;
 
 namespace {
 
 /// What a connector said, once.
-struct Heard {
+struct HeardConnector {
   int calls = 0;
   Error error;
   std::optional<TlsStream> stream;
@@ -37,15 +39,6 @@ struct Heard {
   }
 };
 
-auto ours() -> const support::Authority& {
-  static const support::Authority authority{"ours"};
-  return authority;
-}
-auto client() -> TlsConnect { return TlsConnect{TlsContext{TlsSide::client, {{}, {}, ours().file()}}}; }
-auto server(const std::string& names = "DNS:localhost,IP:127.0.0.1") -> TlsAccept {
-  return TlsAccept{TlsContext{TlsSide::server, ours().issue("server", names)}};
-}
-
 auto port_of(const support::Acceptor& acceptor) -> std::uint16_t { return acceptor.local_endpoint().port(); }
 
 }  // namespace
@@ -54,7 +47,7 @@ TEST_CASE("TlsConnector: by name and by number, and the certificate must be for 
   asio::io_context context{1};
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server("DNS:localhost")};
   for (const char* host : {"localhost", "127.0.0.1"}) {
-    Heard heard;
+    HeardConnector heard;
     const Address address{host, listener.port()};
     const TlsConnector connector{context.get_executor(), address, {}, heard.listen(), client()};
     CHECK(heard.calls == 0);
@@ -74,7 +67,7 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
   asio::io_context context{1};
   support::Acceptor acceptor{context, support::loopback()};
   ConnectOptions options;
-  Heard heard;
+  HeardConnector heard;
   const auto connect = [&] {
     return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, options,
                                           heard.listen(), client());
@@ -119,7 +112,7 @@ TEST_CASE("TlsConnector: a context whose files could not be read", "[net][tls]")
   Error unreadable;
   const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
   CHECK(unreadable);
-  Heard heard;
+  HeardConnector heard;
   const TlsConnector connector{
       context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, {}, heard.listen(), {broken}};
   run_until(context, [&] { return heard.calls == 1; });
@@ -131,7 +124,7 @@ TEST_CASE("TlsConnector: cancelled at any time, nothing is called", "[net][tls]"
   for (int handlers = 0; handlers < 12; ++handlers) {
     asio::io_context context{1};
     TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
-    Heard heard;
+    HeardConnector heard;
     {
       const Address address{"127.0.0.1", listener.port()};
       const TlsConnector connector{context.get_executor(), address, {}, heard.listen(), client()};
@@ -167,7 +160,7 @@ TEST_CASE("TlsConnector: a time that stands for ever", "[net][tls]") {
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
   ConnectOptions options;
   options.longest_try = std::chrono::milliseconds::max();
-  Heard heard;
+  HeardConnector heard;
   const Address address{"127.0.0.1", listener.port()};
   const TlsConnector connector{context.get_executor(), address, options, heard.listen(), client()};
   run_until(context, [&] { return heard.calls == 1; });

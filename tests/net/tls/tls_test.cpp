@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/certificates.hpp"
 #include "support/loopback.hpp"
+#include "support/noise.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +32,7 @@ using distrib::TlsContext;
 using distrib::TlsFiles;
 using distrib::TlsSide;
 using distrib::TlsStream;
+using support::noise;
 using support::run_until;
 using namespace std::chrono_literals;
 
@@ -81,7 +83,7 @@ auto failure_of(TlsSide side, const TlsFiles& files) -> Error {
 }
 
 /// Sends what it is given, and keeps what it reads.
-struct Tape {
+struct TlsTape {
   [[nodiscard]] auto reads() const -> bool { return wants_bytes && !finished(); }
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
     buffer.resize(step);
@@ -126,38 +128,32 @@ struct Tape {
   bool is_finished = false;
 };
 
-struct Owner {
+struct TlsOwner {
   void on_activity(distrib::Instant) {}
 };
 
-using TapeConnection = distrib::Connection<Tape, Owner, TlsStream>;
+using TlsTapeConnection = distrib::Connection<TlsTape, TlsOwner, TlsStream>;
 
 struct Talk {
   asio::io_context context{1};
   support::Authority authority{"ours"};
-  Owner owner;
-  std::shared_ptr<TapeConnection> one;
-  std::shared_ptr<TapeConnection> other;
+  TlsOwner owner;
+  std::shared_ptr<TlsTapeConnection> one;
+  std::shared_ptr<TlsTapeConnection> other;
 
   Talk() {
     Ends ends{context, TlsContext{TlsSide::server, authority.issue("server", here)},
               TlsContext{TlsSide::client, trusting(authority)}};
     REQUIRE_FALSE(ends.of_server);
     REQUIRE_FALSE(ends.of_client);
-    one = std::make_shared<TapeConnection>(*std::move(ends.server), owner);
-    other = std::make_shared<TapeConnection>(*std::move(ends.client), owner);
+    one = std::make_shared<TlsTapeConnection>(*std::move(ends.server), owner);
+    other = std::make_shared<TlsTapeConnection>(*std::move(ends.client), owner);
   }
   void settle() const {
     one->settle();
     other->settle();
   }
 };
-
-auto numbers(std::size_t size, unsigned seed) -> std::string {
-  std::string text(size, ' ');
-  for (char& c : text) c = static_cast<char>((seed = seed * 1664525U + 1013904223U) >> 24);
-  return text;
-}
 
 }  // namespace
 
@@ -314,14 +310,14 @@ TEST_CASE("Connection: over TLS, both ways, in many sizes", "[net][tls]") {
   std::string first;
   std::string second;
   for (const std::size_t size : {1U, 2U, 776U, 777U, 778U, 16383U, 16384U, 16385U, 65536U, 1000003U}) {
-    talk.one->core().pending.push_back(numbers(size, 1));
+    talk.one->core().pending.push_back(noise(size, 1));
     talk.one->core().pending.emplace_back();
     first += talk.one->core().pending[talk.one->core().pending.size() - 2];
-    talk.other->core().pending.push_back(numbers(size, 2));
+    talk.other->core().pending.push_back(noise(size, 2));
     second += talk.other->core().pending.back();
   }
   for (int i = 0; i < 200; ++i) {  // more pieces than the system takes at once
-    talk.one->core().pending.push_back(numbers(9, 3));
+    talk.one->core().pending.push_back(noise(9, 3));
     first += talk.one->core().pending.back();
   }
   talk.settle();
@@ -335,10 +331,10 @@ TEST_CASE("Connection: over TLS, both ways, in many sizes", "[net][tls]") {
 TEST_CASE("Connection: over TLS, the end is told, and what is on its way arrives", "[net][tls]") {
   Talk talk;
   if (GENERATE(true, false)) talk.settle();  // a read is under way
-  const std::string last = numbers(3'000'000, 5);
+  const std::string last = noise(3'000'000, 5);
   talk.one->core().pending = {last};
   talk.one->core().is_finished = true;
-  talk.other->core().pending = {numbers(2'000'000, 6)};  // dropped there, and no reset for that
+  talk.other->core().pending = {noise(2'000'000, 6)};  // dropped there, and no reset for that
   talk.settle();
   run_until(talk.context, [&] { return talk.other->core().losses == 1; });
   CHECK((talk.other->core().received == last));
@@ -351,7 +347,7 @@ TEST_CASE("Connection: over TLS, the end is told, and what is on its way arrives
 TEST_CASE("Connection: over TLS, who has finished waits until the peer has read it all", "[net][tls]") {
   Talk talk;
   talk.one->settle();  // a read is under way when the end is told, and cannot be understood any more
-  const std::string last = numbers(100'000, 9);
+  const std::string last = noise(100'000, 9);
   talk.one->core().pending = {last};
   talk.one->core().is_finished = true;
   talk.one->settle();
@@ -374,7 +370,7 @@ TEST_CASE("Connection: over TLS, who has finished waits until the peer has read 
 TEST_CASE("Connection: over TLS, both finish at once", "[net][tls]") {
   Talk talk;
   for (const auto& end : {talk.one, talk.other}) {
-    end->core().pending = {numbers(100'000, 7)};
+    end->core().pending = {noise(100'000, 7)};
     end->core().is_finished = true;
   }
   talk.settle();
@@ -394,7 +390,7 @@ TEST_CASE("Connection: over TLS, an end that was not told is a failure", "[net][
 
 TEST_CASE("Connection: over TLS, broken while much is written", "[net][tls]") {
   Talk talk;
-  talk.one->core().pending = {numbers(20'000'000, 8)};
+  talk.one->core().pending = {noise(20'000'000, 8)};
   talk.settle();
   run_until(talk.context, [&] { return talk.other->core().received.size() > 100'000; });
   talk.other->close();

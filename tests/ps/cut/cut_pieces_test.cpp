@@ -19,11 +19,11 @@ using distrib::StateReply;
 
 namespace {
 
-constexpr std::uint64_t plenty = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
 
 auto tables_job() -> Job { return cuts::with_tables(cuts::make_job(2, 2)); }
 
-auto assembly(const Job& job, std::uint64_t most_bytes = plenty) -> CutAssembly {
+auto assembly(const Job& job, std::uint64_t most_bytes = any_size) -> CutAssembly {
   return {ShardLayout{job, 0}, cuts::updaters, most_bytes};
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("CutAssembly: what is no cut of the shard is refused before memory is 
   CHECK(refuses([](StateReply& piece) { piece.sizes.push_back(0); }));
   CHECK(refuses([](StateReply& piece) { ++piece.sizes[0]; }));
   CHECK(refuses([](StateReply& piece) { piece.sizes[1] *= 2; }));
-  CHECK(refuses([](StateReply& piece) { piece.sizes.back() = plenty; }));
+  CHECK(refuses([](StateReply& piece) { piece.sizes.back() = any_size; }));
   CHECK(refuses([](StateReply& piece) { piece.body = nullptr; }));
   CHECK(refuses([](StateReply& piece) { piece.body = std::make_shared<distrib::AlignedBuffer>(4096); }));
   CHECK_FALSE(assembly(job, size_of(cut) - 1).take(first));

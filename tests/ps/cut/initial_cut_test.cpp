@@ -38,7 +38,7 @@ auto save(const Job& job, const std::string& prefix) -> std::string {
 
 const JobUpdaters two_slots{Ftrl{.initial_accumulator_value = 0.25F}};
 
-auto refusal(const Job& job) -> std::string {
+auto initial_cut_refusal(const Job& job) -> std::string {
   try {
     static_cast<void>(initial_cut(job, ShardLayout{job, 0}, two_slots));
   } catch (const std::system_error& error) {
@@ -183,7 +183,7 @@ TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and
   job.parts.clear();
   for (std::size_t i = 0; i < job.variables.size(); ++i)
     job.parts.push_back({i, Slice::whole(job.variables[i].shape), 0});
-  CHECK_THAT(refusal(job), ContainsSubstring("c: w: it is float32[6,5], not float32[3,5]"));
+  CHECK_THAT(initial_cut_refusal(job), ContainsSubstring("c: w: it is float32[6,5], not float32[3,5]"));
 }
 
 TEST_CASE("initial_cut: what is missing, damaged or another is refused by its name", "[ps]") {
@@ -194,7 +194,7 @@ TEST_CASE("initial_cut: what is missing, damaged or another is refused by its na
     Job job = saved;
     job.initial_checkpoint = prefix;
     change(job);
-    return refusal(job);
+    return initial_cut_refusal(job);
   };
   CHECK(with([](Job&) {}).empty());
   CHECK_THAT(with([](Job& job) { job.initial_checkpoint += "2"; }), ContainsSubstring("c2.index"));

@@ -31,8 +31,8 @@ auto initial_from(const std::string& checkpoint) -> Job {
 }
 
 /// The files of a shard; a shell and a service that write down what they are told.
-struct Bench {
-  explicit Bench(Job of = story::job(1, 1, 9, 3), const std::string& directory = {})
+struct FilesBench {
+  explicit FilesBench(Job of = story::job(1, 1, 9, 3), const std::string& directory = {})
       : job{std::move(of)}, files{directory} {}
 
   // --- what is told ---
@@ -126,12 +126,12 @@ auto damaged(const char* where) -> Error { return {checkpoint_errc::corrupt_data
 }  // namespace
 
 TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[ps]") {
-  Bench bench;
+  FilesBench bench;
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
       {"there is none", bench.found({}), {"opened with :  nothing"}},
   });
-  Bench checkpoint{initial_from("elsewhere")};
+  FilesBench checkpoint{initial_from("elsewhere")};
   checkpoint.tell({
       {"the job is known", checkpoint.opens(1), {"work: open replica 1 in of the job of 9 steps, 1 updaters"}},
       {"there is none", checkpoint.found({}), {"work: start initial"}},
@@ -139,7 +139,7 @@ TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[p
        checkpoint.has_read(Kind::start, 0, 7, 0, true),
        {"restored: beginning with values of elsewhere", "opened with :  w=7"}},
   });
-  Bench unreadable{initial_from("elsewhere")};
+  FilesBench unreadable{initial_from("elsewhere")};
   unreadable.tell({
       {"the job is known", unreadable.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
       {"there is none", unreadable.found({}), {"work: start initial"}},
@@ -150,7 +150,7 @@ TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[p
 }
 
 TEST_CASE("ShardFiles: a shard goes on from its newest good cut, and says which damaged ones it passes over", "[ps]") {
-  Bench bench{initial_from("elsewhere")};
+  FilesBench bench{initial_from("elsewhere")};
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
       {"three, of which the newest is damaged", bench.found({2, 4}, {damaged("6")}), {"work: start 4"}},
@@ -162,7 +162,7 @@ TEST_CASE("ShardFiles: a shard goes on from its newest good cut, and says which 
 }
 
 TEST_CASE("ShardFiles: a shard that has only damaged cuts does not begin anew", "[ps]") {
-  Bench bench{initial_from("elsewhere")};
+  FilesBench bench{initial_from("elsewhere")};
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
       {"two, both damaged", bench.found({}, {damaged("4"), damaged("2")}), {"not opened: 4"}},
@@ -173,7 +173,7 @@ TEST_CASE("ShardFiles: a shard that has only damaged cuts does not begin anew", 
 }
 
 TEST_CASE("ShardFiles: what keeps a shard from opening its cuts is told to who joined", "[ps]") {
-  Bench bench;
+  FilesBench bench;
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
       {"the cuts are another job's", bench.failed(Kind::open, ps_errc::job_mismatch), {"not opened: a file"}},
@@ -191,12 +191,12 @@ TEST_CASE("ShardFiles: what keeps a shard from opening its cuts is told to who j
 }
 
 TEST_CASE("ShardFiles: the directory of a server counts more than that of the job", "[ps]") {
-  Bench bench{story::job(1, 1, 9, 3), "of the server"};
+  FilesBench bench{story::job(1, 1, 9, 3), "of the server"};
   bench.tell({{"the job is known", bench.opens(), {"work: open replica 0 in of the server of 9 steps, 1 updaters"}}});
 }
 
 TEST_CASE("ShardFiles: a cut is said to be saved when it is durable", "[ps]") {
-  Bench bench;
+  FilesBench bench;
   const auto saves = [&] { bench.files.save({{3, story::block(2), {}, {}}}, bench); };
   bench.tell({
       {"a cut is due", saves, {"work: save 3 w=2"}},
@@ -210,11 +210,11 @@ TEST_CASE("ShardFiles: a cut is said to be saved when it is durable", "[ps]") {
 }
 
 TEST_CASE("ShardFiles: a save gives its memory back before the service hears of it", "[ps]") {
-  Bench bench;
+  FilesBench bench;
   const SharedBuffer block = story::block(2);
   CutWork work{.kind = Kind::save, .step = 3, .save = {{3, block, {}, {}}}};
   work.cut = work.save.cut;
-  struct Service : Bench {
+  struct Service : FilesBench {
     void cut_saved(Step, Instant) { uses = block->use_count(); }
     const SharedBuffer* block = nullptr;
     long uses = 0;
@@ -225,7 +225,7 @@ TEST_CASE("ShardFiles: a save gives its memory back before the service hears of 
 }
 
 TEST_CASE("ShardFiles: a shard that a worker sends back says so, and what cannot be read", "[ps]") {
-  Bench bench;
+  FilesBench bench;
   const auto loads = [&](Step step) { return [&bench, step] { bench.files.load(step, bench); }; };
   bench.tell({
       {"to a cut", loads(3), {"work: load 3"}},
@@ -250,7 +250,7 @@ TEST_CASE("ShardFiles: a shard that a worker sends back says so, and what cannot
 }
 
 TEST_CASE("ShardFiles: cuts for and of the other replica, cuts that go, and the end of the job", "[ps]") {
-  Bench bench;
+  FilesBench bench;
   bench.tell({
       {"the other replica asks", [&] { bench.files.send({5, 3}, bench); }, {"work: send 3 for 5"}},
       {"its cut is read", bench.has_read(Kind::send, 3, 2, 5), {"state for 5 w=2"}},

@@ -34,8 +34,8 @@ auto size_of(const Cut& cut) -> std::uint64_t { return cut.values->size() + cut.
 auto piece(Step step, std::uint64_t at = 0) -> StateReply { return CutPieces{cut_of(step)}.piece(at, 1U << 20); }
 
 /// The fetch of replica 0 of shard 0, which is at step 4; a shell that writes down what it is told.
-struct Bench {
-  explicit Bench(std::uint64_t most_bytes = plenty) : core{job(), 0, cuts::updaters, "hash", 4, most_bytes, 60s} {}
+struct FetchBench {
+  explicit FetchBench(std::uint64_t most_bytes = plenty) : core{job(), 0, cuts::updaters, "hash", 4, most_bytes, 60s} {}
 
   void operator()(ConnectToSibling action) {
     told.push_back("connect until " + since(action.until) + ", pauses of " +
@@ -94,7 +94,7 @@ const char* const asks = "ask hash newer than 4 from 0 within 60000";
 }  // namespace
 
 TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
-  Bench bench;
+  FetchBench bench;
   const std::string values = std::to_string(cut_of(7).values->size());
   bench.tell({
       {"begins", bench.starts(), {connects}},
@@ -108,13 +108,13 @@ TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
 }
 
 TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, gives none", "[ps]") {
-  Bench away;
+  FetchBench away;
   away.tell({
       {"begins", away.starts(), {connects}},
       {"it cannot be reached", [&] { away.core.not_connected(away); }, {"nothing"}},
   });
   for (const Step step : {0U, 3U, 4U}) {
-    Bench bench;
+    FetchBench bench;
     StateReply reply = piece(7);
     reply.step = step;
     CAPTURE(step);
@@ -127,7 +127,7 @@ TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, g
 }
 
 TEST_CASE("StateFetchCore: a replica to which no worker has come yet is asked again for two seconds", "[ps]") {
-  Bench bench;
+  FetchBench bench;
   bench.tell({
       {"begins", bench.starts(), {connects}},
       {"connected", bench.connects(), {asks}},
@@ -140,7 +140,7 @@ TEST_CASE("StateFetchCore: a replica to which no worker has come yet is asked ag
 }
 
 TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
-  Bench bench;
+  FetchBench bench;
   bench.tell({
       {"begins", bench.starts(), {connects}},
       {"connected", bench.connects(), {asks}},
@@ -149,7 +149,7 @@ TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
        {"ask hash newer than 4 from " + std::to_string(cut_of(7).values->size()) + " within 60000"}},
       {"the connection is lost", bench.fails(rpc_errc::lost, 30ms), {"nothing"}},
   });
-  Bench first;
+  FetchBench first;
   first.tell({
       {"begins", first.starts(), {connects}},
       {"connected", first.connects(), {asks}},
@@ -161,7 +161,7 @@ TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none",
   StateReply other_step = piece(8, cut_of(8).values->size());
   StateReply too_large = piece(7);
   too_large.sizes.front() += 64;
-  Bench bench;
+  FetchBench bench;
   bench.tell({
       {"begins", bench.starts(), {connects}},
       {"connected", bench.connects(), {asks}},
@@ -170,13 +170,13 @@ TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none",
        {"ask hash newer than 4 from " + std::to_string(cut_of(7).values->size()) + " within 60000"}},
       {"a slot of another cut", bench.answers(std::move(other_step)), {"nothing"}},
   });
-  Bench sizes;
+  FetchBench sizes;
   sizes.tell({
       {"begins", sizes.starts(), {connects}},
       {"connected", sizes.connects(), {asks}},
       {"of another shard", sizes.answers(std::move(too_large)), {"nothing"}},
   });
-  Bench memory{size_of(cut_of(7)) - 1};
+  FetchBench memory{size_of(cut_of(7)) - 1};
   memory.tell({
       {"begins", memory.starts(), {connects}},
       {"connected", memory.connects(), {asks}},

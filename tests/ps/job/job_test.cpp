@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/job/job.hpp>
 
+#include "ps/described_job.hpp"
 #include "support/catch.hpp"
 
 #include <cstdint>
@@ -10,32 +11,10 @@ using distrib::DType;
 using distrib::identity_difference;
 using distrib::Job;
 using distrib::job_difference;
-using distrib::Slice;
 
 namespace {
 
-auto a_job() -> Job {
-  Job job;
-  job.seed = 20160411;
-  job.variables = {{"hidden/weights", DType::float32, {784, 128}, distrib::GlorotUniformInitializer{}},
-                   {"hidden/bias", DType::float32, {128}, distrib::ConstantInitializer{0.1F}},
-                   {"temperature", DType::float32, {}, distrib::ZerosInitializer{}}};
-  job.parts = {{0, Slice::along({784, 128}, 0, 0, 400), 0},
-               {0, Slice::along({784, 128}, 0, 400, 384), 3},
-               {1, Slice::whole({128}), 1},
-               {2, Slice::whole({}), 2}};
-  job.tasks = 2;
-  job.shards_per_task = 2;
-  job.updater = "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false";
-  job.consistency = distrib::BulkSynchronousParallel{};
-  job.data = "tfrecords of 4 files";
-  job.ranks = 3;
-  job.total_steps = 6000;
-  job.cut_interval = 200;
-  return job;
-}
-
-constexpr const char* text_of_a_job =
+constexpr const char* text_of_the_job =
     "distrib job 1\n"
     "seed 20160411\n"
     "variable hidden/weights float32[784,128] glorot_uniform\n"
@@ -56,7 +35,7 @@ constexpr const char* text_of_a_job =
 
 template <class Change>
 auto changed(Change change) -> std::string {
-  Job job = a_job();
+  Job job = described_job::make();
   change(job);
   return to_text(job);
 }
@@ -64,12 +43,12 @@ auto changed(Change change) -> std::string {
 }  // namespace
 
 TEST_CASE("Job: its canonical text", "[ps]") {
-  CHECK(to_text(a_job()) == text_of_a_job);
-  CHECK(a_job().shards() == 4);
+  CHECK(to_text(described_job::make()) == text_of_the_job);
+  CHECK(described_job::make().shards() == 4);
 }
 
 TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
-  CHECK(job_hash(a_job()) == job_hash(a_job()));
+  CHECK(job_hash(described_job::make()) == job_hash(described_job::make()));
   const std::function<void(Job&)> changes[] = {
       [](Job& job) { job.seed = 1; },
       [](Job& job) { std::swap(job.variables[0], job.variables[1]); },
@@ -87,14 +66,14 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
       [](Job& job) { job.total_steps = 1; },
       [](Job& job) { job.cut_interval = 1; },
   };
-  for (const auto& change : changes) CHECK(changed(change) != text_of_a_job);
-  Job other = a_job();
+  for (const auto& change : changes) CHECK(changed(change) != text_of_the_job);
+  Job other = described_job::make();
   other.seed = 1;
-  CHECK(job_hash(other) != job_hash(a_job()));
+  CHECK(job_hash(other) != job_hash(described_job::make()));
 }
 
 TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
-  Job job = a_job();
+  Job job = described_job::make();
   distrib::TableInfo user;
   user.name = "user";
   user.dim = 16;
@@ -141,11 +120,11 @@ TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
   CHECK(with([](auto& tables) { tables[1].rows = 0; }) ==
         "it has 'table item keys 50000 dim 16 glorot_uniform', this job has 'table item keys any dim 16 "
         "glorot_uniform'");
-  CHECK(job_difference(text, to_text(a_job())) == theirs + "part hidden/weights 0,400:0,128 shard 0'");
+  CHECK(job_difference(text, to_text(described_job::make())) == theirs + "part hidden/weights 0,400:0,128 shard 0'");
 }
 
 TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]") {
-  Job job = a_job();
+  Job job = described_job::make();
   CHECK(job.updater_of("hidden/weights") == 0);
   job.updaters_of = {{"hidden/", "a"}, {"hidden/bias", "b"}, {"h", "c"}, {"hidden/weights/more", "d"}};
   CHECK(job.updater_of("hidden/weights") == 1);
@@ -170,7 +149,7 @@ TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
 }
 
 TEST_CASE("Job: asynchronous steps are shared out, the remainder to the lowest ranks", "[ps]") {
-  Job job = a_job();
+  Job job = described_job::make();
   CHECK(job.steps_of(0) == job.total_steps);  // synchronous: each rank makes a contribution of each step
   CHECK(job.steps_of(2) == job.total_steps);
   job.consistency = distrib::AsynchronousParallel{};
@@ -189,7 +168,7 @@ TEST_CASE("Job: asynchronous steps are shared out, the remainder to the lowest r
 }
 
 TEST_CASE("Job: the replicas of a shard are on different tasks, each a service of its own", "[ps]") {
-  Job job = a_job();
+  Job job = described_job::make();
   CHECK(job.num_replicas() == 4);
   job.tasks = 3;
   job.replicas = 2;
@@ -206,7 +185,7 @@ TEST_CASE("Job: the replicas of a shard are on different tasks, each a service o
 }
 
 TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]") {
-  CHECK(identity_difference(text_of_a_job, text_of_a_job).empty());
+  CHECK(identity_difference(text_of_the_job, text_of_the_job).empty());
   const std::function<void(Job&)> allowed[] = {
       [](Job& job) { job.parts.clear(); },
       [](Job& job) { job.tasks = 7, job.shards_per_task = 3; },
@@ -220,7 +199,7 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
       [](Job& job) { job.total_steps = 1; },
       [](Job& job) { job.cut_interval = 1; },
   };
-  for (const auto& change : allowed) CHECK(identity_difference(text_of_a_job, changed(change)).empty());
+  for (const auto& change : allowed) CHECK(identity_difference(text_of_the_job, changed(change)).empty());
 }
 
 TEST_CASE("identity_difference: the first difference of variables, initializers and seed is named", "[ps]") {
@@ -246,7 +225,7 @@ TEST_CASE("identity_difference: the first difference of variables, initializers 
       {[](Job& job) { job.variables.push_back({"z", DType::float32, {1}, {}}); },
        "it has 'nothing more', this job has 'variable z float32[1] zeros'"},
   };
-  for (const Row& row : rows) CHECK(identity_difference(text_of_a_job, changed(row.change)) == row.difference);
+  for (const Row& row : rows) CHECK(identity_difference(text_of_the_job, changed(row.change)) == row.difference);
 }
 
 TEST_CASE("identity_difference: any text is borne", "[ps]") {
@@ -254,12 +233,12 @@ TEST_CASE("identity_difference: any text is borne", "[ps]") {
   CHECK(identity_difference("\n\n", "no line end").empty());
   CHECK(identity_difference("distrib job 2\n", "distrib job 1\n") ==
         "it has 'distrib job 2', this job has 'distrib job 1'");
-  CHECK(identity_difference("", text_of_a_job) == "it has 'nothing more', this job has 'distrib job 1'");
+  CHECK(identity_difference("", text_of_the_job) == "it has 'nothing more', this job has 'distrib job 1'");
   CHECK(identity_difference("distrib job 1\nseed 1", "distrib job 1\nseed 1\n").empty());
 }
 
 TEST_CASE("job_difference: the first line of all", "[ps]") {
-  CHECK(job_difference(text_of_a_job, text_of_a_job).empty());
+  CHECK(job_difference(text_of_the_job, text_of_the_job).empty());
   struct Row {
     std::function<void(Job&)> change;
     std::string difference;
@@ -276,7 +255,7 @@ TEST_CASE("job_difference: the first line of all", "[ps]") {
       {[](Job& job) { job.ranks = 9; }, "it has 'ranks 3', this job has 'ranks 9'"},
       {[](Job& job) { job.cut_interval = 0; }, "it has 'cut_interval 200', this job has 'cut_interval 0'"},
   };
-  for (const Row& row : rows) CHECK(job_difference(text_of_a_job, changed(row.change)) == row.difference);
+  for (const Row& row : rows) CHECK(job_difference(text_of_the_job, changed(row.change)) == row.difference);
   CHECK(job_difference("", "a\n") == "it has 'nothing more', this job has 'a'");
   CHECK(job_difference("\n", "") == "it has '', this job has 'nothing more'");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/job/shard_layout.hpp>
 
+#include "ps/cut_variables.hpp"
 #include "support/catch.hpp"
 #include "support/whole_variables.hpp"
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+using cut_variables::Whole;
 using distrib::AlignedBuffer;
 using distrib::DType;
 using distrib::Job;
@@ -15,31 +17,6 @@ using distrib::ShardLayout;
 using distrib::Slice;
 
 namespace {
-
-/// The same three variables, cut into parts along an axis and dealt to shards in turn.
-auto job(std::int64_t parts, std::uint32_t shards, std::size_t axis) -> Job {
-  Job job;
-  job.seed = 7;
-  job.shards_per_task = shards;
-  job.variables = {{"weights", DType::float32, {6, 10}, distrib::GlorotUniformInitializer{}},
-                   {"bias", DType::float32, {10}, distrib::UniformInitializer{}},
-                   {"scalar", DType::float32, {}, distrib::ConstantInitializer{3}}};
-  const std::int64_t extent = job.variables[0].shape[axis];
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const std::int64_t first = extent * part / parts;
-    job.parts.push_back({0, Slice::along({6, 10}, axis, first, extent * (part + 1) / parts - first),
-                         static_cast<std::uint32_t>(part) % shards});
-  }
-  job.parts.push_back({1, Slice::whole({10}), shards - 1});
-  job.parts.push_back({2, Slice::whole({}), 0});
-  return job;
-}
-
-/// Whole variables side by side.
-struct Whole {
-  std::vector<std::vector<float>> variables{std::vector<float>(60), std::vector<float>(10), std::vector<float>(1)};
-  auto operator()(std::size_t v) -> std::byte* { return reinterpret_cast<std::byte*>(variables[v].data()); }
-};
 
 auto initial(const Job& of) -> Whole {
   Whole whole;
@@ -54,7 +31,7 @@ auto initial(const Job& of) -> Whole {
 }  // namespace
 
 TEST_CASE("ShardLayout: parts of a shard in one block, each at a multiple of 64", "[ps]") {
-  const Job cut = job(3, 2, 0);  // rows 0-1, 2-3, 4-5
+  const Job cut = cut_variables::job(3, 2, 0);  // rows 0-1, 2-3, 4-5
   const ShardLayout first{cut, 0};
   REQUIRE(first.entries().size() == 3);
   CHECK(first.shard() == 0);
@@ -76,7 +53,7 @@ TEST_CASE("ShardLayout: parts of a shard in one block, each at a multiple of 64"
 }
 
 TEST_CASE("ShardLayout: a shard without parts", "[ps]") {
-  const Job cut = job(1, 3, 0);
+  const Job cut = cut_variables::job(1, 3, 0);
   const ShardLayout layout{cut, 1};
   CHECK(layout.entries().empty());
   CHECK(layout.block_bytes() == 0);
@@ -84,7 +61,7 @@ TEST_CASE("ShardLayout: a shard without parts", "[ps]") {
 }
 
 TEST_CASE("ShardLayout: each shard's share of each table, in the job's order", "[ps]") {
-  Job cut = job(1, 3, 0);
+  Job cut = cut_variables::job(1, 3, 0);
   CHECK(ShardLayout{cut, 0}.tables().empty());
   distrib::TableInfo any;
   any.name = "any";
@@ -97,7 +74,8 @@ TEST_CASE("ShardLayout: each shard's share of each table, in the job's order", "
   const std::vector<ShardLayout> layouts = shard_layouts(cut);
   REQUIRE(layouts.size() == 3);
   for (const ShardLayout& layout : layouts) {
-    CHECK(layout.block_bytes() == ShardLayout{job(1, 3, 0), layout.shard()}.block_bytes());  // tables are not in it
+    CHECK(layout.block_bytes() ==
+          ShardLayout{cut_variables::job(1, 3, 0), layout.shard()}.block_bytes());  // tables are not in it
     REQUIRE(layout.tables().size() == 2);
     CHECK(layout.tables()[0].info() == numbered);
     CHECK(layout.tables()[0].updater() == 1);
@@ -116,7 +94,7 @@ TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
     for (const std::uint32_t shards : {1U, 2U, 3U})
       for (const std::size_t axis : {0U, 1U}) {
         CAPTURE(parts, shards, axis);
-        const Job cut = job(parts, shards, axis);
+        const Job cut = cut_variables::job(parts, shards, axis);
         Whole from;
         float next = 1;
         for (auto& variable : from.variables)
@@ -140,16 +118,16 @@ TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
 }
 
 TEST_CASE("initial_values: do not depend on the cut", "[ps]") {
-  const Whole uncut = initial(job(1, 1, 0));
+  const Whole uncut = initial(cut_variables::job(1, 1, 0));
   CHECK(uncut.variables[2][0] == 3.0F);
   CHECK(uncut.variables[0][0] != uncut.variables[0][1]);
   for (const std::int64_t parts : {1, 2, 3})
     for (const std::uint32_t shards : {1U, 2U, 3U})
       for (const std::size_t axis : {0U, 1U}) {
         CAPTURE(parts, shards, axis);
-        CHECK(initial(job(parts, shards, axis)).variables == uncut.variables);
+        CHECK(initial(cut_variables::job(parts, shards, axis)).variables == uncut.variables);
       }
-  Job other = job(1, 1, 0);
+  Job other = cut_variables::job(1, 1, 0);
   other.seed = 8;
   CHECK(initial(other).variables != uncut.variables);
 }

@@ -29,8 +29,8 @@ auto job(std::uint32_t tasks, std::uint32_t shards_per_task, std::uint64_t rows)
   return job;
 }
 
-constexpr std::uint64_t most = ~std::uint64_t{0};
-const std::uint64_t some_keys[] = {0, 1, 2, 11, 12, 13, 64, 12345678901234567ULL, most - 1, most};
+constexpr std::uint64_t largest_key = ~std::uint64_t{0};
+const std::uint64_t some_keys[] = {0, 1, 2, 11, 12, 13, 64, 12345678901234567ULL, largest_key - 1, largest_key};
 
 }  // namespace
 

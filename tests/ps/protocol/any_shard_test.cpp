@@ -45,19 +45,19 @@ auto job_of(distrib::Consistency consistency, std::string updater = "sgd learnin
   return job;
 }
 
-const auto kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
+const auto standard_kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
 
 /// The shard of a job whose updaters are known.
 auto make(const Job& job, std::vector<Step> cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
   distrib::Error error;
-  const auto kind = kinds(job, error);
+  const auto kind = standard_kinds(job, error);
   REQUIRE_FALSE(error);
   return distrib::make_shard(job, 0, kind, std::move(cuts), newest);
 }
 
 auto refusal(const Job& job) -> std::string {
   distrib::Error error;
-  static_cast<void>(kinds(job, error));
+  static_cast<void>(standard_kinds(job, error));
   if (error) CHECK(error.code == distrib::ps_errc::unknown_updater);
   return error.where;
 }
@@ -69,7 +69,7 @@ TEST_CASE("shard_kinds: the updaters that a job names", "[ps]") {
   Job job = job_of(distrib::AsynchronousParallel{}, "momentum learning_rate=1 momentum=0.5 use_nesterov=false");
   job.updaters_of = {{"wide/", "sgd learning_rate=0.5"}};
   distrib::Error error;
-  const auto kind = kinds(job, error);
+  const auto kind = standard_kinds(job, error);
   CHECK_FALSE(error);
   REQUIRE(kind.updaters.size() == 2);
   CHECK(kind.updaters[0].slots().size() == 1);
@@ -164,7 +164,7 @@ TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
     CHECK(out.take().front().starts_with("values 10 step=1 w=-1 rows=6,8,5 k=1 cuts="));
 
     distrib::Error error;
-    auto kind = kinds(job, error);
+    auto kind = standard_kinds(job, error);
     kind.table_budget_bytes = 64 << 10;  // the items, and an index of keys
     const auto small = distrib::make_shard(job, 0, kind, {}, nullptr);
     small->push(10, {1, 0, block(1, {{5, 2}})}, out);

@@ -3,7 +3,7 @@
 
 #include <distrib/optimizer/sgd.hpp>
 
-#include "ps/story.hpp"
+#include "ps/core_events.hpp"
 #include "support/catch.hpp"
 
 #include <cstdint>
@@ -11,82 +11,38 @@
 #include <map>
 #include <string>
 
+using distrib::AsyncShardCore;
 using distrib::Contribution;
 using distrib::Cut;
 using distrib::Peer;
 using distrib::Rank;
-using distrib::Sgd;
 using distrib::Step;
 using story::block;
+using story::sgd;
+using story::ShardStory;
 using story::tell;
 using support::ShardActions;
-using Core = distrib::AsyncShardCore;
-using Events = std::vector<story::ShardEvent>;
+using AsyncShard = story::Shard<AsyncShardCore>;
 
 namespace {
 
 /// An asynchronous job on one shard.
-auto job_of(Rank ranks, std::uint64_t total, Step interval,
-            distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> distrib::Job {
+auto async_shard_job(Rank ranks, std::uint64_t total, Step interval,
+                     distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> distrib::Job {
   return story::with_consistency(story::job(1, ranks, total, interval), consistency);
 }
 
-/// Values are what was contributed, with a minus.
-auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }
-
-/// Events of one core; rank r speaks through peer 10 + r.
-struct Shard {
-  Core core;
-
-  auto join(Peer peer) {
-    return [=, this](ShardActions& out) { core.join(peer, static_cast<Rank>(peer - 10), out); };
-  }
-  auto push(Rank rank, Step step, float number) {
-    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, block(number)}, out); };
-  }
-  auto push(Rank rank, Step step, distrib::SharedBuffer contribution) {
-    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, contribution}, out); };
-  }
-  auto pull(Peer peer, Step finished, distrib::PullRows rows = {}) {
-    return [=, this](ShardActions& out) { core.pull(peer, finished, out, rows); };
-  }
-  auto save() {
-    return [this](ShardActions& out) { core.save(out); };
-  }
-  auto save(Peer peer) {
-    return [=, this](ShardActions& out) { core.save(peer, out); };
-  }
-  auto copy(std::size_t most_bytes = 1 << 20) {
-    return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
-  }
-  auto saved(Step step) {
-    return [=, this](ShardActions& out) { core.cut_saved(step, out); };
-  }
-  auto no_room() {
-    return [this](ShardActions& out) { core.no_room(out); };
-  }
-  auto save_again() {
-    return [this](ShardActions& out) { core.save_again(out); };
-  }
-  auto goodbye(Peer peer) {
-    return [=, this](ShardActions& out) { core.goodbye(peer, out); };
-  }
-  auto disconnect(Peer peer) {
-    return [=, this](ShardActions& out) { core.disconnect(peer, out); };
-  }
-};
-
 auto shard_of(Rank ranks, std::uint64_t total, Step interval,
-              distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> Shard {
-  return {Core{job_of(ranks, total, interval, consistency), 0, sgd()}};
+              distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> AsyncShard {
+  return {AsyncShardCore{async_shard_job(ranks, total, interval, consistency), 0, sgd()}};
 }
 
 }  // namespace
 
 TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and tries when asked, and the last again",
           "[ps]") {
-  Shard shard = shard_of(1, 3, 0);
-  tell(Events{
+  AsyncShard shard = shard_of(1, 3, 0);
+  tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"nothing is under way", shard.save_again(), {}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -105,8 +61,8 @@ TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and trie
 }
 
 TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)", "[ps]") {
-  Shard shard = shard_of(2, 99, 0);
-  tell(Events{
+  AsyncShard shard = shard_of(2, 99, 0);
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"counted at once", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -126,7 +82,7 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
 
 TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
   const distrib::JobUpdaters falling{Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
-  Core core{job_of(2, 4, 0), 0, falling};
+  AsyncShardCore core{async_shard_job(2, 4, 0), 0, falling};
   ShardActions out;
   for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
     core.push(10 + rank, Contribution{static_cast<Step>(step), rank, block(1)}, out);
@@ -134,8 +90,8 @@ TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (r
 }
 
 TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {
-  Shard shard = shard_of(3, 99, 0, distrib::StaleSynchronousParallel{.staleness = 1});
-  tell(Events{
+  AsyncShard shard = shard_of(3, 99, 0, distrib::StaleSynchronousParallel{.staleness = 1});
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"join", shard.join(12), {"joined 12 k=0 cuts=0"}},
@@ -147,8 +103,8 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"one of two", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"the slowest counts", shard.push(2, 1, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
   });
-  Shard tight = shard_of(2, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
-  tell(Events{
+  AsyncShard tight = shard_of(2, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
+  tell(ShardStory{
       {"join", tight.join(10), {"joined 10 k=0 cuts=0"}},
       {"1", tight.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"parked", tight.pull(10, 1), {}},
@@ -156,16 +112,16 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"nothing is owed to it", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"nobody joined", tight.pull(10, 1), {}},
   });
-  Shard alone = shard_of(1, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
-  tell(Events{
+  AsyncShard alone = shard_of(1, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
+  tell(ShardStory{
       {"join", alone.join(10), {"joined 10 k=0 cuts=0"}},
       {"one rank is never ahead", alone.pull(10, 7), {"values 10 step=7 w=0 k=0 cuts=0"}},
   });
 }
 
 TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with the same values", "[ps]") {
-  Shard shard = shard_of(2, 5, 0, distrib::AsynchronousParallel{.barrier_every = 2});
-  tell(Events{
+  AsyncShard shard = shard_of(2, 5, 0, distrib::AsynchronousParallel{.barrier_every = 2});
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -181,8 +137,8 @@ TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with
 }
 
 TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 3)", "[ps]") {
-  Shard shard = shard_of(2, 99, 2);
-  tell(Events{
+  AsyncShard shard = shard_of(2, 99, 2);
+  tell(ShardStory{
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"nothing to save: told so", shard.save(), {"notice 11 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -200,8 +156,8 @@ TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 
 }
 
 TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written will do where it holds most", "[ps]") {
-  Shard shard = shard_of(2, 99, 0);
-  tell(Events{
+  AsyncShard shard = shard_of(2, 99, 0);
+  tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -227,8 +183,8 @@ TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written
 }
 
 TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)", "[ps]") {
-  Shard shard{Core{job_of(2, 99, 0), 0, sgd(), Cut{5, block(-5), {}, {2, 3}}}};
-  tell(Events{
+  AsyncShard shard{AsyncShardCore{async_shard_job(2, 99, 0), 0, sgd(), Cut{5, block(-5), {}, {2, 3}}}};
+  tell(ShardStory{
       {"applied of the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
       {"applied of the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
       {"what follows", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=2"}},
@@ -238,7 +194,7 @@ TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)"
 }
 
 TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared out anew (rule 7)", "[ps]") {
-  const Core core{job_of(3, 99, 0), 0, sgd(), Cut{8, block(-8), {}, {4, 4}}};
+  const AsyncShardCore core{async_shard_job(3, 99, 0), 0, sgd(), Cut{8, block(-8), {}, {4, 4}}};
   CHECK(core.step() == 8);
   CHECK(core.progress(0) == distrib::Progress{3, {3}});
   CHECK(core.progress(1) == distrib::Progress{3, {3}});
@@ -246,8 +202,8 @@ TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared ou
 }
 
 TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
-  Shard shard = shard_of(2, 3, 0);
-  tell(Events{
+  AsyncShard shard = shard_of(2, 3, 0);
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -262,9 +218,10 @@ TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
 }
 
 TEST_CASE("AsyncShardCore: the values at the end are given when all of them are durable", "[ps]") {
-  Shard shard = shard_of(2, 3, 2, distrib::StaleSynchronousParallel{.staleness = 0});  // the staleness does not matter
+  AsyncShard shard =
+      shard_of(2, 3, 2, distrib::StaleSynchronousParallel{.staleness = 0});  // the staleness does not matter
   const auto at_end = [&](Peer peer) { return shard.pull(peer, distrib::end_of_job); };
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"not counted", at_end(11), {}},
@@ -280,8 +237,8 @@ TEST_CASE("AsyncShardCore: the values at the end are given when all of them are 
         "values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
       {"at once", at_end(11), {"values 11 step=18446744073709551615 w=-3 k=1 cuts=1"}},
   });
-  Shard back{Core{job_of(2, 3, 0), 0, sgd(), Cut{3, block(-3), {}, {2, 1}}}};
-  tell(Events{
+  AsyncShard back{AsyncShardCore{async_shard_job(2, 3, 0), 0, sgd(), Cut{3, block(-3), {}, {2, 1}}}};
+  tell(ShardStory{
       {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
       {"it came back with them",
        back.pull(10, distrib::end_of_job),
@@ -293,12 +250,12 @@ TEST_CASE("AsyncShardCore: the values at the end are given when all of them are 
 }
 
 TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
-  Shard shard = shard_of(2, 9, 0);
+  AsyncShard shard = shard_of(2, 9, 0);
   const auto short_one = [&](ShardActions& out) {
     shard.core.push(10, Contribution{1, 0, std::make_shared<distrib::AlignedBuffer>(4)}, out);
   };
   const auto no_block = [&](ShardActions& out) { shard.core.push(10, Contribution{1, 0, nullptr}, out); };
-  tell(Events{
+  tell(ShardStory{
       {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
       {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
       {"size", short_one, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
@@ -308,8 +265,9 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
 }
 
 TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too far ahead", "[ps]") {
-  Shard shard{Core{story::with_tables(job_of(2, 4, 0, distrib::StaleSynchronousParallel{.staleness = 0})), 0, sgd()}};
-  tell(Events{
+  AsyncShard shard{AsyncShardCore{
+      story::with_tables(async_shard_job(2, 4, 0, distrib::StaleSynchronousParallel{.staleness = 0})), 0, sgd()}};
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
@@ -337,16 +295,16 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
 }
 
 TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps]") {
-  const distrib::Job job = story::with_tables(job_of(1, 9, 1));
-  Shard shard{Core{job, 0, sgd()}};
+  const distrib::Job job = story::with_tables(async_shard_job(1, 9, 1));
+  AsyncShard shard{AsyncShardCore{job, 0, sgd()}};
   ShardActions out;
   shard.push(0, 1, block(1, {{5, 1}}, {{2, 3}}))(out);
   shard.copy(1)(out);
   shard.push(0, 2, block(1, {{5, 1}, {7, 1}}))(out);
   while (!std::holds_alternative<distrib::SaveCut>(out.back())) shard.copy(1)(out);
   const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
-  Shard back{Core{job, 0, sgd(), cut}};
-  tell(Events{
+  AsyncShard back{AsyncShardCore{job, 0, sgd(), cut}};
+  tell(ShardStory{
       {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
       {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
       {"2 again", back.push(0, 2, block(1, {{5, 1}, {7, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=1"}},
@@ -355,9 +313,9 @@ TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps
 }
 
 TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
-  Shard shard{Core{story::with_tables(job_of(1, 9, 0)), 0, sgd()}};
+  AsyncShard shard{AsyncShardCore{story::with_tables(async_shard_job(1, 9, 0)), 0, sgd()}};
   const std::string row = ": the table has no such row";
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"of the tables too few", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
       {"an item too far", shard.pull(10, 0, {{{5}, {3}}}), {"refused 10 step=0 rank=0" + row}},
@@ -373,12 +331,12 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
 TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for it, and changes nothing", "[ps]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
-  distrib::Job job = story::with_tables(job_of(2, 9, 2));
+  distrib::Job job = story::with_tables(async_shard_job(2, 9, 2));
   job.check_numerics = true;
-  Shard shard{Core{job, 0, sgd()}};
+  AsyncShard shard{AsyncShardCore{job, 0, sgd()}};
   const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
   const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"dense", shard.push(0, 1, block(nan, {{5, 1}})), {refused + " (v0)"}},
@@ -395,35 +353,35 @@ TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for i
 }
 
 TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused and counts when there is", "[ps]") {
-  distrib::Job job = story::with_tables(job_of(2, 999, 0));
+  distrib::Job job = story::with_tables(async_shard_job(2, 999, 0));
   job.tables[0].evict_after = 1;
-  Shard shard{Core{job, 0, sgd(), std::uint64_t{4} << 20}};  // room for one slab of words
+  AsyncShard shard{AsyncShardCore{job, 0, sgd(), std::uint64_t{4} << 20}};  // room for one slab of words
   std::map<std::uint64_t, float> many;
   for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
   const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));
   const std::string refused = "refused 10 step=1 rank=0: a table needs more memory than its budget has";
   ShardActions ignored;
   shard.join(10)(ignored);
-  tell(Events{
+  tell(ShardStory{
       {"as many as there is room for", shard.push(1, 1, block(1, many)), {"pushed 11 step=1 k=1 cuts=0"}},
       {"one more", one_more, {refused}},
       {"again", one_more, {refused}},
       {"nothing has changed", shard.pull(10, 0, {{{7, 99999}, {0}}}), {"values 10 step=0 w=-1 rows=7,8,8 k=0 cuts=0"}},
   });
   for (Step step = 2; step <= 64; ++step) shard.push(1, step, block(1, {}))(ignored);  // then nobody had those for long
-  tell(Events{
+  tell(ShardStory{
       {"the same", one_more, {"pushed 10 step=1 k=1 cuts=0"}},
       {"counted", shard.pull(10, 1, {{{7, 99999}, {0}}}), {"values 10 step=1 w=-65 rows=8,7,7 k=1 cuts=0"}},
   });
 }
 
 TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
-  const distrib::Job job = story::with_initial_values(job_of(2, 9, 0), 8);
-  Shard shard{Core{job, 0, sgd()}};
+  const distrib::Job job = story::with_initial_values(async_shard_job(2, 9, 0), 8);
+  AsyncShard shard{AsyncShardCore{job, 0, sgd()}};
   const auto refused = [](distrib::ps_errc why) {
     return "refused 11 step=0 rank=1: " + make_error_code(why).message();
   };
-  tell(Events{
+  tell(ShardStory{
       {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"and answers no pull", shard.pull(10, 0), {}},
       {"a contribution is asked for again", shard.push(0, 1, 1), {"joined 10 k=0 cuts=0 no values"}},
@@ -437,6 +395,6 @@ TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first c
       {"a repeat is dropped", shard.push(0, 0, 8), {"pushed 10 step=0 k=1 cuts=0"}},
       {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0"}},
   });
-  Shard came_back{Core{job, 0, sgd(), Cut{3, block(5), {}, {2, 1}}}};
-  tell(Events{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
+  AsyncShard came_back{AsyncShardCore{job, 0, sgd(), Cut{3, block(5), {}, {2, 1}}}};
+  tell(ShardStory{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
 }

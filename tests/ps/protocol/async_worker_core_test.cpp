@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/protocol/async_worker_core.hpp>
 
-#include "ps/story.hpp"
+#include "ps/core_events.hpp"
 #include "support/catch.hpp"
 
 using distrib::AsyncWorkerCore;
 using distrib::Step;
 using story::block;
 using story::tell;
+using story::WorkerStory;
 using support::WorkerActions;
-using Events = std::vector<story::WorkerEvent>;
 
 namespace {
 
-/// Events of one core; what it computes is two blocks of 64 bytes.
-struct Worker {
-  AsyncWorkerCore core;
-
-  auto start() {
-    return [this](WorkerActions& out) { core.start(out); };
-  }
+struct AsyncWorker : story::Worker<AsyncWorkerCore> {
   auto joined(std::uint32_t shard, Step counted, Step durable = 0) {
     return [=, this](WorkerActions& out) { core.joined(shard, {counted, {durable}}, out); };
   }
@@ -32,43 +26,20 @@ struct Worker {
   auto values(std::uint32_t shard, Step finished, Step durable = 0) {
     return [=, this](WorkerActions& out) { core.values(shard, finished, block(1), {finished, {durable}}, out); };
   }
-  auto computed(std::uint64_t ticket) {
-    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
-  }
-  // With tables: contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
-  static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
-    return {story::wanted({{step}, {}}), story::wanted({{}, {step % 3}})};
-  }
-  auto prepared(Step step) {
-    return [=, this](WorkerActions& out) { core.prepared(step, wanted_of(step), out); };
-  }
   auto rows(std::uint32_t shard, Step finished, Step counted, Step durable = 0) {
     return [=, this](WorkerActions& out) {
       core.values(shard, finished, story::values_block(1, {2}), {counted, {durable}}, out);
     };
   }
-  auto computed(std::uint64_t ticket, Step next) {
-    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out, wanted_of(next)); };
-  }
-  auto reconnected(std::uint32_t shard) {
-    return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
-  }
-  auto stop() {
-    return [this](WorkerActions& out) { core.stop(out); };
-  }
 };
 
-auto job_of(std::uint64_t total) -> distrib::Job {
-  return story::with_consistency(story::job(2, 2, total, 0), distrib::AsynchronousParallel{});
-}
-
 /// Rank 1 of 2, two shards; its share of 2 n steps is n.
-auto worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
-  return {AsyncWorkerCore{job_of(total), 1, options}};
+auto async_worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> AsyncWorker {
+  return {{AsyncWorkerCore{story::asynchronous(story::job(2, 2, total, 0)), 1, options}}};
 }
 
 /// Carries it to where it has made and sent its contributions 1 to t and waits for values.
-void carry_to(Worker& w, Step t) {
+void carry_to(AsyncWorker& w, Step t) {
   WorkerActions ignored;
   w.start()(ignored);
   for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
@@ -82,8 +53,8 @@ void carry_to(Worker& w, Step t) {
 }  // namespace
 
 TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 3, 6)", "[ps]") {
-  Worker w = worker(3);  // rank 1 makes one of three
-  tell(Events{
+  AsyncWorker w = async_worker(3);  // rank 1 makes one of three
+  tell(WorkerStory{
       {"join all", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(1, 0), {}},
       {"finished 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
@@ -101,8 +72,8 @@ TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 
 }
 
 TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)", "[ps]") {
-  Worker w = worker(20);
-  tell(Events{
+  AsyncWorker w = async_worker(20);
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"ahead", w.joined(0, 5, 4), {}},
       {"t = 3", w.joined(1, 3, 3), {"pull 0 step=3", "pull 1 step=3"}},
@@ -112,15 +83,15 @@ TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)
        w.computed(1),
        {"push 0 step=4 rank=1 common=3", "push 1 step=4 rank=1 common=3", "pull 0 step=4", "pull 1 step=4"}},
   });
-  Worker late = worker(20);
-  tell(Events{
+  AsyncWorker late = async_worker(20);
+  tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
       {"its share is done", late.joined(0, 10, 10), {}},
       {"not saved on one", late.joined(1, 10, 9), {}},
       {"now it is", late.notice(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
   });
-  Worker later = worker(20);
-  tell(Events{
+  AsyncWorker later = async_worker(20);
+  tell(WorkerStory{
       {"join", later.start(), {"join 0", "join 1"}},
       {"all is done", later.joined(0, 10, 10), {}},
       {"all is done", later.joined(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
@@ -128,9 +99,9 @@ TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)
 }
 
 TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap is sent what follows (rules 1, 5)", "[ps]") {
-  Worker w = worker(20);
+  AsyncWorker w = async_worker(20);
   carry_to(w, 3);
-  tell(Events{
+  tell(WorkerStory{
       {"lost and there again", w.reconnected(0), {"join 0"}},
       {"what follows its cut, and the pull again",
        w.joined(0, 1),
@@ -143,9 +114,9 @@ TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap is sent what f
 }
 
 TEST_CASE("AsyncWorkerCore: what is no longer kept is made again (rule 5)", "[ps]") {
-  Worker w = worker(20);
+  AsyncWorker w = async_worker(20);
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"durable", w.notice(0, 2, 2), {}},
       {"durable", w.notice(1, 2, 2), {}},
       {"values", w.values(0, 2, 2), {}},
@@ -160,9 +131,9 @@ TEST_CASE("AsyncWorkerCore: what is no longer kept is made again (rule 5)", "[ps
 
 TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits when it is full (rule 3)", "[ps]") {
   // A contribution has 128 bytes: room for four, three quarters are three.
-  Worker w = worker(40, {.replay_budget_bytes = 512});
+  AsyncWorker w = async_worker(40, {.replay_budget_bytes = 512});
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 2), {}},
       {"values", w.values(1, 2), {"compute step=3 ticket=3 of 2"}},
       {"three quarters: save",
@@ -181,9 +152,9 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
       {"durable on one", w.notice(0, 4, 4), {}},
       {"durable on all: the oldest are forgotten", w.notice(1, 4, 2), {"compute step=5 ticket=5 of 2"}},
   });
-  Worker w2 = worker(40, {.replay_budget_bytes = 512});
+  AsyncWorker w2 = async_worker(40, {.replay_budget_bytes = 512});
   carry_to(w2, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w2.values(0, 4), {}},
       {"it waits", w2.values(1, 4), {}},
       {"of one shard", w2.notice(0, 4, 1), {"save 0"}},
@@ -192,9 +163,9 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
       {"of both", w2.notice(1, 4, 1), {"compute step=5 ticket=5 of 2"}},
       {"no longer full", w2.notice(1, 4, 2), {}},
   });
-  Worker told = worker(40, {.replay_budget_bytes = 128});
+  AsyncWorker told = async_worker(40, {.replay_budget_bytes = 128});
   carry_to(told, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"values", told.values(0, 1, 1), {}},
       {"full", told.values(1, 1, 0), {}},
       {"shard 1 saved, died and came back", told.joined(1, 1, 1), {"save 1", "compute step=2 ticket=2 of 2"}},
@@ -204,7 +175,7 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
 TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when one is there asks for another",
           "[ps]") {
   // Room for eight, three quarters are six.
-  Worker w = worker(40, {.replay_budget_bytes = 1024});
+  AsyncWorker w = async_worker(40, {.replay_budget_bytes = 1024});
   carry_to(w, 5);
   // How many shards are asked when it has made this one.
   Step durable = 0;
@@ -226,9 +197,9 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when 
 }
 
 TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "[ps]") {
-  Worker w = worker(40, {.replay_budget_bytes = 128});
+  AsyncWorker w = async_worker(40, {.replay_budget_bytes = 128});
   carry_to(w, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 1), {}},
       {"full", w.values(1, 1), {}},
       {"no room there",
@@ -238,9 +209,9 @@ TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "
 }
 
 TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
-  Worker w = worker(20);
+  AsyncWorker w = async_worker(20);
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"late", w.values(0, 1), {}},
       {"values", w.values(0, 2), {}},
       {"late", w.values(1, 1), {}},
@@ -250,16 +221,16 @@ TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
 }
 
 TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
-  Worker idle = worker(20);
+  AsyncWorker idle = async_worker(20);
   carry_to(idle, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"nothing in flight", idle.stop(), {"leave 0", "leave 1", "left"}},
       {"once", idle.stop(), {}},
       {"it has left", idle.values(0, 1), {}},
   });
-  Worker busy = worker(20);
+  AsyncWorker busy = async_worker(20);
   carry_to(busy, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"values", busy.values(0, 1), {}},
       {"values", busy.values(1, 1), {"compute step=2 ticket=2 of 2"}},
       {"in flight", busy.stop(), {}},
@@ -267,9 +238,9 @@ TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leav
        busy.computed(2),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
   });
-  Worker overtaken = worker(20, {.replay_budget_bytes = 0});
+  AsyncWorker overtaken = async_worker(20, {.replay_budget_bytes = 0});
   carry_to(overtaken, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", overtaken.values(0, 2), {}},
       {"values", overtaken.values(1, 2), {"compute step=3 ticket=3 of 2"}},
       {"in flight", overtaken.stop(), {}},
@@ -279,14 +250,14 @@ TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leav
 }
 
 TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contributions (rule 6)", "[ps]") {
-  Worker w = worker(3, {.wants_result = true});  // rank 1 makes one of three
+  AsyncWorker w = async_worker(3, {.wants_result = true});  // rank 1 makes one of three
   const auto end = [&](std::uint32_t shard, float value) {
     return [&w, shard, value](WorkerActions& out) {
       w.core.values(shard, distrib::end_of_job, block(value), {1, {1}}, out);
     };
   };
   const std::string last = std::to_string(distrib::end_of_job);
-  tell(Events{
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"join", w.joined(0, 0), {}},
       {"join", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
@@ -304,8 +275,8 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
       {"everybody's", end(1, 8), {}},
       {"done", end(0, 9), {"goodbye 0", "goodbye 1", "done w=9 w=8"}},
   });
-  Worker late = worker(3, {.wants_result = true});
-  tell(Events{
+  AsyncWorker late = async_worker(3, {.wants_result = true});
+  tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
       {"its share is done", late.joined(0, 1, 1), {}},
       {"the result", late.joined(1, 1, 1), {"pull 0 step=" + last, "pull 1 step=" + last}},
@@ -315,16 +286,16 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
 
 namespace {
 
-auto worker_with_tables(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
-  return {AsyncWorkerCore{story::with_tables(job_of(total)), 1, options}};
+auto async_worker_with_tables(std::uint64_t total, distrib::WorkerOptions options = {}) -> AsyncWorker {
+  return {{AsyncWorkerCore{story::with_tables(story::asynchronous(story::job(2, 2, total, 0))), 1, options}}};
 }
 
 }  // namespace
 
 TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
-  Worker w = worker_with_tables(4, {.wants_result = true});
+  AsyncWorker w = async_worker_with_tables(4, {.wants_result = true});
   const std::string end = std::to_string(distrib::end_of_job);
-  tell(Events{
+  tell(WorkerStory{
       {"nobody asked", w.prepared(1), {}},
       {"join", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(0, 0), {}},
@@ -355,8 +326,8 @@ TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones 
 }
 
 TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed there", "[ps]") {
-  Worker w = worker_with_tables(99);
-  tell(Events{
+  AsyncWorker w = async_worker_with_tables(99);
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"join", w.joined(0, 5), {}},
       {"at 5", w.joined(1, 5), {"prepare step=6"}},
@@ -378,8 +349,8 @@ TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed t
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3 rows=4;",
         "pull 1 step=3 rows=;1"}},
   });
-  Worker leaves = worker_with_tables(99);
-  tell(Events{
+  AsyncWorker leaves = async_worker_with_tables(99);
+  tell(WorkerStory{
       {"join", leaves.start(), {"join 0", "join 1"}},
       {"join", leaves.joined(0, 0), {}},
       {"which rows?", leaves.joined(1, 0), {"prepare step=1"}},
@@ -389,13 +360,13 @@ TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed t
 }
 
 TEST_CASE("AsyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
-  Worker w = worker(18, {.initial_values = {block(8), block(9)}});
+  AsyncWorker w = async_worker(18, {.initial_values = {block(8), block(9)}});
   const auto joined = [&w](std::uint32_t shard, Step counted, bool no_values) {
     return [&w, shard, counted, no_values](WorkerActions& out) {
       w.core.joined(shard, {counted, {0}, false, no_values}, out);
     };
   };
-  tell(Events{
+  tell(WorkerStory{
       {"", w.start(), {"join 0", "join 1"}},
       {"", joined(0, 0, true), {"push 0 step=0 rank=1 common=0"}},
       {"", joined(1, 0, false), {"pull 0 step=0", "pull 1 step=0"}},

@@ -4,7 +4,7 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/sgd.hpp>
 
-#include "ps/story.hpp"
+#include "ps/core_events.hpp"
 #include "support/catch.hpp"
 
 #include <array>
@@ -14,78 +14,32 @@ using distrib::Contribution;
 using distrib::Cut;
 using distrib::Peer;
 using distrib::Rank;
-using distrib::Sgd;
 using distrib::Step;
+using distrib::SyncShardCore;
 using story::block;
+using story::sgd;
+using story::ShardStory;
 using story::tell;
 using support::ShardActions;
-using Core = distrib::SyncShardCore;
-using Events = std::vector<story::ShardEvent>;
+using SyncShard = story::Shard<SyncShardCore>;
 
 namespace {
 
-/// Values are what was contributed, with a minus.
-auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }
-
-/// Events of one core; rank r speaks through peer 10 + r unless told.
-struct Shard {
-  Core core;
-
-  auto join(Peer peer) {
-    return [=, this](ShardActions& out) { core.join(peer, static_cast<Rank>(peer - 10), out); };
-  }
-  auto push(Rank rank, Step step, float number, Step common = 0, std::uint32_t checksum = 0) {
-    return [=, this](ShardActions& out) {
-      core.push(10 + rank, Contribution{step, rank, block(number), checksum, common}, out);
-    };
-  }
-  auto pull(Peer peer, Step step, distrib::PullRows rows = {}) {
-    return [=, this](ShardActions& out) { core.pull(peer, step, out, rows); };
-  }
-  auto push(Rank rank, Step step, distrib::SharedBuffer contribution) {
-    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, contribution}, out); };
-  }
-  auto restore(Peer peer, Step cut) {
-    return [=, this](ShardActions& out) { core.restore(peer, cut, out); };
-  }
-  auto loaded(Step step, float number) {
-    return [=, this](ShardActions& out) { core.cut_loaded(Cut{step, block(number), {}, {}}, out); };
-  }
-  auto copy(std::size_t most_bytes = 1 << 20) {
-    return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
-  }
-  auto saved(Step step) {
-    return [=, this](ShardActions& out) { core.cut_saved(step, out); };
-  }
-  auto no_room() {
-    return [this](ShardActions& out) { core.no_room(out); };
-  }
-  auto save_again() {
-    return [this](ShardActions& out) { core.save_again(out); };
-  }
-  auto save() {
-    return [this](ShardActions& out) { core.save(out); };
-  }
-  auto goodbye(Peer peer) {
-    return [=, this](ShardActions& out) { core.goodbye(peer, out); };
-  }
-  auto disconnect(Peer peer) {
-    return [=, this](ShardActions& out) { core.disconnect(peer, out); };
-  }
-};
-
-auto one_rank(Step total, Step interval) -> Shard { return {Core{story::job(1, 1, total, interval), 0, sgd()}}; }
+auto one_rank(Step total, Step interval) -> SyncShard {
+  return {SyncShardCore{story::job(1, 1, total, interval), 0, sgd()}};
+}
 
 /// A shard that came back with its newest cut, whose values are `number`, and a list of cuts.
-auto came_back(Rank ranks, Step total, Step interval, Step newest, float number, std::vector<Step> cuts) -> Shard {
-  return {Core{story::job(1, ranks, total, interval), 0, sgd(), Cut{newest, block(number), {}, {}}, std::move(cuts)}};
+auto came_back(Rank ranks, Step total, Step interval, Step newest, float number, std::vector<Step> cuts) -> SyncShard {
+  return {SyncShardCore{story::job(1, ranks, total, interval), 0, sgd(), Cut{newest, block(number), {}, {}},
+                        std::move(cuts)}};
 }
 
 }  // namespace
 
 TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps are kept (rules 1, 4)", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 4, 2), 0, sgd()}};
-  tell(Events{
+  SyncShard shard{SyncShardCore{story::job(1, 2, 4, 2), 0, sgd()}};
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"4: the initial values", shard.pull(10, 0), {"values 10 step=0 w=0 k=0 cuts=0"}},
@@ -119,7 +73,7 @@ TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (
   const std::array<float, 3> numbers{16777216.0F, 1.0F, 1.0F};
   std::array<Rank, 3> order{0, 1, 2};
   do {
-    Shard shard{Core{story::job(1, 3, 1, 0), 0, sgd()}};
+    SyncShard shard{SyncShardCore{story::job(1, 3, 1, 0), 0, sgd()}};
     ShardActions ignored;
     for (const Rank rank : order) shard.push(rank, 1, numbers[rank])(ignored);
     CHECK(shard.core.store().dense()->as<float>()[0] == -16777216.0F / 3.0F);
@@ -127,10 +81,10 @@ TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (
 }
 
 TEST_CASE("SyncShardCore: a repeat is dropped, one that differs is reported (rule 2)", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 9, 2), 0, sgd()}};
+  SyncShard shard{SyncShardCore{story::job(1, 2, 9, 2), 0, sgd()}};
   const std::string differs =
       ": a contribution arrived twice with different bytes: the model or its input is not repeatable";
-  tell(Events{
+  tell(ShardStory{
       {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
       {"a stored one again", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
       {"a stored one, different",
@@ -158,7 +112,7 @@ TEST_CASE("SyncShardCore: contributions are stored within the window (rule 3)", 
   };
   for (const Row& row : {Row{0, 2}, Row{1, 2}, Row{3, 6}}) {
     CAPTURE(row.interval);
-    Shard shard{Core{story::job(1, 1, 20, row.interval), 0, sgd()}};
+    SyncShard shard{SyncShardCore{story::job(1, 1, 20, row.interval), 0, sgd()}};
     ShardActions out;
     shard.push(0, row.window + 1, 1)(out);  // dropped
     for (Step step = row.window; step >= 1; --step) shard.push(0, step, 1)(out);
@@ -169,12 +123,12 @@ TEST_CASE("SyncShardCore: contributions are stored within the window (rule 3)", 
 }
 
 TEST_CASE("SyncShardCore: what nobody may send is refused", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 4, 2), 0, sgd()}};
+  SyncShard shard{SyncShardCore{story::job(1, 2, 4, 2), 0, sgd()}};
   const auto push = [&](Contribution contribution) {
     return [&, contribution](ShardActions& out) { shard.core.push(10, contribution, out); };
   };
   const std::string size = ": the contribution has another size than the shard's variables";
-  tell(Events{
+  tell(ShardStory{
       {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
       {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
       {"no block", push({1, 0, nullptr}), {"refused 10 step=1 rank=0" + size}},
@@ -185,8 +139,8 @@ TEST_CASE("SyncShardCore: what nobody may send is refused", "[ps]") {
 }
 
 TEST_CASE("SyncShardCore: one cut is written at a time, the newest due one is next (rule 5)", "[ps]") {
-  Shard shard = one_rank(9, 1);
-  tell(Events{
+  SyncShard shard = one_rank(9, 1);
+  tell(ShardStory{
       {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
       {"waits", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
       {"takes the place of 2", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
@@ -199,8 +153,8 @@ TEST_CASE("SyncShardCore: one cut is written at a time, the newest due one is ne
 
 TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries the next one, and the last again",
           "[ps]") {
-  Shard shard = one_rank(4, 1);
-  tell(Events{
+  SyncShard shard = one_rank(4, 1);
+  tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"nothing is under way", shard.save_again(), {}},
       {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
@@ -220,13 +174,13 @@ TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries
 }
 
 TEST_CASE("SyncShardCore: no room for a cut of another history", "[ps]") {
-  Shard shard = one_rank(9, 2);
+  SyncShard shard = one_rank(9, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
   for (const Step step : {1U, 2U}) shard.push(0, step, 1)(ignored);
   shard.saved(2)(ignored);
   for (const Step step : {3U, 4U}) shard.push(0, step, 1)(ignored);
-  tell(Events{
+  tell(ShardStory{
       {"no room", shard.no_room(), {"notice 10 k=4 cuts=0,2 no room"}},
       {"back", shard.restore(10, 2), {"load 2"}},
       {"it is of no use any more", shard.save_again(), {}},
@@ -238,14 +192,14 @@ TEST_CASE("SyncShardCore: no room for a cut of another history", "[ps]") {
 }
 
 TEST_CASE("SyncShardCore: cuts that the others do not make are let go, but for the newest", "[ps]") {
-  Shard shard = one_rank(99, 1);
+  SyncShard shard = one_rank(99, 1);
   ShardActions ignored;
   shard.join(10)(ignored);
   for (const Step step : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U}) {
     shard.push(0, step, 1, step < 2 ? 0 : 1)(ignored);
     if (step < 9) shard.saved(step)(ignored);
   }
-  tell(Events{
+  tell(ShardStory{
       {"eight after the common one", shard.saved(9), {"notice 10 k=9 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"due", shard.push(0, 10, 1, 1), {"save 10 w=-10", "pushed 10 step=10 k=10 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"one more", shard.saved(10), {"drop 2 in vain", "notice 10 k=10 cuts=0,1,3,4,5,6,7,8,9,10"}},
@@ -257,8 +211,8 @@ TEST_CASE("SyncShardCore: cuts that the others do not make are let go, but for t
 }
 
 TEST_CASE("SyncShardCore: old cuts are dropped (rule 5)", "[ps]") {
-  Shard shard = came_back(1, 99, 9, 5, 0, {0, 1, 2, 3, 4, 5});
-  tell(Events{
+  SyncShard shard = came_back(1, 99, 9, 5, 0, {0, 1, 2, 3, 4, 5});
+  tell(ShardStory{
       {"two are not newer than the common one", shard.push(0, 1, 1, 2), {"pushed 10 step=1 k=5 cuts=0,1,2,3,4,5"}},
       {"the two newest of those stay",
        shard.push(0, 1, 1, 4),
@@ -269,8 +223,8 @@ TEST_CASE("SyncShardCore: old cuts are dropped (rule 5)", "[ps]") {
 }
 
 TEST_CASE("SyncShardCore: a shard that came back goes on from its newest cut (rule 8)", "[ps]") {
-  Shard shard = came_back(2, 9, 2, 4, -7, {4});
-  tell(Events{
+  SyncShard shard = came_back(2, 9, 2, 4, -7, {4});
+  tell(ShardStory{
       {"0 is in every list", shard.join(10), {"joined 10 k=4 cuts=0,4"}},
       {"the values of the cut", shard.pull(10, 4), {"values 10 step=4 w=-7 k=4 cuts=0,4"}},
       {"the step before is not known", shard.pull(10, 3), {"gone 10 step=3 k=4 cuts=0,4"}},
@@ -281,8 +235,8 @@ TEST_CASE("SyncShardCore: a shard that came back goes on from its newest cut (ru
 }
 
 TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
-  Shard shard = came_back(2, 9, 2, 4, -7, {0, 2, 4});
-  tell(Events{
+  SyncShard shard = came_back(2, 9, 2, 4, -7, {0, 2, 4});
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
       {"join", shard.join(11), {"joined 11 k=4 cuts=0,2,4"}},
       {"stored", shard.push(0, 5, 1, 0, 1), {"pushed 10 step=5 k=4 cuts=0,2,4"}},
@@ -305,7 +259,7 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
   });
   CHECK(shard.core.step() == 3);  // the contributions that came meanwhile completed it
   CHECK(shard.core.store().dense()->as<float>()[0] == -8.0F);
-  tell(Events{
+  tell(ShardStory{
       {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2,4"}},
       {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2,4"}},
       {"4, made again", shard.push(1, 4, 0), {"save 4 w=-8", "pushed 11 step=4 k=4 cuts=0,2,4"}},
@@ -318,7 +272,7 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
 
 TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common cut; it and what is saved then stay",
           "[ps]") {
-  Shard shard = one_rank(9, 2);
+  SyncShard shard = one_rank(9, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
   for (const Step step : {1U, 2U}) shard.push(0, step, 1)(ignored);
@@ -326,7 +280,7 @@ TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common c
   for (const Step step : {3U, 4U}) shard.push(0, step, 1, 2)(ignored);
   shard.saved(4)(ignored);
   for (const Step step : {5U, 6U}) shard.push(0, step, 1, 4)(ignored);
-  tell(Events{
+  tell(ShardStory{
       {"back", shard.restore(10, 2), {"load 2"}},
       {"on its way then", shard.saved(6), {"notice 10 k=2 cuts=0,2,4,6"}},
       {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
@@ -341,9 +295,9 @@ TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common c
 }
 
 TEST_CASE("SyncShardCore: a cut that cannot be read is none of its cuts; it goes to the newest (rule 11)", "[ps]") {
-  Shard shard = came_back(1, 9, 2, 8, -8, {0, 2, 4, 8});
+  SyncShard shard = came_back(1, 9, 2, 8, -8, {0, 2, 4, 8});
   const auto refused = [&shard](ShardActions& out) { shard.core.cut_refused(out); };
-  tell(Events{
+  tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
       {"nothing is loaded", refused, {}},
       {"", shard.restore(10, 4), {"load 4"}},
@@ -359,16 +313,16 @@ TEST_CASE("SyncShardCore: a cut that cannot be read is none of its cuts; it goes
 }
 
 TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
-  Shard shard = came_back(1, 99, 2, 8, -1, {0, 2, 4, 8});
-  tell(Events{
+  SyncShard shard = came_back(1, 99, 2, 8, -1, {0, 2, 4, 8});
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
       {"back", shard.restore(10, 0), {"load 0"}},
       {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4,8"}},
       {"forward again", shard.restore(10, 8), {"load 8"}},
       {"at 8", shard.loaded(8, -1), {"joined 10 k=8 cuts=0,2,4,8"}},
   });
-  Shard behind = came_back(1, 99, 9, 2, -1, {0, 2, 6});
-  tell(Events{
+  SyncShard behind = came_back(1, 99, 9, 2, -1, {0, 2, 6});
+  tell(ShardStory{
       {"join", behind.join(10), {"joined 10 k=2 cuts=0,2,6"}},
       {"stored", behind.push(0, 7, 3), {"pushed 10 step=7 k=2 cuts=0,2,6"}},
       {"forward", behind.restore(10, 6), {"load 6"}},
@@ -380,8 +334,8 @@ TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
 }
 
 TEST_CASE("SyncShardCore: the last cut stays, for workers may have gone home because of it (rules 11, 12)", "[ps]") {
-  Shard shard = came_back(1, 4, 2, 4, -4, {0, 2, 4});
-  tell(Events{
+  SyncShard shard = came_back(1, 4, 2, 4, -4, {0, 2, 4});
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
       {"back, by one who did not know", shard.restore(10, 0), {"load 0"}},
       {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4"}},
@@ -395,20 +349,20 @@ TEST_CASE("SyncShardCore: the last cut stays, for workers may have gone home bec
 }
 
 TEST_CASE("SyncShardCore: restore does nothing when the values are kept (rule 11)", "[ps]") {
-  Shard shard = one_rank(99, 2);
+  SyncShard shard = one_rank(99, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
   for (Step step = 1; step <= 3; ++step) shard.push(0, step, 1)(ignored);
   shard.saved(2)(ignored);
-  tell(Events{
+  tell(ShardStory{
       {"the step before", shard.restore(10, 2), {"joined 10 k=3 cuts=0,2"}},
       {"it is still at 3", shard.pull(10, 3), {"values 10 step=3 w=-3 k=3 cuts=0,2"}},
   });
 }
 
 TEST_CASE("SyncShardCore: a cut under way when it goes back is one of its cuts, and is made again when due", "[ps]") {
-  Shard shard = one_rank(99, 2);
-  tell(Events{
+  SyncShard shard = one_rank(99, 2);
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"2", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0"}},
@@ -424,8 +378,8 @@ TEST_CASE("SyncShardCore: a cut under way when it goes back is one of its cuts, 
 }
 
 TEST_CASE("SyncShardCore: a cut when asked", "[ps]") {
-  Shard shard = one_rank(99, 50);
-  tell(Events{
+  SyncShard shard = one_rank(99, 50);
+  tell(ShardStory{
       {"0 is there", shard.save(), {}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"asked", shard.save(), {"save 1 w=-1"}},
@@ -436,8 +390,8 @@ TEST_CASE("SyncShardCore: a cut when asked", "[ps]") {
 }
 
 TEST_CASE("SyncShardCore: the end (rule 12)", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 1, 0), 0, sgd()}};
-  tell(Events{
+  SyncShard shard{SyncShardCore{story::job(1, 2, 1, 0), 0, sgd()}};
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0"}},
@@ -449,16 +403,16 @@ TEST_CASE("SyncShardCore: the end (rule 12)", "[ps]") {
       {"now", shard.saved(1), {"notice 10 k=1 cuts=0,1", "notice 11 k=1 cuts=0,1", "done"}},
       {"once", shard.goodbye(11), {}},
   });
-  Shard late = came_back(1, 1, 0, 1, 0, {0, 1});
-  tell(Events{
+  SyncShard late = came_back(1, 1, 0, 1, 0, {0, 1});
+  tell(ShardStory{
       {"join", late.join(10), {"joined 10 k=1 cuts=0,1"}},
       {"done", late.goodbye(10), {"done"}},
   });
 }
 
 TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]") {
-  Shard shard = one_rank(9, 1);
-  tell(Events{
+  SyncShard shard = one_rank(9, 1);
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"parked", shard.pull(10, 1), {}},
       {"gone", shard.disconnect(10), {}},
@@ -470,11 +424,11 @@ TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]")
 }
 
 TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his rank goes on (rule 9)", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 9, 0), 0, sgd()}};
+  SyncShard shard{SyncShardCore{story::job(1, 2, 9, 0), 0, sgd()}};
   const auto again = [&shard](Peer peer, Rank rank) {
     return [=, &shard](ShardActions& out) { shard.core.join(peer, rank, out); };
   };
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"a second process of rank 1", again(21, 1), {"joined 21 k=0 cuts=0"}},
@@ -491,14 +445,14 @@ TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his 
       {"it has made nothing yet", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
       {"nobody else is of rank 0", shard.disconnect(10), {}},
   });
-  Shard restored = came_back(1, 9, 0, 2, 2, {0, 2});
+  SyncShard restored = came_back(1, 9, 0, 2, 2, {0, 2});
   const auto push = [&restored](Peer peer, Step step) {
     return [=, &restored](ShardActions& out) { restored.core.push(peer, {step, 0, block(1)}, out); };
   };
   const auto join = [&restored](Peer peer) {
     return [=, &restored](ShardActions& out) { restored.core.join(peer, 0, out); };
   };
-  tell(Events{
+  tell(ShardStory{
       {"join", join(10), {"joined 10 k=2 cuts=0,2"}},
       {"join", join(20), {"joined 20 k=2 cuts=0,2"}},
       {"who made 2 is not known", restored.pull(20, 0), {"gone 20 step=0 k=2 cuts=0,2"}},
@@ -515,8 +469,8 @@ TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his 
 TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   const distrib::JobUpdaters momentum{distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
   const distrib::Job job = story::job(1, 1, 9, 2);
-  Core core{job, 0, momentum};
-  const auto push = [](Core& to, Step step) {
+  SyncShardCore core{job, 0, momentum};
+  const auto push = [](SyncShardCore& to, Step step) {
     ShardActions out;
     to.push(10, {step, 0, block(1)}, out);
     return out;
@@ -531,7 +485,7 @@ TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   CHECK(core.store().dense()->as<float>()[0] == -4.25F);
   CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not touched by what followed
 
-  Core again{job, 0, momentum, cut, {0, 2}};
+  SyncShardCore again{job, 0, momentum, cut, {0, 2}};
   push(again, 3);
   CHECK(again.store().dense()->as<float>()[0] == -4.25F);
 }
@@ -544,8 +498,8 @@ constexpr auto budget_exceeded = ": a table needs more memory than its budget ha
 }  // namespace
 
 TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, and of the step before", "[ps]") {
-  Shard shard{Core{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
-  tell(Events{
+  SyncShard shard{SyncShardCore{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
@@ -573,7 +527,7 @@ TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, 
 
 TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of the step before", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
-  Shard shard{Core{job, 0, sgd()}};
+  SyncShard shard{SyncShardCore{job, 0, sgd()}};
   ShardActions out;
   shard.join(10)(out);
   shard.push(0, 1, block(1, {{5, 1}}))(out);
@@ -583,7 +537,7 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
   shard.saved(2)(out);
   shard.push(0, 3, block(1, {{5, 1}, {9, 1}}))(out);
   shard.push(0, 4, block(1, {{5, 1}}))(out);
-  const Events back{
+  const ShardStory back{
       {"back", shard.restore(10, 2), {"load 2"}},
       {"parked with its rows", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {}},
       {"loaded",
@@ -594,17 +548,17 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
       {"now it is", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {"values 10 step=2 w=-2 rows=7,7,8 k=3 cuts=0,2"}},
   };
   tell(back);
-  Shard other{Core{job, 0, sgd(), cut, {0, 2}}};
-  tell(Events{{"a shard that came back",
-               other.pull(10, 2, {{{5, 7, 9}, {}}}),
-               {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
+  SyncShard other{SyncShardCore{job, 0, sgd(), cut, {0, 2}}};
+  tell(ShardStory{{"a shard that came back",
+                   other.pull(10, 2, {{{5, 7, 9}, {}}}),
+                   {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
 }
 
 TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever comes meanwhile", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
-  Shard shard{Core{job, 0, sgd()}};
+  SyncShard shard{SyncShardCore{job, 0, sgd()}};
   const auto rows = [&shard] { return shard.core.store().values({{{5, 7, 9}, {0}}, false}); };
-  tell(Events{
+  tell(ShardStory{
       {"1", shard.push(0, 1, block(1, {{5, 1}, {7, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"2", shard.push(0, 2, block(1, {{5, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=0"}},
       {"a piece", shard.copy(1), {"copy"}},
@@ -629,7 +583,7 @@ TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever
 TEST_CASE("SyncShardCore: a cut holds the rows of its step bit for bit, in pieces of any size", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
   for (const std::size_t most_bytes : {1U, 100U, 1000U}) {
-    Shard shard{Core{job, 0, sgd()}};
+    SyncShard shard{SyncShardCore{job, 0, sgd()}};
     ShardActions out;
     shard.push(0, 1, block(1, {{5, 1}, {7, 1}}))(out);
     shard.push(0, 2, block(1, {{5, 1}}))(out);
@@ -638,15 +592,15 @@ TEST_CASE("SyncShardCore: a cut holds the rows of its step bit for bit, in piece
       shard.copy(most_bytes)(out);
       REQUIRE(step < 99);
     }
-    Shard back{Core{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, {0, 2}}};
-    tell(
-        Events{{"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
+    SyncShard back{SyncShardCore{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, {0, 2}}};
+    tell(ShardStory{
+        {"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
   }
 }
 
 TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
-  Shard shard{Core{job, 0, sgd()}};
+  SyncShard shard{SyncShardCore{job, 0, sgd()}};
   ShardActions out;
   shard.push(0, 1, block(1, {{5, 1}}))(out);
   shard.push(0, 2, block(1, {{5, 1}}))(out);
@@ -654,7 +608,7 @@ TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") 
   const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
   shard.saved(2)(out);
   for (const Step step : {3U, 4U, 5U}) shard.push(0, step, block(1, {{7, 1}}))(out);
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=5 cuts=0,2"}},
       {"back", shard.restore(10, 2), {"load 2"}},
       {"nothing to copy any more", shard.copy(), {}},
@@ -666,11 +620,11 @@ TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") 
 }
 
 TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
-  Shard shard{Core{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
+  SyncShard shard{SyncShardCore{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
   auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
   std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
   unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"of the tables too few", shard.pull(11, 0, {{{5}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
       {"an item too far", shard.pull(11, 0, {{{5}, {3}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
@@ -697,10 +651,10 @@ TEST_CASE("SyncShardCore: what is not finite is refused when the job asks for it
   const float infinity = std::numeric_limits<float>::infinity();
   distrib::Job job = story::with_tables(story::job(1, 2, 9, 2));
   job.check_numerics = true;
-  Shard shard{Core{job, 0, sgd()}};
+  SyncShard shard{SyncShardCore{job, 0, sgd()}};
   const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
   const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"dense", shard.push(0, 1, block(nan, {{5, 1}})), {refused + " (v0)"}},
@@ -720,7 +674,8 @@ TEST_CASE("SyncShardCore: what is not finite is refused when the job asks for it
 
 TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be completed where there is", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 2, 9, 1));
-  Shard shard{Core{job, 0, sgd(), std::uint64_t{64} << 10}};  // the items, and an index of keys, but no row of words
+  SyncShard shard{
+      SyncShardCore{job, 0, sgd(), std::uint64_t{64} << 10}};  // the items, and an index of keys, but no row of words
   const std::string refused = "refused 11 step=2 rank=1";
   const auto first = block(1, {}, {{0, 1}});
   ShardActions actions;
@@ -728,7 +683,7 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
   shard.push(1, 1, first)(actions);
   shard.copy()(actions);
   const Cut cut = std::get<distrib::SaveCut>(actions.back()).cut;
-  tell(Events{
+  tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=1 cuts=0"}},
       {"parked", shard.pull(10, 2, {{{5}, {0}}}), {}},
       {"stored", shard.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
@@ -737,8 +692,8 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
       {"not the step before either", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=1 cuts=0"}},
       {"again", shard.push(1, 2, block(1, {}, {{0, 1}})), {refused + budget_exceeded}},
   });
-  Shard larger{Core{job, 0, sgd(), cut, {0, 1}}};
-  tell(Events{
+  SyncShard larger{SyncShardCore{job, 0, sgd(), cut, {0, 1}}};
+  tell(ShardStory{
       {"parked", larger.pull(10, 2, {{{5}, {0}}}), {}},
       {"stored", larger.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0,1"}},
       {"counted",
@@ -750,16 +705,16 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
 namespace {
 
 /// A shard of four ranks that completes a step with the contributions of two.
-auto with_backups(distrib::Job job = story::job(1, 4, 9, 2)) -> Shard {
+auto with_backups(distrib::Job job = story::job(1, 4, 9, 2)) -> SyncShard {
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
-  return {Core{job, 0, sgd()}};
+  return {SyncShardCore{job, 0, sgd()}};
 }
 
 }  // namespace
 
 TEST_CASE("SyncShardCore: with backup workers the first so many count, later ones are dropped and counted", "[ps]") {
-  Shard shard = with_backups();
-  tell(Events{
+  SyncShard shard = with_backups();
+  tell(ShardStory{
       {"one", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
       {"the same rank again is not a second one", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
       {"parked", shard.pull(10, 1), {}},
@@ -769,7 +724,7 @@ TEST_CASE("SyncShardCore: with backup workers the first so many count, later one
       {"one that counted again", shard.push(3, 1, 4), {"pushed 13 step=1 k=1 cuts=0"}},
   });
   CHECK(shard.core.stale() == 1);
-  tell(Events{
+  tell(ShardStory{
       {"one of a step ahead", shard.push(3, 3, 2), {"pushed 13 step=3 k=1 cuts=0"}},
       {"and two", shard.push(2, 3, 4), {"pushed 12 step=3 k=1 cuts=0"}},
       {"too late for that one, too", shard.push(1, 3, 100), {"pushed 11 step=3 k=1 cuts=0"}},
@@ -789,7 +744,7 @@ TEST_CASE("SyncShardCore: those that count are reduced in rank order, whatever t
   do {
     distrib::Job job = story::job(1, 4, 1, 0);
     job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3};
-    Shard shard{Core{job, 0, sgd()}};
+    SyncShard shard{SyncShardCore{job, 0, sgd()}};
     ShardActions ignored;
     for (const Rank rank : order) shard.push(rank, 1, numbers[rank])(ignored);
     const float sum = order[3] == 0 ? 3.0F : 16777216.0F;  // 2^24 + 1 is 2^24
@@ -799,8 +754,8 @@ TEST_CASE("SyncShardCore: those that count are reduced in rank order, whatever t
 }
 
 TEST_CASE("SyncShardCore: with backup workers a name may come with other bytes", "[ps]") {
-  Shard shard = with_backups();
-  tell(Events{
+  SyncShard shard = with_backups();
+  tell(ShardStory{
       {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
       {"made again of other values", shard.push(0, 1, 50, 0, 8), {"pushed 10 step=1 k=0 cuts=0"}},
       {"the first one counts", shard.push(1, 1, 4, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
@@ -812,8 +767,8 @@ TEST_CASE("SyncShardCore: with backup workers a name may come with other bytes",
 TEST_CASE("SyncShardCore: a shard with backup workers that came back does not know who was late before", "[ps]") {
   distrib::Job job = story::job(1, 3, 9, 2);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 1};
-  Shard shard{Core{job, 0, sgd(), Cut{2, block(-5), {}, {}}, {0, 2}}};
-  tell(Events{
+  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{2, block(-5), {}, {}}, {0, 2}}};
+  tell(ShardStory{
       {"a counted one, perhaps", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0,2"}},
       {"any one that is replayed", shard.push(2, 3, 1), {"pushed 12 step=3 k=3 cuts=0,2"}},
       {"and another's is late", shard.push(1, 3, 9), {"pushed 11 step=3 k=3 cuts=0,2"}},
@@ -823,8 +778,8 @@ TEST_CASE("SyncShardCore: a shard with backup workers that came back does not kn
 }
 
 TEST_CASE("SyncShardCore: a row is divided by how many of those that count had it", "[ps]") {
-  Shard shard = with_backups(story::with_tables(story::job(1, 4, 9, 0)));
-  tell(Events{
+  SyncShard shard = with_backups(story::with_tables(story::job(1, 4, 9, 0)));
+  tell(ShardStory{
       {"5", shard.push(3, 1, block(0, {{5, 4}})), {"pushed 13 step=1 k=0 cuts=0"}},
       {"5 and 7", shard.push(0, 1, block(0, {{5, 2}, {7, 3}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"too late", shard.push(1, 1, block(0, {{5, 50}, {9, 50}})), {"pushed 11 step=1 k=1 cuts=0"}},
@@ -833,11 +788,11 @@ TEST_CASE("SyncShardCore: a row is divided by how many of those that count had i
 }
 
 TEST_CASE("SyncShardCore: another replica is sent the newest cut, or one that is made for it", "[ps]") {
-  Shard shard = one_rank(9, 2);
+  SyncShard shard = one_rank(9, 2);
   const auto state = [&shard](Peer peer, Step have) {
     return [&shard, peer, have](ShardActions& out) { shard.core.state(peer, have, out); };
   };
-  tell(Events{
+  tell(ShardStory{
       {"it is at the beginning, too", state(50, 0), {"state 50 none"}},
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -861,14 +816,14 @@ TEST_CASE("SyncShardCore: another replica is sent the newest cut, or one that is
 }
 
 TEST_CASE("SyncShardCore: goes on from the state of another replica where that is ahead, and saves it", "[ps]") {
-  Shard shard = came_back(1, 9, 4, 2, -2, {0, 2});
+  SyncShard shard = came_back(1, 9, 4, 2, -2, {0, 2});
   const auto came = [&shard](Step step, float number) {
     return [&shard, step, number](ShardActions& out) {
       const Cut cut{step, block(number), {}, {}};
       shard.core.state_came(&cut, out);
     };
   };
-  tell(Events{
+  tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
       {"", shard.pull(10, 5), {}},
       {"stored", shard.push(0, 6, 1), {"pushed 10 step=6 k=2 cuts=0,2"}},
@@ -883,8 +838,8 @@ TEST_CASE("SyncShardCore: goes on from the state of another replica where that i
 }
 
 TEST_CASE("SyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
-  Shard shard{Core{story::with_initial_values(story::job(1, 2, 4, 2), 8), 0, sgd()}};
-  tell(Events{
+  SyncShard shard{SyncShardCore{story::with_initial_values(story::job(1, 2, 4, 2), 8), 0, sgd()}};
+  tell(ShardStory{
       {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"and answers no pull", shard.pull(10, 0), {}},
       {"steps are stored meanwhile", shard.push(0, 1, 2), {"pushed 10 step=1 k=0 cuts=0 no values"}},
@@ -904,8 +859,8 @@ TEST_CASE("SyncShardCore: it waits for custom initial values, which the first co
 
 TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initial values again", "[ps]") {
   const distrib::Job job = story::with_initial_values(story::job(1, 1, 9, 2), 8);
-  Shard shard{Core{job, 0, sgd(), Cut{4, block(-1), {}, {}}, {2, 4}}};
-  tell(Events{
+  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{4, block(-1), {}, {}}, {2, 4}}};
+  tell(ShardStory{
       {"a cut has its values", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
       {"so contribution 0 is a repeat", shard.push(0, 0, 8), {"pushed 10 step=0 k=4 cuts=0,2,4"}},
       {"back to the beginning", shard.restore(10, 0), {"load 0"}},
@@ -918,9 +873,9 @@ TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initi
        {"values 10 step=0 w=8 k=0 cuts=0,2,4", "pushed 10 step=0 k=1 cuts=0,2,4"}},
       {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0,2,4"}},
   });
-  Shard another{Core{job, 0, sgd()}};
+  SyncShard another{SyncShardCore{job, 0, sgd()}};
   const Cut state{3, block(5), {}, {}};
-  tell(Events{
+  tell(ShardStory{
       {"", another.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"the state of another replica has values",
        [&](ShardActions& out) { another.core.state_came(&state, out); },
@@ -930,11 +885,11 @@ TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initi
 }
 
 TEST_CASE("SyncShardCore: other initial values than the job's are refused", "[ps]") {
-  Shard shard{Core{story::with_initial_values(story::job(1, 1, 9, 2), 8), 0, sgd()}};
+  SyncShard shard{SyncShardCore{story::with_initial_values(story::job(1, 1, 9, 2), 8), 0, sgd()}};
   const auto refused = [](distrib::ps_errc why) {
     return "refused 10 step=0 rank=0: " + make_error_code(why).message();
   };
-  tell(Events{
+  tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"other numbers", shard.push(0, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
       {"another size",

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/protocol/sync_worker_core.hpp>
 
-#include "ps/story.hpp"
+#include "ps/core_events.hpp"
 #include "support/catch.hpp"
 
 using distrib::Step;
 using distrib::SyncWorkerCore;
 using story::block;
 using story::tell;
+using story::WorkerStory;
 using support::WorkerActions;
-using Events = std::vector<story::WorkerEvent>;
 using Cuts = std::vector<Step>;
 
 namespace {
 
-/// Events of one core; what it computes is two blocks of 64 bytes.
-struct Worker {
-  SyncWorkerCore core;
-
-  auto start() {
-    return [this](WorkerActions& out) { core.start(out); };
-  }
+struct SyncWorker : story::Worker<SyncWorkerCore> {
   auto joined(std::uint32_t shard, Step k, Cuts cuts = {0}) {
     return [=, this](WorkerActions& out) { core.joined(shard, {k, cuts}, out); };
   }
@@ -33,45 +27,26 @@ struct Worker {
   auto values(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
     return [=, this](WorkerActions& out) { core.values(shard, step, block(1), {k, cuts}, out); };
   }
+  auto rows(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) {
+      core.values(shard, step, story::values_block(1, {static_cast<float>(step)}), {k, cuts}, out);
+    };
+  }
   auto gone(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
     return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts}, out); };
   }
   auto doubled(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
     return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts, false, false, true}, out); };
   }
-  auto computed(std::uint64_t ticket) {
-    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
-  }
-  // With tables: contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
-  static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
-    return {story::wanted({{step}, {}}), story::wanted({{}, {step % 3}})};
-  }
-  auto prepared(Step step) {
-    return [=, this](WorkerActions& out) { core.prepared(step, wanted_of(step), out); };
-  }
-  auto rows(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
-    return [=, this](WorkerActions& out) {
-      core.values(shard, step, story::values_block(1, {static_cast<float>(step)}), {k, cuts}, out);
-    };
-  }
-  auto computed(std::uint64_t ticket, Step next) {
-    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out, wanted_of(next)); };
-  }
-  auto reconnected(std::uint32_t shard) {
-    return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
-  }
-  auto stop() {
-    return [this](WorkerActions& out) { core.stop(out); };
-  }
 };
 
 /// Rank 1 of 2, two shards, and what it says while it does all steps up to `t` undisturbed.
-auto worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
-  return {SyncWorkerCore{story::job(2, 2, total, interval), 1, options}};
+auto sync_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> SyncWorker {
+  return {{SyncWorkerCore{story::job(2, 2, total, interval), 1, options}}};
 }
 
 /// Carries it to where it has made the contributions of steps 1 to t and waits for the values of t.
-void carry_to(Worker& w, Step t, const Cuts& cuts = {0}) {
+void carry_to(SyncWorker& w, Step t, const Cuts& cuts = {0}) {
   WorkerActions ignored;
   w.start()(ignored);
   for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
@@ -87,8 +62,8 @@ void carry_to(Worker& w, Step t, const Cuts& cuts = {0}) {
 }  // namespace
 
 TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7, 12)", "[ps]") {
-  Worker w = worker(1, 0);
-  tell(Events{
+  SyncWorker w = sync_worker(1, 0);
+  tell(WorkerStory{
       {"7: join all", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(1, 0), {}},
       {"7: t = 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
@@ -110,7 +85,7 @@ TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7,
 }
 
 TEST_CASE("SyncWorkerCore: a push has an answer of its own unless a pull comes with it", "[ps]") {
-  Worker w = worker(9, 0);
+  SyncWorker w = sync_worker(9, 0);
   const auto pushes = [](const auto& happens) {
     WorkerActions actions;
     happens(actions);
@@ -119,18 +94,18 @@ TEST_CASE("SyncWorkerCore: a push has an answer of its own unless a pull comes w
       if (const auto* push = std::get_if<distrib::SendPush>(&action)) follow.push_back(push->pull_follows);
     return follow;
   };
-  tell(Events{{"", w.start(), {"join 0", "join 1"}},
-              {"", w.joined(0, 0), {}},
-              {"", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
-              {"", w.values(0, 0, 0), {}},
-              {"", w.values(1, 0, 0), {"compute step=1 ticket=2 of 2"}}});
+  tell(WorkerStory{{"", w.start(), {"join 0", "join 1"}},
+                   {"", w.joined(0, 0), {}},
+                   {"", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
+                   {"", w.values(0, 0, 0), {}},
+                   {"", w.values(1, 0, 0), {"compute step=1 ticket=2 of 2"}}});
   CHECK(pushes(w.computed(2)) == std::vector{true, true});
   CHECK(pushes(w.joined(0, 0)) == std::vector{false});  // it came back
 }
 
 TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", "[ps]") {
-  Worker middle = worker(9, 2);
-  tell(Events{
+  SyncWorker middle = sync_worker(9, 2);
+  tell(WorkerStory{
       {"join", middle.start(), {"join 0", "join 1"}},
       {"ahead", middle.joined(0, 5, {0, 2, 4}), {}},
       {"t is the smallest k", middle.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
@@ -142,8 +117,8 @@ TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", 
   });
   CHECK(middle.core.step() == 5);
   CHECK(middle.core.common_cut() == 4);
-  Worker late = worker(9, 2);
-  tell(Events{
+  SyncWorker late = sync_worker(9, 2);
+  tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
       {"N", late.joined(0, 9, {0, 8, 9}), {}},
       {"12: it finds N and is done", late.joined(1, 9, {0, 8, 9}), {"goodbye 0", "goodbye 1", "done"}},
@@ -151,9 +126,9 @@ TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", 
 }
 
 TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (rule 8)", "[ps]") {
-  Worker w = worker(9, 2);
+  SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"lost and there again", w.reconnected(0), {"join 0"}},
       {"8: what it lacks, and the pull again",
        w.joined(0, 2, {0, 2}),
@@ -173,9 +148,9 @@ TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (
 }
 
 TEST_CASE("SyncWorkerCore: it sends no more than a shard stores (rule 3)", "[ps]") {
-  Worker w = worker(9, 1);  // the window is 2
+  SyncWorker w = sync_worker(9, 1);  // the window is 2
   carry_to(w, 5);
-  tell(Events{
+  tell(WorkerStory{
       {"back at 0: the first two, and a pull that tells when there is room",
        w.joined(1, 0),
        {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=5"}},
@@ -187,9 +162,9 @@ TEST_CASE("SyncWorkerCore: it sends no more than a shard stores (rule 3)", "[ps]
 }
 
 TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never heard of again (rule 3)", "[ps]") {
-  Worker w = worker(9, 1);
+  SyncWorker w = sync_worker(9, 1);
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values of 2", w.values(0, 2, 2), {}},
       {"back at 0",
        w.joined(0, 0),
@@ -203,9 +178,9 @@ TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never hea
 }
 
 TEST_CASE("SyncWorkerCore: told Gone it joins again, told so twice it restores (rule 9)", "[ps]") {
-  Worker w = worker(9, 2);
+  SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"another step's", w.gone(0, 3, 6, {0, 2, 4, 6}), {}},
       {"9: join all", w.gone(0, 4, 6, {0, 2, 4, 6}), {"join 0", "join 1"}},
       {"again", w.joined(0, 6, {0, 2, 4, 6}), {}},
@@ -220,8 +195,8 @@ TEST_CASE("SyncWorkerCore: told Gone it joins again, told so twice it restores (
 }
 
 TEST_CASE("SyncWorkerCore: told Gone beside another process of its rank it goes on with that one (rule 9)", "[ps]") {
-  Worker w = worker(99, 10);
-  tell(Events{
+  SyncWorker w = sync_worker(99, 10);
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"ahead", w.joined(0, 17), {}},
       {"it came back, and waits for somebody", w.joined(1, 2), {"pull 0 step=2", "pull 1 step=2"}},
@@ -240,7 +215,7 @@ TEST_CASE("SyncWorkerCore: told Gone beside another process of its rank it goes 
 }
 
 TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost (rules 9, 10)", "[ps]") {
-  const auto after_gone = [](Worker& w, Step k) {
+  const auto after_gone = [](SyncWorker& w, Step k) {
     WorkerActions ignored;
     w.start()(ignored);
     w.joined(0, 17)(ignored);
@@ -248,17 +223,17 @@ TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost
     w.doubled(0, k, 17)(ignored);
     REQUIRE(w.core.step() == 17);
   };
-  Worker lost = worker(99, 10);
+  SyncWorker lost = sync_worker(99, 10);
   after_gone(lost, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"10: shard 1 waits for nobody else", lost.joined(0, 17), {"restore 0 cut=0", "restore 1 cut=0"}},
       {"back", lost.joined(0, 0), {}},
       {"7", lost.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
       {"nothing is left to anybody", lost.joined(0, 0), {"pull 0 step=0"}},
   });
-  Worker late = worker(99, 10);
+  SyncWorker late = sync_worker(99, 10);
   after_gone(late, 12);
-  tell(Events{
+  tell(WorkerStory{
       {"values", late.values(0, 17, 17), {}},
       {"values", late.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
       {"made",
@@ -269,18 +244,18 @@ TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost
        {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
       {"10: the rest was left to a process that is lost", late.joined(0, 18), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
-  Worker there = worker(99, 10);
+  SyncWorker there = sync_worker(99, 10);
   after_gone(there, 12);
-  tell(Events{
+  tell(WorkerStory{
       {"shard 1 is there already", there.notice(1, 17, {0}), {}},
       {"nobody lacks anything", there.joined(0, 17), {"pull 0 step=17"}},
   });
 }
 
 TEST_CASE("SyncWorkerCore: Gone is nothing when the values are here", "[ps]") {
-  Worker w = worker(9, 2);
+  SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 4, 4), {}},
       {"a second pull's answer", w.gone(0, 4, 6), {}},
       {"go on", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
@@ -289,8 +264,8 @@ TEST_CASE("SyncWorkerCore: Gone is nothing when the values are here", "[ps]") {
 }
 
 TEST_CASE("SyncWorkerCore: it restores when it cannot serve a shard (rule 10)", "[ps]") {
-  Worker w = worker(9, 2);  // it started at 4 and has nothing older
-  tell(Events{
+  SyncWorker w = sync_worker(9, 2);  // it started at 4 and has nothing older
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"join", w.joined(0, 4, {0, 2, 4}), {}},
       {"join", w.joined(1, 4, {0, 2}), {"pull 0 step=4", "pull 1 step=4"}},
@@ -308,9 +283,9 @@ TEST_CASE("SyncWorkerCore: it restores when it cannot serve a shard (rule 10)", 
 }
 
 TEST_CASE("SyncWorkerCore: somebody else's restore is served from the buffer (rule 11)", "[ps]") {
-  Worker w = worker(9, 9);
+  SyncWorker w = sync_worker(9, 9);
   carry_to(w, 3);
-  tell(Events{
+  tell(WorkerStory{
       {"shard 0 went back, as far as it was known to be",
        w.joined(0, 2, {0}),
        {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
@@ -323,9 +298,9 @@ TEST_CASE("SyncWorkerCore: somebody else's restore is served from the buffer (ru
 
 TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common cut (rule 6)", "[ps]") {
   // Two blocks of 64 bytes a step: room for two steps.
-  Worker w = worker(9, 2, {.replay_budget_bytes = 256});
+  SyncWorker w = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 2, 2, {0}), {}},
       {"6: full", w.values(1, 2, 2, {0}), {"save 0", "save 1"}},
       {"6: asked once", w.notice(1, 2, {0}), {}},
@@ -339,12 +314,12 @@ TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common c
 }
 
 TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and goes back when one is lost", "[ps]") {
-  Worker w = worker(9, 2, {.replay_budget_bytes = 256});
+  SyncWorker w = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(w, 2);
   const auto no_room = [&w](std::uint32_t shard, Step k) {
     return [=, &w](WorkerActions& out) { w.core.notice(shard, {k, {0}, true}, out); };
   };
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 2, 2), {}},
       {"6: full", w.values(1, 2, 2), {"save 0", "save 1"}},
       {"one is enough", no_room(1, 2), {"compute step=3 ticket=4 of 2"}},
@@ -362,18 +337,18 @@ TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and
 }
 
 TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "[ps]") {
-  Worker full = worker(9, 2, {.replay_budget_bytes = 256});
+  SyncWorker full = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(full, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", full.values(0, 2, 2, {0, 2}), {}},
       {"full", full.values(1, 2, 2, {0}), {"save 0", "save 1"}},
       {"shard 1 saved, died and came back",
        full.joined(1, 2, {0, 2}),
        {"pull 1 step=2", "compute step=3 ticket=4 of 2"}},
   });
-  Worker last = worker(2, 2);
+  SyncWorker last = sync_worker(2, 2);
   carry_to(last, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", last.values(0, 2, 2, {0, 2}), {}},
       {"N is not durable", last.values(1, 2, 2, {0}), {}},
       {"shard 1 saved, died and came back",
@@ -383,9 +358,9 @@ TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "
 }
 
 TEST_CASE("SyncWorkerCore: a full buffer asks for cuts at t, wherever the next one is due (rule 6)", "[ps]") {
-  Worker w = worker(99, 50, {.replay_budget_bytes = 128});
+  SyncWorker w = sync_worker(99, 50, {.replay_budget_bytes = 128});
   carry_to(w, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 1, 1), {}},
       {"shard 1 comes back at 0", w.joined(1, 0), {"push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
       {"it is there again", w.values(1, 1, 1), {"save 0", "save 1"}},
@@ -393,18 +368,18 @@ TEST_CASE("SyncWorkerCore: a full buffer asks for cuts at t, wherever the next o
       {"saved", w.notice(0, 1, {0, 1}), {}},
       {"saved", w.notice(1, 1, {0, 1}), {"compute step=2 ticket=3 of 2"}},
   });
-  Worker zombie = worker(99, 50, {.replay_budget_bytes = 128});
+  SyncWorker zombie = sync_worker(99, 50, {.replay_budget_bytes = 128});
   carry_to(zombie, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"values", zombie.values(0, 1, 1), {}},
       {"its successor was faster: others may wait", zombie.values(1, 1, 2), {"compute step=2 ticket=3 of 2"}},
   });
 }
 
 TEST_CASE("SyncWorkerCore: N in every list is the end, wherever the shards were sent back to (rule 12)", "[ps]") {
-  Worker w = worker(9, 2);
+  SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 4, 4, {0, 9}), {}},
       {"values", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
       {"and N is there", w.notice(1, 4, {0, 9}), {"goodbye 0", "goodbye 1", "done"}},
@@ -413,9 +388,9 @@ TEST_CASE("SyncWorkerCore: N in every list is the end, wherever the shards were 
 }
 
 TEST_CASE("SyncWorkerCore: after a restore what was kept beyond does not fill the buffer", "[ps]") {
-  Worker w = worker(9, 1, {.replay_budget_bytes = 256});
+  SyncWorker w = sync_worker(9, 1, {.replay_budget_bytes = 256});
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"gone", w.gone(0, 2, 4), {"join 0", "join 1"}},
       {"join", w.joined(0, 0), {}},
       {"lost a disk", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
@@ -425,25 +400,25 @@ TEST_CASE("SyncWorkerCore: after a restore what was kept beyond does not fill th
 }
 
 TEST_CASE("SyncWorkerCore: without a budget only what is in flight is kept", "[ps]") {
-  Worker w = worker(9, 9, {.replay_budget_bytes = 0});
+  SyncWorker w = sync_worker(9, 9, {.replay_budget_bytes = 0});
   carry_to(w, 3);
-  tell(Events{
+  tell(WorkerStory{
       {"in flight", w.joined(0, 2), {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
       {"what came before must be made again", w.joined(0, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
 }
 
 TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
-  Worker idle = worker(9, 2);
+  SyncWorker idle = sync_worker(9, 2);
   carry_to(idle, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"nothing in flight", idle.stop(), {"leave 0", "leave 1", "left"}},
       {"once", idle.stop(), {}},
       {"it has left", idle.values(0, 1, 1), {}},
   });
-  Worker busy = worker(9, 2);
+  SyncWorker busy = sync_worker(9, 2);
   carry_to(busy, 1);
-  tell(Events{
+  tell(WorkerStory{
       {"values", busy.values(0, 1, 1), {}},
       {"values", busy.values(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
       {"in flight", busy.stop(), {}},
@@ -451,9 +426,9 @@ TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leave
        busy.computed(3),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
   });
-  Worker overtaken = worker(9, 2, {.replay_budget_bytes = 0});
+  SyncWorker overtaken = sync_worker(9, 2, {.replay_budget_bytes = 0});
   carry_to(overtaken, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", overtaken.values(0, 2, 2), {}},
       {"values", overtaken.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
       {"in flight", overtaken.stop(), {}},
@@ -463,23 +438,23 @@ TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leave
 }
 
 TEST_CASE("SyncWorkerCore: who wants the result takes it before goodbye (rule 12)", "[ps]") {
-  Worker w = worker(2, 2, {.wants_result = true});
+  SyncWorker w = sync_worker(2, 2, {.wants_result = true});
   carry_to(w, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 2, 2), {}},
       {"durable", w.notice(0, 2, {0, 2}), {}},
       {"durable on all, but the values are not here", w.notice(1, 2, {0, 2}), {}},
       {"they are", w.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
-  Worker first = worker(2, 2, {.wants_result = true});
+  SyncWorker first = sync_worker(2, 2, {.wants_result = true});
   carry_to(first, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", first.values(0, 2, 2, {0, 2}), {}},
       {"values", first.values(1, 2, 2), {}},
       {"durable", first.notice(1, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
-  Worker late = worker(2, 2, {.wants_result = true});
-  tell(Events{
+  SyncWorker late = sync_worker(2, 2, {.wants_result = true});
+  tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
       {"N", late.joined(0, 2, {0, 2}), {}},
       {"it finds N, and takes the values", late.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
@@ -489,9 +464,9 @@ TEST_CASE("SyncWorkerCore: who wants the result takes it before goodbye (rule 12
 }
 
 TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the result", "[ps]") {
-  Worker w = worker(9, 2, {.wants_result = true});
+  SyncWorker w = sync_worker(9, 2, {.wants_result = true});
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 4, 4, {0, 9}), {}},
       {"N is there", w.values(1, 4, 4, {0, 9}), {"restore 0 cut=9", "restore 1 cut=9"}},
       {"at N", w.joined(0, 9, {0, 9}), {}},
@@ -499,9 +474,9 @@ TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the 
       {"values", w.values(0, 9, 9, {0, 9}), {}},
       {"values", w.values(1, 9, 9, {0, 9}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
-  Worker one = worker(2, 2, {.wants_result = true});
+  SyncWorker one = sync_worker(2, 2, {.wants_result = true});
   carry_to(one, 2);
-  tell(Events{
+  tell(WorkerStory{
       {"values", one.values(0, 2, 2, {0, 2}), {}},
       {"somebody sent it back",
        one.joined(1, 0, {0, 2}),
@@ -515,19 +490,19 @@ TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the 
 }
 
 TEST_CASE("SyncWorkerCore: who stops leaves without the result", "[ps]") {
-  Worker w = worker(2, 2, {.wants_result = true});
+  SyncWorker w = sync_worker(2, 2, {.wants_result = true});
   carry_to(w, 2);
-  tell(Events{{"stop", w.stop(), {"leave 0", "leave 1", "left"}}});
+  tell(WorkerStory{{"stop", w.stop(), {"leave 0", "leave 1", "left"}}});
 }
 
 namespace {
 
-auto worker_with_tables(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
-  return {SyncWorkerCore{story::with_tables(story::job(2, 2, total, interval)), 1, options}};
+auto sync_worker_with_tables(Step total, Step interval, distrib::WorkerOptions options = {}) -> SyncWorker {
+  return {{SyncWorkerCore{story::with_tables(story::job(2, 2, total, interval)), 1, options}}};
 }
 
 /// As `carry_to`, with rows.
-void carry_rows_to(Worker& w, Step t) {
+void carry_rows_to(SyncWorker& w, Step t) {
   WorkerActions ignored;
   w.start()(ignored);
   for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
@@ -544,8 +519,8 @@ void carry_rows_to(Worker& w, Step t) {
 }  // namespace
 
 TEST_CASE("SyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
-  Worker w = worker_with_tables(2, 0);
-  tell(Events{
+  SyncWorker w = sync_worker_with_tables(2, 0);
+  tell(WorkerStory{
       {"nobody asked", w.prepared(1), {}},
       {"join", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(0, 0), {}},
@@ -573,9 +548,9 @@ TEST_CASE("SyncWorkerCore: with tables it asks which rows, once; the next ones c
 }
 
 TEST_CASE("SyncWorkerCore: told Gone it asks for the same rows; restored, which rows are needed there", "[ps]") {
-  Worker w = worker_with_tables(9, 2);
+  SyncWorker w = sync_worker_with_tables(9, 2);
   carry_rows_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"9: join all", w.gone(0, 4, 6, {0, 2, 4, 6}), {"join 0", "join 1"}},
       {"again", w.joined(0, 6, {0, 2, 4, 6}), {}},
       {"the rows of 5 are known", w.joined(1, 4, {0, 2}), {"pull 0 step=4 rows=5;", "pull 1 step=4 rows=;2"}},
@@ -591,8 +566,8 @@ TEST_CASE("SyncWorkerCore: told Gone it asks for the same rows; restored, which 
 }
 
 TEST_CASE("SyncWorkerCore: with tables it asks for the rows where the other process is (rule 9)", "[ps]") {
-  Worker w = worker_with_tables(99, 0);
-  tell(Events{
+  SyncWorker w = sync_worker_with_tables(99, 0);
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"ahead", w.joined(0, 17), {}},
       {"behind", w.joined(1, 2), {"prepare step=3"}},
@@ -603,8 +578,8 @@ TEST_CASE("SyncWorkerCore: with tables it asks for the rows where the other proc
 }
 
 TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any more", "[ps]") {
-  Worker w = worker_with_tables(9, 2);
-  tell(Events{
+  SyncWorker w = sync_worker_with_tables(9, 2);
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"join", w.joined(0, 4, {0, 2, 4}), {}},
       {"at 4", w.joined(1, 4, {0, 2}), {"prepare step=5"}},
@@ -615,8 +590,8 @@ TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any 
       {"too late", w.prepared(5), {}},
       {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
   });
-  Worker same_step = worker_with_tables(9, 2);
-  tell(Events{
+  SyncWorker same_step = sync_worker_with_tables(9, 2);
+  tell(WorkerStory{
       {"join", same_step.start(), {"join 0", "join 1"}},
       {"join", same_step.joined(0, 2, {0, 2}), {}},
       {"at 2", same_step.joined(1, 2, {0, 2}), {"prepare step=3"}},
@@ -629,9 +604,9 @@ TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any 
 }
 
 TEST_CASE("SyncWorkerCore: a pull that asks for room wants no rows, and its answer is not taken for values", "[ps]") {
-  Worker w = worker_with_tables(9, 1);  // the window is 2
+  SyncWorker w = sync_worker_with_tables(9, 1);  // the window is 2
   carry_rows_to(w, 3);
-  tell(Events{
+  tell(WorkerStory{
       {"back at 0: a pull that tells when there is room",
        w.joined(1, 0),
        {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=3 rows=;1"}},
@@ -643,8 +618,8 @@ TEST_CASE("SyncWorkerCore: a pull that asks for room wants no rows, and its answ
 }
 
 TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are wanted at the end", "[ps]") {
-  Worker w = worker_with_tables(2, 2, {.wants_result = true});
-  tell(Events{
+  SyncWorker w = sync_worker_with_tables(2, 2, {.wants_result = true});
+  tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"N", w.joined(0, 2, {0, 2}), {}},
       {"which rows?", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
@@ -652,8 +627,8 @@ TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are w
       {"values", w.rows(0, 2, 2, {0, 2}), {}},
       {"values", w.rows(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 rows=2 w=1 rows=2"}},
   });
-  Worker leaves = worker_with_tables(9, 2);
-  tell(Events{
+  SyncWorker leaves = sync_worker_with_tables(9, 2);
+  tell(WorkerStory{
       {"join", leaves.start(), {"join 0", "join 1"}},
       {"join", leaves.joined(0, 0), {}},
       {"which rows?", leaves.joined(1, 0), {"prepare step=1"}},
@@ -665,18 +640,18 @@ TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are w
 namespace {
 
 /// Rank 1 of 3 of which two count, two shards.
-auto backup_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
+auto backup_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> SyncWorker {
   distrib::Job job = story::job(2, 3, total, interval);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
-  return {SyncWorkerCore{job, 1, options}};
+  return {{SyncWorkerCore{job, 1, options}}};
 }
 
 }  // namespace
 
 TEST_CASE("SyncWorkerCore: a late worker goes on at the smallest k, and restores nobody (rule 9)", "[ps]") {
-  Worker w = backup_worker(99, 9);
+  SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"gone: join all", w.gone(0, 4, 8), {"join 0", "join 1"}},
       {"the other one, too", w.gone(1, 4, 7), {}},
       {"8", w.joined(0, 8), {}},
@@ -694,14 +669,14 @@ TEST_CASE("SyncWorkerCore: a late worker goes on at the smallest k, and restores
 }
 
 TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a shard waits for just that", "[ps]") {
-  Worker w = backup_worker(99, 9);
+  SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);
   WorkerActions ignored;
   w.gone(0, 4, 6)(ignored);
   for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 6)(ignored);
   for (std::uint32_t shard : {0U, 1U}) w.values(shard, 6, 6)(ignored);
   w.computed(std::get<distrib::Compute>(ignored.back()).ticket)(ignored);  // it has 1 .. 4 and 7
-  tell(Events{
+  tell(WorkerStory{
       {"shard 1 came back: what it has, and a pull that tells when that is counted",
        w.joined(1, 2),
        {"push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
@@ -728,9 +703,9 @@ TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a sha
 
 TEST_CASE("SyncWorkerCore: a shard came back while this one was late: what it has made it need not make again",
           "[ps]") {
-  Worker w = backup_worker(99, 9);
+  SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"gone", w.gone(0, 4, 6), {"join 0", "join 1"}},
       {"joined", w.joined(0, 6), {}},
       {"shard 1 is back at 2: it goes on behind 4",
@@ -742,9 +717,9 @@ TEST_CASE("SyncWorkerCore: a shard came back while this one was late: what it ha
 }
 
 TEST_CASE("SyncWorkerCore: values of a shard that came back may be others of the same step", "[ps]") {
-  Worker w = backup_worker(9, 9);
+  SyncWorker w = backup_worker(9, 9);
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"values", w.values(0, 4, 4), {}},
       {"back, and already there again", w.joined(0, 4), {"pull 0 step=4"}},
       {"those of before are not taken", w.values(1, 4, 4), {}},
@@ -753,9 +728,9 @@ TEST_CASE("SyncWorkerCore: values of a shard that came back may be others of the
 }
 
 TEST_CASE("SyncWorkerCore: who is late at the end and wants the result pulls it, and restores nobody", "[ps]") {
-  Worker w = backup_worker(9, 9, {.wants_result = true});
+  SyncWorker w = backup_worker(9, 9, {.wants_result = true});
   carry_to(w, 4);
-  tell(Events{
+  tell(WorkerStory{
       {"9 is saved", w.notice(0, 9, {0, 9}), {}},
       {"on all", w.notice(1, 9, {0, 9}), {"join 0", "join 1"}},
       {"joined", w.joined(0, 9, {0, 9}), {}},
@@ -768,14 +743,14 @@ TEST_CASE("SyncWorkerCore: who is late at the end and wants the result pulls it,
 TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are sent the same", "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
   const auto lost = [&w](std::uint32_t replica) {
     return [&w, replica](WorkerActions& out) { w.core.disconnected(replica, out); };
   };
   const auto made = [&w](std::uint64_t ticket) {
     return [&w, ticket](WorkerActions& out) { w.core.computed(ticket, {block(1)}, out); };
   };
-  tell(Events{
+  tell(WorkerStory{
       {"both are there", w.reconnected(0), {"join 0"}},
       {"", w.reconnected(1), {"join 1"}},
       {"waits for both", w.joined(1, 0), {}},
@@ -790,9 +765,9 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
       {"a cut of one of them is not common", w.values(0, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 1"}},
   });
   CHECK(w.core.common_cut() == 0);
-  tell(Events{{"it is now", w.notice(1, 2, {0, 2}), {}}});
+  tell(WorkerStory{{"it is now", w.notice(1, 2, {0, 2}), {}}});
   CHECK(w.core.common_cut() == 2);
-  tell(Events{
+  tell(WorkerStory{
       {"made", made(3), {"push 0 step=3 rank=0 common=2", "push 1 step=3 rank=0 common=2", "pull 0 step=3"}},
       {"two answers", w.reconnected(1), {"join 1"}},
       {"", w.joined(1, 3, {0, 2}), {"pull 1 step=3"}},
@@ -803,9 +778,9 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
 TEST_CASE("SyncWorkerCore: no goodbye for a shard of which a replica is behind: the other one lingers for it", "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
   const auto lost = [&w](WorkerActions& out) { w.core.disconnected(2, out); };
-  tell(Events{
+  tell(WorkerStory{
       {"", w.joined(0, 9, {0, 4}), {}},
       {"", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
       {"behind", w.joined(2, 5, {0, 4}), {"catch up 2 k=5", "pull 2 step=9"}},
@@ -818,8 +793,8 @@ TEST_CASE("SyncWorkerCore: no goodbye for a shard of which a replica is behind: 
 TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of it may be there first", "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
-  tell(Events{
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  tell(WorkerStory{
       {"both are there", w.reconnected(0), {"join 0"}},
       {"", w.reconnected(1), {"join 1"}},
       {"", w.joined(1, 0), {}},
@@ -838,14 +813,14 @@ TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of
 TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the other one", "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
-  tell(Events{
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  tell(WorkerStory{
       {"one is ahead", w.joined(0, 4, {0, 4}), {"pull 0 step=4"}},
       {"the other one has lost its disk", w.joined(1, 0), {"catch up 1 k=0", "pull 1 step=4"}},
       {"meanwhile the first one counts", w.values(0, 4, 4, {0, 4}), {"compute step=5 ticket=1 of 1"}},
   });
   CHECK(w.core.common_cut() == 4);
-  tell(Events{
+  tell(WorkerStory{
       {"it is there", w.joined(1, 4, {0, 4}), {"pull 1 step=4"}},
       {"",
        [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
@@ -856,8 +831,8 @@ TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the o
 TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what there is, and counts when it has moved", "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
-  tell(Events{
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  tell(WorkerStory{
       {"one is ahead, and has no cut", w.joined(0, 4), {"pull 0 step=4"}},
       {"the other one has lost its disk", w.joined(1, 3), {"catch up 1 k=3", "pull 1 step=4"}},
       {"there was no room for a cut", w.joined(1, 3), {"pull 1 step=4"}},
@@ -877,8 +852,8 @@ TEST_CASE(
     "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
-  tell(Events{
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  tell(WorkerStory{
       {"all are there", w.reconnected(0), {"join 0"}},
       {"", w.reconnected(1), {"join 1"}},
       {"", w.reconnected(2), {"join 2"}},
@@ -900,11 +875,11 @@ TEST_CASE(
 TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
-  Worker w{SyncWorkerCore{job, 0}};
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
   WorkerActions ignored;
   for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) w.joined(replica, 0)(ignored);
   w.joined(2, 0)(ignored);  // it is asked, too
-  tell(Events{
+  tell(WorkerStory{
       {"", w.values(0, 0, 0), {}},
       {"equal", w.values(2, 0, 0), {}},
       {"joins anew", w.joined(2, 0), {"pull 2 step=0"}},
@@ -915,11 +890,11 @@ TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
 }
 
 TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
-  Worker w = worker(9, 0, {.initial_values = {block(8), block(9)}});
+  SyncWorker w = sync_worker(9, 0, {.initial_values = {block(8), block(9)}});
   const auto joined = [&w](std::uint32_t shard, Step k, bool no_values) {
     return [&w, shard, k, no_values](WorkerActions& out) { w.core.joined(shard, {k, {0}, false, no_values}, out); };
   };
-  tell(Events{
+  tell(WorkerStory{
       {"", w.start(), {"join 0", "join 1"}},
       {"when all have answered", joined(0, 0, true), {}},
       {"to whom it lacks", joined(1, 0, false), {"pull 0 step=0", "push 0 step=0 rank=1 common=0", "pull 1 step=0"}},

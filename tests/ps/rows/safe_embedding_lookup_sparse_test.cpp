@@ -21,7 +21,7 @@ namespace {
 
 const Ids ids{1, -1, 2, 3, -5, 0};
 const Ids splits{0, 2, 4, 4, 5, 6};
-const Floats weights{2, 1, 0, 3, 1, -1};
+const Floats some_weights{2, 1, 0, 3, 1, -1};
 
 auto safe(const SparseIds& lookups, LookupOptions options, std::optional<std::int64_t> default_id) -> Floats {
   const Floats table{0, 1, 10, 11, 20, 21, 30, 31};
@@ -38,12 +38,12 @@ TEST_CASE("prune_ids: negative ids and weights that are not positive", "[ps]") {
   CHECK(plain.row_splits == Ids{0, 1, 3, 3, 3, 4});
   CHECK(plain.weights.empty());
 
-  const PrunedIds mean = prune_ids({ids, splits, weights});
+  const PrunedIds mean = prune_ids({ids, splits, some_weights});
   CHECK(mean.ids == Ids{1, 3});
   CHECK(mean.row_splits == Ids{0, 1, 2, 2, 2, 2});
   CHECK(mean.weights == Floats{2, 3});
 
-  const PrunedIds sum = prune_ids({ids, splits, weights}, Combiner::sum);  // TensorFlow keeps all weights of a sum
+  const PrunedIds sum = prune_ids({ids, splits, some_weights}, Combiner::sum);  // TensorFlow keeps all weights of a sum
   CHECK(sum.ids == Ids{1, 2, 3, 0});
   CHECK(sum.weights == Floats{2, 0, 3, -1});
 
@@ -52,7 +52,7 @@ TEST_CASE("prune_ids: negative ids and weights that are not positive", "[ps]") {
 }
 
 TEST_CASE("prune_ids: empty rows get the default id with weight 1", "[ps]") {
-  const PrunedIds kept = prune_ids({ids, splits, weights}, Combiner::sqrtn, 2);
+  const PrunedIds kept = prune_ids({ids, splits, some_weights}, Combiner::sqrtn, 2);
   CHECK(kept.ids == Ids{1, 3, 2, 2, 2});
   CHECK(kept.row_splits == Ids{0, 1, 2, 3, 4, 5});
   CHECK(kept.weights == Floats{2, 3, 1, 1, 1});
@@ -62,9 +62,9 @@ TEST_CASE("prune_ids: empty rows get the default id with weight 1", "[ps]") {
 
 TEST_CASE("safe_embedding_lookup_sparse: zeros, or the row of the default id", "[ps]") {
   CHECK(safe({ids, splits}, {}, {}) == Floats{10, 11, 25, 26, 0, 0, 0, 0, 0, 1});
-  CHECK(safe({ids, splits, weights}, {}, {}) == Floats{10, 11, 30, 31, 0, 0, 0, 0, 0, 0});
-  CHECK(safe({ids, splits, weights}, {}, 2) == Floats{10, 11, 30, 31, 20, 21, 20, 21, 20, 21});
-  CHECK(safe({ids, splits, weights}, {Combiner::sum}, {}) == Floats{20, 22, 90, 93, 0, 0, 0, 0, 0, -1});
+  CHECK(safe({ids, splits, some_weights}, {}, {}) == Floats{10, 11, 30, 31, 0, 0, 0, 0, 0, 0});
+  CHECK(safe({ids, splits, some_weights}, {}, 2) == Floats{10, 11, 30, 31, 20, 21, 20, 21, 20, 21});
+  CHECK(safe({ids, splits, some_weights}, {Combiner::sum}, {}) == Floats{20, 22, 90, 93, 0, 0, 0, 0, 0, -1});
   const Floats clipped = safe({Ids{-1}, Ids{0, 1}}, {.max_norm = 0.5F}, 0);
   CHECK(clipped == Floats{0, 0.5F});
 }

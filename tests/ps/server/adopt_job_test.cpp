@@ -27,12 +27,12 @@ auto request(const Job& job) -> JoinRequest {
   return request;
 }
 
-const ShardIdentity identity{.task = 0, .shard = 1, .tasks = 1, .ranks = 3, .finished = false};
+const ShardIdentity joined_place{.task = 0, .shard = 1, .tasks = 1, .ranks = 3, .finished = false};
 
 auto refusal(const JoinRequest& of, const std::optional<Job>& known = {}, std::uint64_t memory = 1 << 20) -> Error {
   Error error;
   const ShardOptions options{.memory_budget_bytes = memory};
-  static_cast<void>(adopt_job(of, known, identity, shard_kinds(StandardUpdaters{}), options, error));
+  static_cast<void>(adopt_job(of, known, joined_place, shard_kinds(StandardUpdaters{}), options, error));
   return error;
 }
 
@@ -40,7 +40,7 @@ auto refusal(const JoinRequest& of, const std::optional<Job>& known = {}, std::u
 
 TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]") {
   Error error;
-  const AdoptedJob adopted = adopt_job(request(good_job()), {}, identity, shard_kinds(StandardUpdaters{}),
+  const AdoptedJob adopted = adopt_job(request(good_job()), {}, joined_place, shard_kinds(StandardUpdaters{}),
                                        ShardOptions{.memory_budget_bytes = 1 << 20}, error);
   REQUIRE_FALSE(error);
   CHECK(to_text(adopted.job) == to_text(good_job()));
@@ -54,7 +54,7 @@ TEST_CASE("adopt_job: shards share what their task may have", "[ps]") {
   Error error;
   const ShardOptions options{.memory_budget_bytes = 1 << 20, .task_memory_bytes = 1 << 20};
   const AdoptedJob adopted =
-      adopt_job(request(good_job()), {}, identity, shard_kinds(StandardUpdaters{}), options, error);
+      adopt_job(request(good_job()), {}, joined_place, shard_kinds(StandardUpdaters{}), options, error);
   REQUIRE_FALSE(error);
   REQUIRE(adopted.job.shards_per_task == 2);
   CHECK(adopted.kind.table_budget_bytes == (1 << 19) - 3 * 64);

@@ -10,7 +10,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-struct Peer {
+struct CallingPeer {
   Texts told;
   fake::Connection connection{"a", told};
   distrib::PeerCalls<fake::Connection*> calls;
@@ -25,7 +25,7 @@ struct Peer {
 }  // namespace
 
 TEST_CASE("PeerCalls: items of the stream, until it is over", "[ps]") {
-  Peer peer;
+  CallingPeer peer;
   peer.calls.tell(JoinItem::Kind::notice, {1, {0}});  // nobody is joined
   peer.calls.tell_lost(7);
   peer.calls.end();
@@ -48,7 +48,7 @@ TEST_CASE("PeerCalls: items of the stream, until it is over", "[ps]") {
 }
 
 TEST_CASE("PeerCalls: what the client has not asked for yet is owed, as it is then", "[ps]") {
-  Peer peer;
+  CallingPeer peer;
   peer.join(1);
   peer.calls.tell_owed({9, {0}});  // nothing is
   peer.connection.credit = 0;
@@ -67,7 +67,7 @@ TEST_CASE("PeerCalls: what the client has not asked for yet is owed, as it is th
 }
 
 TEST_CASE("PeerCalls: nothing is owed to a new stream", "[ps]") {
-  Peer peer;
+  CallingPeer peer;
   peer.join(1);
   peer.connection.credit = 0;
   peer.calls.tell(JoinItem::Kind::joined, {1, {0}});
@@ -79,7 +79,7 @@ TEST_CASE("PeerCalls: nothing is owed to a new stream", "[ps]") {
 }
 
 TEST_CASE("PeerCalls: a lost rank is told in any case", "[ps]") {
-  Peer peer;
+  CallingPeer peer;
   peer.join(1);
   peer.connection.credit = 0;
   peer.calls.tell_lost(3);
@@ -88,7 +88,7 @@ TEST_CASE("PeerCalls: a lost rank is told in any case", "[ps]") {
 }
 
 TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
-  Peer peer;
+  CallingPeer peer;
   peer.park(1, 5);
   peer.park(2, 6);
   peer.park(3, 5);
@@ -103,7 +103,7 @@ TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
 }
 
 TEST_CASE("PeerCalls: calls that are taken back, or never answered", "[ps]") {
-  Peer peer;
+  CallingPeer peer;
   peer.join(1);
   peer.park(2, 5);
   peer.park(3, 5);

@@ -15,10 +15,10 @@ using namespace std::chrono_literals;
 namespace {
 
 const Instant start{1'000h};
-const ShardOptions options{.lease = 2s, .restart_window = 8s, .save_again_after = 4s, .linger = 3s};
+const ShardOptions clock_options{.lease = 2s, .restart_window = 8s, .save_again_after = 4s, .linger = 3s};
 
 auto clock_of(distrib::Rank ranks, bool finished = false) -> ShardClock {
-  return {options, ShardIdentity{.ranks = ranks, .finished = finished}, start};
+  return {clock_options, ShardIdentity{.ranks = ranks, .finished = finished}, start};
 }
 
 /// "lost 1 at 10s": the first verdict, and when; it comes then and not before. "never".

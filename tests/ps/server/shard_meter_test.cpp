@@ -23,7 +23,7 @@ using distrib::ShardStatus;
 namespace {
 
 /// Variables "v0", "v1", ... of 16 elements, each in two parts, all on one shard.
-auto job_of(std::size_t variables, distrib::Rank ranks) -> Job {
+auto metered_job(std::size_t variables, distrib::Rank ranks) -> Job {
   Job job;
   job.ranks = ranks;
   job.total_steps = 100;
@@ -39,8 +39,8 @@ auto job_of(std::size_t variables, distrib::Rank ranks) -> Job {
   return job;
 }
 
-struct Bench {
-  explicit Bench(Job of) : job{std::move(of)} {
+struct MeterBench {
+  explicit MeterBench(Job of) : job{std::move(of)} {
     distrib::Error error;
     kind = distrib::shard_kinds(distrib::StandardUpdaters{})(*job, error);
     REQUIRE_FALSE(error);
@@ -70,7 +70,7 @@ TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
   CHECK(meter.describe(identity, {}, {}, nullptr, began - 1s) == expected);  // no time runs backwards
   expected.uptime = 1s;
   CHECK(meter.describe(identity, {}, {}, nullptr, began + 1s + 999us) == expected);
-  const ShardStatus known = meter.describe(identity, job_of(1, 5), {}, nullptr, began);
+  const ShardStatus known = meter.describe(identity, metered_job(1, 5), {}, nullptr, began);
   CHECK(known.shards == 1);
   CHECK(known.total_steps == 100);
   CHECK_FALSE(known.open);
@@ -78,7 +78,7 @@ TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
 }
 
 TEST_CASE("ShardMeter: bytes of values and slots, variables whose parts are many", "[ps]") {
-  const Bench bench{job_of(2, 1)};
+  const MeterBench bench{metered_job(2, 1)};
   const ShardStatus status = bench.status();
   CHECK(status.open);
   CHECK(status.uptime == 2s);
@@ -90,7 +90,7 @@ TEST_CASE("ShardMeter: bytes of values and slots, variables whose parts are many
 
 TEST_CASE("ShardMeter: what is listed is bounded, what is counted is not", "[ps]") {
   constexpr auto most = ShardStatus::most_listed;
-  const Bench bench{job_of(most + 2, static_cast<distrib::Rank>(most + 1))};
+  const MeterBench bench{metered_job(most + 2, static_cast<distrib::Rank>(most + 1))};
   const ShardStatus status = bench.status();
   CHECK(status.variables == most + 2);
   CHECK(status.of_variables.size() == most);
@@ -98,7 +98,7 @@ TEST_CASE("ShardMeter: what is listed is bounded, what is counted is not", "[ps]
 }
 
 TEST_CASE("ShardMeter: who is how far", "[ps]") {
-  Bench bench{job_of(1, 3)};  // stores 8 steps beyond its own
+  MeterBench bench{metered_job(1, 3)};  // stores 8 steps beyond its own
   bench.meter.pushed(0, 3, 0, 100);
   bench.meter.pushed(0, 2, 0, 10);   // it came late
   bench.meter.pushed(1, 8, 0, 1);
@@ -121,7 +121,7 @@ TEST_CASE("ShardMeter: who is how far", "[ps]") {
 }
 
 TEST_CASE("ShardMeter: from when a call came to the end of the event that answered it", "[ps]") {
-  Bench bench{job_of(1, 2)};
+  MeterBench bench{metered_job(1, 2)};
   ShardMeter& meter = bench.meter;
   const Instant came = bench.began + 1s;
   meter.arrived(came);
@@ -149,24 +149,24 @@ TEST_CASE("ShardMeter: from when a call came to the end of the event that answer
 }
 
 TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
-  Job job = job_of(1, 1);
-  CHECK_FALSE(Bench{job}.status().no_values);
+  Job job = metered_job(1, 1);
+  CHECK_FALSE(MeterBench{job}.status().no_values);
   const distrib::AlignedBuffer values{2 * 8 * sizeof(float)};
   job.variables[0].initializer = distrib::CustomInitializer{distrib::sha256(values.bytes())};
   job.initial_blocks = {distrib::sha256(values.bytes())};
   const distrib::Consistency modes[] = {distrib::BulkSynchronousParallel{}, distrib::AsynchronousParallel{}};
   for (const distrib::Consistency mode : modes) {
     job.consistency = mode;
-    const ShardStatus status = Bench{job}.status();
+    const ShardStatus status = MeterBench{job}.status();
     CHECK(status.open);
     CHECK(status.no_values);
   }
 }
 
 TEST_CASE("ShardMeter: with backup workers, what counted and what came too late", "[ps]") {
-  Job job = job_of(1, 3);
+  Job job = metered_job(1, 3);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
-  Bench bench{job};
+  MeterBench bench{job};
   struct : distrib::ShardSink {
     void operator()(distrib::JoinedReply) override {}
     void operator()(distrib::NoticeReply) override {}

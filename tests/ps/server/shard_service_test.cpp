@@ -57,7 +57,7 @@ auto replicated() -> Job {
 
 auto hash_of(const Job& job) -> std::string { return distrib::to_hex(distrib::job_hash(job)); }
 
-struct Event {
+struct ShellEvent {
   const char* what;                ///< What happens, for people.
   std::function<void()> happens;
   Texts expected;                  ///< What the service tells connections and its shell then, in order.
@@ -65,8 +65,8 @@ struct Event {
 
 /// A service, three connections and a shell that writes down what it is told: "a1 joined ...", "shell save 2 ...".
 /// Rank r speaks through connection "a", "b", "c".
-struct Bench : distrib::ShardShell {
-  explicit Bench(Job of, ShardIdentity identity = {}, const ShardOptions& options = {})
+struct ServiceBench : distrib::ShardShell {
+  explicit ServiceBench(Job of, ShardIdentity identity = {}, const ShardOptions& options = {})
       : job{std::move(of)},
         service{with_ranks(identity, job), options, distrib::shard_kinds(distrib::StandardUpdaters{}), *this, now} {}
 
@@ -162,8 +162,8 @@ struct Bench : distrib::ShardShell {
     };
   }
 
-  void tell(const std::vector<Event>& events) {
-    for (const Event& event : events) {
+  void tell(const std::vector<ShellEvent>& events) {
+    for (const ShellEvent& event : events) {
       CAPTURE(event.what);
       told.clear();
       event.happens();
@@ -223,7 +223,7 @@ struct Bench : distrib::ShardShell {
 }  // namespace
 
 TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   CHECK_FALSE(bench.service.job());
   bench.tell({
       {"its hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
@@ -241,7 +241,7 @@ TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", 
 }
 
 TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
-  Bench bench{job_of(1, 9, 3)};
+  ServiceBench bench{job_of(1, 9, 3)};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened_from(6, -4, {3, 6}), {"a1 joined k=6 cuts=0,3,6"}},
@@ -274,7 +274,7 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
   for (const Row& row : rows) {
     Job job = job_of(2, 9, 3);
     row.change(job);
-    Bench bench{job, row.identity, {.memory_budget_bytes = 200}};  // enough for one without slots
+    ServiceBench bench{job, row.identity, {.memory_budget_bytes = 200}};  // enough for one without slots
     bench.tell({{row.refused.c_str(), bench.bring('a', 1, 0), {"a1 failed: " + row.refused}}});
     CHECK_FALSE(bench.service.job());
     bench.tell({{"it still has none", bench.join('b', 1, 0), {"b1 text wanted", "b1 end"}}});
@@ -285,7 +285,7 @@ TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
   const Job job = job_of(1, 9, 3);
   Job other = job;
   other.total_steps = 10;
-  Bench bench{job};
+  ServiceBench bench{job};
   const std::string differs =
       "failed: this belongs to another job (it has 'total_steps 9', this job has 'total_steps 10')";
   const distrib::JoinRequest forged{0, hash_of(other), to_text(job), {}};
@@ -309,12 +309,12 @@ TEST_CASE("ShardService: a shard of a later task", "[ps]") {
   job.shards_per_task = 2;
   job.updater = "sgd learning_rate=1";
   job.consistency = synchronous;
-  Bench bench{job, {.task = 2, .shard = 1, .tasks = 3}};
+  ServiceBench bench{job, {.task = 2, .shard = 1, .tasks = 3}};
   bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, sgd learning_rate=1"}}});
 }
 
 TEST_CASE("ShardService: a replica asks the other one before anybody joins", "[ps]") {
-  Bench bench{replicated(), {.tasks = 2}};
+  ServiceBench bench{replicated(), {.tasks = 2}};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
@@ -329,7 +329,7 @@ TEST_CASE("ShardService: a replica asks the other one before anybody joins", "[p
 }
 
 TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[ps]") {
-  Bench bench{replicated(), {.tasks = 2}};
+  ServiceBench bench{replicated(), {.tasks = 2}};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened(), {"shell ask sibling, have 0"}},
@@ -347,7 +347,7 @@ TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[
 TEST_CASE("ShardService: a replica that everybody has left asks the other one for what it lacks", "[ps]") {
   const distrib::ShardOptions options{.lease = 1s, .restart_window = 4s, .save_again_after = 2s, .linger = 3s};
   for (const bool is_there : {true, false}) {
-    Bench bench{replicated(), {.tasks = 2}, options};
+    ServiceBench bench{replicated(), {.tasks = 2}, options};
     bench.tell({
         {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
         {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
@@ -378,7 +378,7 @@ TEST_CASE("ShardService: a replica that everybody has left asks the other one fo
 }
 
 TEST_CASE("ShardService: the other replica is sent the newest cut, or one that is made for it", "[ps]") {
-  Bench bench{replicated(), {.tasks = 2}};
+  ServiceBench bench{replicated(), {.tasks = 2}};
   const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});
   bench.tell({
       {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
@@ -413,7 +413,7 @@ TEST_CASE("ShardService: the other replica is sent the newest cut, or one that i
 }
 
 TEST_CASE("ShardService: a replica that is behind when all is done elsewhere ends when nobody is here", "[ps]") {
-  Bench bench{replicated(), {.tasks = 2}};
+  ServiceBench bench{replicated(), {.tasks = 2}};
   bench.bring('a', 1, 0)();
   bench.opened()();
   bench.state_came(0, 0)();
@@ -428,7 +428,7 @@ TEST_CASE("ShardService: a replica that is behind when all is done elsewhere end
 }
 
 TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -443,7 +443,7 @@ TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
 }
 
 TEST_CASE("ShardService: calls before Join are refused", "[ps]") {
-  Bench bench{job_of(1, 9, 3)};
+  ServiceBench bench{job_of(1, 9, 3)};
   const std::string refused = " failed: a call before Join";
   for (int i = 0; i < 2; ++i) {  // without a job, and with one
     bench.tell({
@@ -463,7 +463,7 @@ TEST_CASE("ShardService: calls before Join are refused", "[ps]") {
 }
 
 TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
-  Bench bench{job_of(1, 9, 3)};
+  ServiceBench bench{job_of(1, 9, 3)};
   const std::string refused = " failed: the job has no such rank (step 0 of rank 1)";
   bench.tell({
       {"it waits", bench.bring('a', 1, 1), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -475,7 +475,7 @@ TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
 }
 
 TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   bench.tell({
       {"at once", bench.pull('a', 2, 0), {"a2 values counted=0 w=0 k=0 cuts=0"}},
@@ -500,7 +500,7 @@ TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", 
 }
 
 TEST_CASE("ShardService: the answer to a push goes with that to the pull behind it, where the worker says so", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   const auto push = [&bench](char who, std::uint64_t number, Step step, Rank rank) {
     return bench.call<distrib::Push>(who, number, {step, rank, 0, block(1), true});
@@ -513,7 +513,7 @@ TEST_CASE("ShardService: the answer to a push goes with that to the pull behind 
 }
 
 TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]") {
-  Bench bench{job_of(1, 9, 1)};
+  ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   const auto push = [&](std::uint64_t number, Step step, Step common) {
     return bench.call<distrib::Push>('a', number, {step, 0, common, block(1)});
@@ -535,7 +535,7 @@ TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]
 
 TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loaded; what cannot be read ends it",
           "[ps]") {
-  Bench bench{job_of(1, 9, 1)};
+  ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   const auto push = [&](std::uint64_t number, Step step) {
     return bench.call<distrib::Push>('a', number, {step, 0, 0, block(1)});
@@ -558,7 +558,7 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
        {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
   });
 
-  Bench other{job_of(1, 9, 1)};
+  ServiceBench other{job_of(1, 9, 1)};
   other.join_all();
   other.call<distrib::Push>('a', 2, {1, 0, 0, block(1)})();
   other.saved(1)();
@@ -572,7 +572,7 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
 }
 
 TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, and the call all the same", "[ps]") {
-  Bench bench{job_of(2, 3, 0, asynchronous)};
+  ServiceBench bench{job_of(2, 3, 0, asynchronous)};
   bench.join_all();
   bench.tell({
       {"counted at once", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
@@ -595,7 +595,7 @@ TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, a
 }
 
 TEST_CASE("ShardService: a notice that was not asked for yet is told as it is then", "[ps]") {
-  Bench bench{job_of(1, 9, 1)};
+  ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   bench.tell({
       {"no credit", bench.credit('a', 0), {}},
@@ -611,7 +611,7 @@ TEST_CASE("ShardService: a notice that was not asked for yet is told as it is th
 }
 
 TEST_CASE("ShardService: a Join ends the one before and what was asked by it", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
@@ -624,7 +624,7 @@ TEST_CASE("ShardService: a Join ends the one before and what was asked by it", "
 }
 
 TEST_CASE("ShardService: calls that are taken back, connections that are lost", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
@@ -646,7 +646,7 @@ TEST_CASE("ShardService: calls that are taken back, connections that are lost", 
 
 TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
   using distrib::RankStatus;
-  Bench bench{job_of(2, 9, 2), {.task = 0, .tasks = 1}};
+  ServiceBench bench{job_of(2, 9, 2), {.task = 0, .tasks = 1}};
   const auto status = [&](std::uint64_t call) {
     bench.call<distrib::Status>('c', call)();
     CHECK(bench.told.back() == "c" + std::to_string(call) + " status");
@@ -725,7 +725,7 @@ TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[p
         job = story::with_tables(job);
         keys = {{2, 3, 5, 7, 11, 13, 17, 19}, {0, 2}};  // rows of 16
       }
-      Bench bench{job};
+      ServiceBench bench{job};
       bench.join_all();
       const distrib::ShardLayout layout{job, 0};
       const distrib::ContributionLayout places{layout, keys};
@@ -751,7 +751,7 @@ TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[p
 }
 
 TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
-  Bench bench{job_of(2, 9, 0, asynchronous)};
+  ServiceBench bench{job_of(2, 9, 0, asynchronous)};
   bench.join_all();
   bench.push('a', 2, 1, 0, 1)();
   bench.push('a', 3, 2, 0, 1)();
@@ -769,7 +769,7 @@ TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
 }
 
 TEST_CASE("ShardService: Leave", "[ps]") {
-  Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  ServiceBench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   bench.join_all();
   CHECK_FALSE(bench.service.wake());
   bench.tell({
@@ -785,7 +785,7 @@ TEST_CASE("ShardService: Leave", "[ps]") {
 }
 
 TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
-  Bench bench{job_of(2, 1, 0)};
+  ServiceBench bench{job_of(2, 1, 0)};
   bench.join_all();
   bench.tell({
       {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
@@ -810,7 +810,7 @@ TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
 
 TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it is asked to stop", "[ps]") {
   for (const bool stopped : {false, true}) {
-    Bench bench{job_of(1, 1, 0)};
+    ServiceBench bench{job_of(1, 1, 0)};
     bench.join_all();
     bench.push('a', 2, 1, 0, 1)();
     bench.call<distrib::Goodbye>('a', 3)();
@@ -826,7 +826,7 @@ TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it
 }
 
 TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
-  Bench bench{job_of(3, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  ServiceBench bench{job_of(3, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   bench.join_all();
   bench.tell({
       {"nobody is away", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
@@ -846,7 +846,7 @@ TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
 }
 
 TEST_CASE("ShardService: ranks that never come are lost, counted from when the job was known", "[ps]") {
-  Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  ServiceBench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   const auto time = [&] {
     CHECK_FALSE(bench.service.wake());
     bench.now += 5s;
@@ -865,17 +865,17 @@ TEST_CASE("ShardService: ranks that never come are lost, counted from when the j
 
 TEST_CASE("ShardService: nobody comes", "[ps]") {
   const ShardOptions options{.lease = 1s, .restart_window = 2s, .linger = 500ms};
-  Bench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
+  ServiceBench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
   bench.tell({{"in vain", bench.wakes_after(3s), {"shell ended 1: no worker has come (/job:ps/task:4)"}}});
-  Bench finished{job_of(1, 9, 3), {.finished = true}, options};
+  ServiceBench finished{job_of(1, 9, 3), {.finished = true}, options};
   finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
-  Bench meanwhile{job_of(1, 9, 3), {}, options};
+  ServiceBench meanwhile{job_of(1, 9, 3), {}, options};
   meanwhile.tell({{"too early", [&] { meanwhile.service.found_finished(4, meanwhile.now); }, {}},
                   {"others have ended it", meanwhile.wakes_after(500ms), {"shell ended 0"}}});
 }
 
 TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]") {
-  Bench bench{job_of(2, 3, 3), {}, {.linger = 500ms}};
+  ServiceBench bench{job_of(2, 3, 3), {}, {.linger = 500ms}};
   bench.bring('a', 1, 0)();
   bench.opened_from(3, -1, {3})();
   bench.tell({
@@ -883,7 +883,7 @@ TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]
       {"away", bench.closed('a'), {}},
       {"done", bench.wakes_after(500ms), {"shell ended 0"}},
   });
-  Bench late{job_of(1, 1, 0), {}, {.linger = 500ms}};
+  ServiceBench late{job_of(1, 1, 0), {}, {.linger = 500ms}};
   late.join_all();
   late.push('a', 2, 1, 0, 1)();
   late.closed('a')();
@@ -895,7 +895,7 @@ TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]
 }
 
 TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", "[ps]") {
-  Bench bench{job_of(1, 9, 5)};
+  ServiceBench bench{job_of(1, 9, 5)};
   bench.join_all();
   bench.tell({
       {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
@@ -907,7 +907,7 @@ TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", 
        bench.saved(1),
        {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
   });
-  Bench tables{story::with_tables(job_of(1, 9, 0)), {}, {.copy_bytes = 1}};
+  ServiceBench tables{story::with_tables(job_of(1, 9, 0)), {}, {.copy_bytes = 1}};
   tables.join_all();
   tables.push('a', 2, 1, 0, block(1, {{5, 1}}))();
   tables.told.clear();
@@ -917,22 +917,22 @@ TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", 
                {"piece by piece", tables.copied(), {"shell copy"}},
                {"saves", tables.copied(), {"shell save 1 w=-1 keys=5;0,1,2"}},
                {"and ends", tables.saved(1), {"a1 notice k=1 cuts=0,1", "a1 end", "shell ended 1"}}});
-  Bench saved{job_of(1, 9, 5)};
+  ServiceBench saved{job_of(1, 9, 5)};
   saved.join_all();
   saved.tell({{"there is nothing to save", saved.stop(), {"a1 end", "shell ended 1"}}});
-  Bench unopened{job_of(1, 9, 5)};
+  ServiceBench unopened{job_of(1, 9, 5)};
   unopened.bring('a', 1, 0)();
   unopened.tell({
       {"its cuts are being read", unopened.stop(), {"a1 end", "shell ended 1"}},
       {"too late", unopened.opened(), {}},
       {"over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed"}},
   });
-  Bench without{job_of(1, 9, 5)};
+  ServiceBench without{job_of(1, 9, 5)};
   without.tell({{"no job", without.stop(), {"shell ended 1"}}});
 }
 
 TEST_CASE("ShardService: asked to stop while a cut is under way it makes the newest one after it", "[ps]") {
-  Bench bench{job_of(1, 9, 1)};
+  ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   bench.push('a', 2, 1, 0, 1)();
   bench.push('a', 3, 2, 0, 1)();
@@ -944,7 +944,7 @@ TEST_CASE("ShardService: asked to stop while a cut is under way it makes the new
 }
 
 TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
-  Bench bench{job_of(1, 9, 5)};
+  ServiceBench bench{job_of(1, 9, 5)};
   bench.join_all();
   const distrib::Error full{std::make_error_code(std::errc::io_error), "cut-1"};
   const auto failed = [&] { bench.service.save_failed(full, bench.now); };
@@ -957,7 +957,7 @@ TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
 
 TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, and training goes on", "[ps]") {
   const distrib::Error full{distrib::checkpoint_errc::no_room, "cut-1"};
-  Bench bench{job_of(1, 2, 1)};
+  ServiceBench bench{job_of(1, 2, 1)};
   const auto failed = [&] { bench.service.save_failed(full, bench.now); };
   bench.join_all();
   bench.tell({
@@ -970,7 +970,7 @@ TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, 
       {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,2"}},
   });
 
-  Bench asked{job_of(1, 9, 1)};
+  ServiceBench asked{job_of(1, 9, 1)};
   asked.join_all();
   asked.push('a', 2, 1, 0, 1)();
   asked.service.save_failed(full, asked.now);
@@ -983,7 +983,7 @@ TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, 
 }
 
 TEST_CASE("ShardService: a push takes until its answer, a pull too, however long it waits for its step", "[ps]") {
-  Bench bench{job_of(2, 9, 5)};
+  ServiceBench bench{job_of(2, 9, 5)};
   bench.join_all();
   const auto at = [&](std::chrono::milliseconds time, const auto& happens) {
     bench.service.meter().arrived(bench.now + time);
@@ -1007,7 +1007,7 @@ TEST_CASE("ShardService: a push takes until its answer, a pull too, however long
 }
 
 TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
-  Bench bench{job_of(1, 9, 5)};
+  ServiceBench bench{job_of(1, 9, 5)};
   ServerEvent event = bench.of('a').begin<distrib::Pull>(1, {});
   event.method = 7;
   bench.service.happened(&bench.of('a'), event, bench.now);
@@ -1022,7 +1022,7 @@ TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
 }
 
 TEST_CASE("ShardService: rows come with values, and what is parked keeps its rows", "[ps]") {
-  Bench bench{story::with_tables(job_of(2, 9, 2))};
+  ServiceBench bench{story::with_tables(job_of(2, 9, 2))};
   bench.join_all();
   bench.tell({
       {"initial rows", bench.pull('a', 2, 0, {{5, 7}, {0}}), {"a2 values counted=0 w=0 rows=8,8,8 k=0 cuts=0"}},
@@ -1098,7 +1098,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
       Job job = story::with_tables(job_of(2, 9, 9, consistency));
       job.check_numerics = true;
-      Bench bench{job, {}, {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
+      ServiceBench bench{job, {}, {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
       bench.join_all();
       const bool is_pull = std::holds_alternative<distrib::PullRequest>(row.request);
       const bool completes = row.refused.starts_with("a table needs") && consistency == synchronous;
@@ -1130,7 +1130,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
 }
 
 TEST_CASE("ShardService: what waits is told why the job ends", "[ps]") {
-  Bench bench{job_of(2, 9, 3)};
+  ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   const std::string refused = " failed: the job has no such rank";
   bench.tell({

@@ -18,7 +18,7 @@ using Texts = std::vector<std::string>;
 namespace {
 
 /// A task of two threads, and a shell that writes down what it is told.
-struct Bench {
+struct EndBench {
   void operator()(const LookForEnd& look) { told.push_back("look after " + std::to_string(look.after.count())); }
   void operator()(const TellFinished& tell) { told.push_back("finished at " + std::to_string(tell.step)); }
   void operator()(const EndFiles& end) { told.push_back(end.done ? "files: done" : "files: not done"); }
@@ -53,7 +53,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("TaskEndCore: a task is done when all its shards are, and goes when its connections have", "[ps]") {
-  Bench bench;
+  EndBench bench;
   bench.tell({
       {"a job comes", bench.counts(0, {1, 0, 2, 3}), {}},
       {"two more shards", bench.counts(1, {2, 0, 4, 3}), {}},
@@ -72,7 +72,7 @@ TEST_CASE("TaskEndCore: a task is done when all its shards are, and goes when it
 }
 
 TEST_CASE("TaskEndCore: a connection that reads nothing is not waited for", "[ps]") {
-  Bench bench;
+  EndBench bench;
   bench.tell({
       {"a shard is done", bench.ends(0, {1, 1, 1, 1}, 0), {"files: done"}},
       {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
@@ -83,7 +83,7 @@ TEST_CASE("TaskEndCore: a connection that reads nothing is not waited for", "[ps
 }
 
 TEST_CASE("TaskEndCore: a shard that cannot go on ends the task at once, with its code and reason", "[ps]") {
-  Bench bench;
+  EndBench bench;
   bench.tell({
       {"a job of two shards comes", bench.counts(0, {2, 0, 1, 2}), {}},
       {"one has lost a rank",
@@ -98,13 +98,13 @@ TEST_CASE("TaskEndCore: a shard that cannot go on ends the task at once, with it
 }
 
 TEST_CASE("TaskEndCore: a task that is asked to stop waits until all its shards have saved", "[ps]") {
-  Bench bench;
+  EndBench bench;
   bench.tell({
       {"a job of two shards comes", bench.counts(0, {2, 0, 0, 2}), {}},
       {"one has saved", bench.ends(0, {2, 1, 0, 2}, exit_code::again), {}},
       {"the other one, too", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
-  Bench done;
+  EndBench done;
   done.tell({
       {"a job of two shards comes", done.counts(0, {2, 0, 0, 2}), {}},
       {"one was done", done.ends(0, {2, 1, 0, 2}, 0), {}},
@@ -113,23 +113,23 @@ TEST_CASE("TaskEndCore: a task that is asked to stop waits until all its shards 
 }
 
 TEST_CASE("TaskEndCore: a shard to which no worker came ends a task only while there is no job", "[ps]") {
-  Bench bench;
+  EndBench bench;
   bench.tell({
       {"a job of two shards comes to one", bench.counts(0, {1, 0, 1, 2}), {}},
       {"no worker came to the other", bench.ends(1, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {}},
   });
   CHECK_FALSE(bench.core.why());
-  Bench alone;
+  EndBench alone;
   CHECK(alone.core.shards_of_job() == TaskEndCore::most_shards);
   alone.tell(
       {{"no worker came", alone.ends(0, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {"files: not done"}}});
   CHECK(alone.core.why().code == ps_errc::nobody_joined);
-  Bench late;
+  EndBench late;
   late.tell({{"the job was done before", late.ends(0, {1, 1, 0, 0}, 0), {"files: done"}}});
 }
 
 TEST_CASE("TaskEndCore: a directory is looked at again and again until the task ends", "[ps]") {
-  Bench bench;
+  EndBench bench;
   bench.tell({
       {"begins", [&] { bench.core.start(true, bench); }, {"look after 30000"}},
       {"no end", [&] { bench.core.looked({}, bench); }, {"look after 30000"}},
@@ -137,6 +137,6 @@ TEST_CASE("TaskEndCore: a directory is looked at again and again until the task 
       {"a shard is done", bench.ends(0, {1, 1, 0, 0}, 0), {"files: done"}},
       {"an end", [&] { bench.core.looked(9, bench); }, {}},
   });
-  Bench memory;
+  EndBench memory;
   memory.tell({{"begins without a directory", [&] { memory.core.start(false, memory); }, {}}});
 }

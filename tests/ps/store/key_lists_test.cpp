@@ -19,7 +19,7 @@ using distrib::varint_bytes;
 namespace {
 
 using Bytes = std::vector<std::byte>;
-constexpr std::uint64_t most = ~std::uint64_t{0};
+constexpr std::uint64_t largest_number = ~std::uint64_t{0};
 
 auto bytes(std::initializer_list<int> numbers) -> Bytes {
   Bytes made;
@@ -52,8 +52,8 @@ TEST_CASE("varint_bytes: seven bits a byte", "[ps]") {
   CHECK(varint_bytes(128) == 2);
   CHECK(varint_bytes((1 << 14) - 1) == 2);
   CHECK(varint_bytes(1 << 14) == 3);
-  CHECK(varint_bytes(most >> 1) == 9);
-  CHECK(varint_bytes(most) == 10);
+  CHECK(varint_bytes(largest_number >> 1) == 9);
+  CHECK(varint_bytes(largest_number) == 10);
   std::byte to[distrib::max_varint_bytes];
   for (unsigned bit = 0; bit < 64; ++bit)
     CHECK(varint_bytes(std::uint64_t{1} << bit) == distrib::write_varint(std::uint64_t{1} << bit, to));
@@ -67,8 +67,8 @@ TEST_CASE("append_keys: twice how many, the first, then differences", "[ps]") {
 }
 
 TEST_CASE("append_keys: as they are where differences do not save a quarter", "[ps]") {
-  CHECK(written({{most}}) == bytes({3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}));
-  CHECK(written({{2, most - 1}}) == bytes({4, 2, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}));
+  CHECK(written({{largest_number}}) == bytes({3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}));
+  CHECK(written({{2, largest_number - 1}}) == bytes({4, 2, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}));
   CHECK(written({{1ULL << 42}}).size() == 9);  // 7 bytes of 8 otherwise
   CHECK(written({{(1ULL << 42) - 1}}) == bytes({2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}));
 }
@@ -80,7 +80,7 @@ TEST_CASE("read_key_lists: what append_keys wrote", "[ps]") {
     for (auto& keys : lists) {
       std::set<std::uint64_t> unique;
       for (std::size_t n = random() % 40; n > 0; --n) unique.insert(random() >> random() % 64);
-      if (round % 7 == 0) unique.insert({0, most});
+      if (round % 7 == 0) unique.insert({0, largest_number});
       keys.assign(unique.begin(), unique.end());
     }
     KeyLists read(lists.size(), {9, 9});
@@ -147,7 +147,7 @@ TEST_CASE("read_key_lists: nothing else", "[ps]") {
 }
 
 TEST_CASE("read_key_lists: cut short anywhere it is refused", "[ps]") {
-  const KeyLists lists{{1, 300, 70'000}, {}, {most - 1, most}, {8}};
+  const KeyLists lists{{1, 300, 70'000}, {}, {largest_number - 1, largest_number}, {8}};
   const Bytes whole = written(lists);
   CHECK(is_read(whole, 4));
   for (std::size_t size = 0; size < whole.size(); ++size)

@@ -15,9 +15,9 @@ using namespace distrib;
 
 namespace {
 
-constexpr std::uint64_t plenty = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
-auto make_job(bool with_tables) -> Job {
+auto store_job(bool with_tables) -> Job {
   Job job;
   job.variables = {{"b", DType::float32, {2}, ConstantInitializer{1}}};
   job.parts = {{0, Slice::whole({2}), 0}};
@@ -25,7 +25,7 @@ auto make_job(bool with_tables) -> Job {
   return job;
 }
 
-auto sgd() -> JobUpdaters { return {Sgd{.learning_rate = 1}}; }
+auto sgd_of_rate_1() -> JobUpdaters { return {Sgd{.learning_rate = 1}}; }
 
 // A gradient of the dense block, and for each of these keys one of the same number everywhere.
 auto contribution(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row)
@@ -62,7 +62,7 @@ auto row_of(const SharedBuffer& values, std::size_t row) -> float {
 }  // namespace
 
 TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contributions", "[ps]") {
-  ShardStore store{make_job(true), 0, sgd(), plenty};
+  ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   store.keep_previous(true);
   const SharedBuffer before = store.dense();
   std::vector<ReadContribution> both;
@@ -93,9 +93,9 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
 }
 
 TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says so", "[ps]") {
-  Job job = make_job(true);
+  Job job = store_job(true);
   job.row_mean = RowMean::of_all;
-  ShardStore store{job, 0, sgd(), plenty};
+  ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
   const auto row = [&](std::uint64_t key) { return row_of(store.values({{{key}}}), 0); };
   std::error_code ec;
   store.apply(1, std::vector{read(store, 2, {3, 7}, 1), read(store, 4, {7}, 3)}, ec);
@@ -128,9 +128,9 @@ auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint
 }  // namespace
 
 TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[ps]") {
-  Job job = make_job(true);
+  Job job = store_job(true);
   job.wire_format = GENERATE(FloatFormat::bfloat16, FloatFormat::float16);
-  ShardStore store{job, 0, sgd(), plenty};
+  ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
   store.keep_previous(true);
   const ShardLayout& layout = store.layout();
   const SharedBuffer before = store.dense();
@@ -187,11 +187,11 @@ TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[
 }
 
 TEST_CASE("ShardStore: what binary16 cannot hold is infinite, and found when the job asks for it", "[ps]") {
-  Job job = make_job(true);
+  Job job = store_job(true);
   job.check_numerics = true;
   const auto refused = [&](FloatFormat format, float dense, float row) -> Error {
     job.wire_format = format;
-    ShardStore store{job, 0, sgd(), plenty};
+    ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
     return store.read(encoded(store.layout(), dense, {3}, row)).second;
   };
   CHECK(refused(FloatFormat::float16, 70'000, 1).code == ps_errc::not_finite);
@@ -203,14 +203,14 @@ TEST_CASE("ShardStore: what binary16 cannot hold is infinite, and found when the
 }
 
 TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
-  ShardStore store{make_job(true), 0, sgd(), plenty};
+  ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   CHECK(store.read(nullptr).second.code == ps_errc::wrong_size);
   CHECK(store.read(std::make_shared<AlignedBuffer>(64)).second.code == ps_errc::wrong_size);
   CHECK(store.check({{{1}, {2}}}) == ps_errc::no_such_row);
   CHECK_FALSE(store.check({{{1}}}));
   CHECK_FALSE(store.check({}));
 
-  ShardStore poor{make_job(true), 0, sgd(), 1000};
+  ShardStore poor{store_job(true), 0, sgd_of_rate_1(), 1000};
   const SharedBuffer before = poor.dense();
   std::error_code ec;
   poor.apply(1, std::vector{read(poor, 2, {3, 7}, 1)}, ec);
@@ -222,11 +222,11 @@ TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
 TEST_CASE("ShardStore: what is not finite is refused when the job asks for it", "[ps]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
-  Job job = make_job(true);
-  ShardStore lenient{job, 0, sgd(), plenty};
+  Job job = store_job(true);
+  ShardStore lenient{job, 0, sgd_of_rate_1(), unlimited};
   read(lenient, nan, {3}, infinity);
   job.check_numerics = true;
-  ShardStore strict{job, 0, sgd(), plenty};
+  ShardStore strict{job, 0, sgd_of_rate_1(), unlimited};
   read(strict, 1, {3}, 1);
   const auto refused = [&](float dense, float row) -> Error {
     return strict.read(contribution(strict.layout(), dense, {3}, row)).second;
@@ -239,7 +239,7 @@ TEST_CASE("ShardStore: what is not finite is refused when the job asks for it", 
 }
 
 TEST_CASE("ShardStore: a cut and back", "[ps]") {
-  ShardStore store{make_job(true), 0, sgd(), plenty};
+  ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   std::error_code ec;
   store.apply(1, std::vector{read(store, 1, {3}, 1)}, ec);
   const Cut cut = cut_of(store, 1, {1});
@@ -255,7 +255,7 @@ TEST_CASE("ShardStore: a cut and back", "[ps]") {
 }
 
 TEST_CASE("ShardStore: a job without tables", "[ps]") {
-  ShardStore store{make_job(false), 0, sgd(), 0};
+  ShardStore store{store_job(false), 0, sgd_of_rate_1(), 0};
   CHECK(store.tables() == nullptr);
   std::error_code ec;
   store.apply(1, std::vector{read(store, 1, {}, 0)}, ec);
@@ -263,9 +263,9 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   CHECK(cut_of(store, 1).tables.empty());
   CHECK(store.values({}) == store.dense());
 
-  Job halves = make_job(false);
+  Job halves = store_job(false);
   halves.wire_format = FloatFormat::float16;
-  ShardStore half{halves, 0, sgd(), 0};
+  ShardStore half{halves, 0, sgd_of_rate_1(), 0};
   CHECK(half.values({})->data()[1] == std::byte{0x3C});
   CHECK(half.read(std::make_shared<AlignedBuffer>(128)).second.code == ps_errc::wrong_size);
   auto [given, bad] = half.read(encoded(half.layout(), 2, {}, 0));
@@ -276,29 +276,29 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
 
 TEST_CASE("table_budget: what dense values leave", "[ps]") {
   Error error;
-  Job job = make_job(true);
-  CHECK(table_budget(job, 0, sgd(), 1000, error) == 1000 - 3 * 64);
+  Job job = store_job(true);
+  CHECK(table_budget(job, 0, sgd_of_rate_1(), 1000, error) == 1000 - 3 * 64);
   CHECK_FALSE(error);
   job.tables.push_back({"numbered", 16, 10});
-  CHECK(table_budget(job, 0, sgd(), 3 * 64 + 640, error) == 640);
+  CHECK(table_budget(job, 0, sgd_of_rate_1(), 3 * 64 + 640, error) == 640);
   CHECK_FALSE(error);
-  CHECK(table_budget(job, 0, sgd(), 3 * 64 + 639, error) == 0);
+  CHECK(table_budget(job, 0, sgd_of_rate_1(), 3 * 64 + 639, error) == 0);
   CHECK(error.code == ps_errc::too_large);
   job.tables.back().kept_as = distrib::FloatFormat::bfloat16;
-  CHECK(table_budget(job, 0, sgd(), 3 * 64 + 320, error) == 320);
+  CHECK(table_budget(job, 0, sgd_of_rate_1(), 3 * 64 + 320, error) == 320);
   CHECK_FALSE(error);
 }
 
 TEST_CASE("ShardStore: counters get the sum of what counts, whatever the mean of gradients is", "[ps]") {
   for (const bool with_tables : {false, true}) {
     CAPTURE(with_tables);
-    Job job = make_job(with_tables);
+    Job job = store_job(with_tables);
     job.variables.push_back({"seen", DType::int64, {2}, {}});
     job.variables.push_back({"sum", DType::float64, {1}, {}});
     job.parts.push_back({1, Slice::whole({2}), 0});
     job.parts.push_back({2, Slice::whole({1}), 0});
     job.check_numerics = true;
-    ShardStore store{job, 0, sgd(), plenty};
+    ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
     const auto saying = [&](float gradient, std::int64_t seen, double sum) {
       const SharedBuffer block = contribution(store.layout(), gradient, {}, 0);
       auto with_counts = std::make_shared<AlignedBuffer>(block->size());

@@ -25,7 +25,7 @@ namespace {
 using Floats = std::vector<float>;
 
 /// Two shards, a dense variable of 5, two tables: any keys with rows of 3, keys 0 .. 9 with rows of 20.
-auto a_job() -> Job {
+auto job_of_two_tables() -> Job {
   Job job;
   job.shards_per_task = 2;
   job.variables = {{"bias", distrib::DType::float32, {5}, distrib::ZerosInitializer{}}};
@@ -85,7 +85,7 @@ auto read(const ShardLayout& layout, distrib::ByteView bytes) -> std::error_code
 }  // namespace
 
 TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]") {
-  const Job job = a_job();
+  const Job job = job_of_two_tables();
   for (const std::uint32_t shard : {0U, 1U}) {
     const ShardLayout layout{job, shard};
     const std::uint64_t first = layout.tables()[1].first();
@@ -112,7 +112,7 @@ TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]")
 }
 
 TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
-  Job job = a_job();
+  Job job = job_of_two_tables();
   for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     job.wire_format = format;
     const ShardLayout layout{job, 0};
@@ -140,14 +140,14 @@ TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
       CHECK(std::ranges::equal(gradients.rows(t), expected[t]));
     }
     // What somebody sends who does not know of it.
-    const AlignedBuffer whole = contribution(ShardLayout{a_job(), 0}, keys);
+    const AlignedBuffer whole = contribution(ShardLayout{job_of_two_tables(), 0}, keys);
     CHECK(gradients.read(layout, whole.bytes()) == ps_errc::wrong_size);
-    CHECK(gradients.read(ShardLayout{a_job(), 0}, bytes.bytes()) == ps_errc::wrong_size);
+    CHECK(gradients.read(ShardLayout{job_of_two_tables(), 0}, bytes.bytes()) == ps_errc::wrong_size);
   }
 }
 
 TEST_CASE("TableGradients: no keys at all", "[ps]") {
-  const ShardLayout layout{a_job(), 0};
+  const ShardLayout layout{job_of_two_tables(), 0};
   const ContributionLayout places{layout, KeyLists(2)};
   CHECK(layout.block_bytes() == 64);
   CHECK(places.size_bytes() == 128);  // dense block; eight bytes, and two counts of 0
@@ -157,7 +157,7 @@ TEST_CASE("TableGradients: no keys at all", "[ps]") {
 }
 
 TEST_CASE("TableGradients: without tables a contribution is the dense block", "[ps]") {
-  Job job = a_job();
+  Job job = job_of_two_tables();
   job.tables.clear();
   const ShardLayout layout{job, 0};
   const ContributionLayout places{layout, {}};
@@ -172,8 +172,8 @@ TEST_CASE("TableGradients: without tables a contribution is the dense block", "[
 }
 
 TEST_CASE("TableGradients: keys of another shard, or of none", "[ps]") {
-  const ShardLayout mine{a_job(), 0};
-  const ShardLayout other{a_job(), 1};
+  const ShardLayout mine{job_of_two_tables(), 0};
+  const ShardLayout other{job_of_two_tables(), 1};
   const std::uint64_t theirs = owned(other, 1)[0];
   CHECK(read(mine, contribution(mine, {{theirs}, {}}).bytes()) == ps_errc::no_such_row);
   CHECK_FALSE(read(other, AlignedBuffer{contribution(other, {{theirs}, {}})}.bytes()));
@@ -184,7 +184,7 @@ TEST_CASE("TableGradients: keys of another shard, or of none", "[ps]") {
 }
 
 TEST_CASE("TableGradients: sizes and keys that do not fit", "[ps]") {
-  const ShardLayout layout{a_job(), 0};
+  const ShardLayout layout{job_of_two_tables(), 0};
   const AlignedBuffer good = contribution(layout, {owned(layout, 3), {1, 2}});
   CHECK_FALSE(read(layout, good.bytes()));
   const auto with = [&](std::size_t at, std::uint64_t number, std::size_t size_bytes) {
@@ -207,7 +207,7 @@ TEST_CASE("TableGradients: sizes and keys that do not fit", "[ps]") {
 }
 
 TEST_CASE("TableGradients: cut short or too long it is refused", "[ps]") {
-  const ShardLayout layout{a_job(), 0};
+  const ShardLayout layout{job_of_two_tables(), 0};
   const AlignedBuffer good = contribution(layout, {owned(layout, 3), {1, 2}});
   for (std::size_t size = 0; size < good.size(); ++size) CHECK(read(layout, good.bytes().first(size)));
   for (const std::size_t more : {1U, 4U, 64U}) {
@@ -218,7 +218,7 @@ TEST_CASE("TableGradients: cut short or too long it is refused", "[ps]") {
 }
 
 TEST_CASE("TableGradients: 50 000 damaged contributions", "[ps]") {
-  const ShardLayout layout{a_job(), 0};
+  const ShardLayout layout{job_of_two_tables(), 0};
   std::mt19937 random{11};
   std::size_t accepted = 0;
   for (int round = 0; round < 50'000; ++round) {

@@ -78,7 +78,7 @@ auto buffer(const auto& all) -> distrib::SharedBuffer {
   return distrib::SharedBuffer{made};
 }
 
-auto a_job() -> Job {
+auto job_of_three_tables() -> Job {
   Job job;
   job.seed = 7;
   job.shards_per_task = 2;
@@ -98,9 +98,9 @@ struct Gradients {
 };
 
 /// The bytes of it, and what is read of them.
-class Contribution {
+class RankContribution {
  public:
-  Contribution(const ShardLayout& layout, const Gradients& of) {
+  RankContribution(const ShardLayout& layout, const Gradients& of) {
     const ContributionLayout places{layout, of.keys};
     bytes_ = AlignedBuffer{places.size_bytes()};
     places.write_keys(bytes_.bytes());
@@ -253,10 +253,10 @@ auto values(const TableStore& store, const ShardLayout& layout, const KeyLists& 
 
 void apply(TableStore& store, const ShardLayout& layout, std::uint64_t count, const std::vector<Gradients>& of_ranks,
            std::error_code& ec) {
-  std::vector<Contribution> contributions;
+  std::vector<RankContribution> contributions;
   for (const Gradients& one : of_ranks) contributions.emplace_back(layout, one);
   std::vector<const TableGradients*> read;
-  for (const Contribution& one : contributions) read.push_back(one.read());
+  for (const RankContribution& one : contributions) read.push_back(one.read());
   store.apply(count, read, ec);
 }
 
@@ -328,7 +328,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
                                                    {distrib::LazyAdam{}, distrib::Momentum{}},
                                                    {distrib::Ftrl{}, distrib::Sgd{}}};
   const auto& of_job = updaters[static_cast<std::size_t>(GENERATE(0, 1, 2, 3))];
-  Job job = a_job();
+  Job job = job_of_three_tables();
   job.row_mean = GENERATE(RowMean::of_those_with_key, RowMean::of_all);
   const std::uint32_t shard = job.row_mean == RowMean::of_all ? 1 : 0;
   if (GENERATE(false, true)) {
@@ -546,7 +546,7 @@ TEST_CASE("TableStore: after 67 million updates last uses stand still and nothin
 }
 
 TEST_CASE("TableStore: who asks changes nothing", "[ps]") {
-  const Job job = a_job();
+  const Job job = job_of_three_tables();
   const ShardLayout layout{job, 0};
   const distrib::JobUpdaters updaters{distrib::Sgd{}, distrib::Adagrad{}};
   TableStore store{job, layout, updaters, plenty};
@@ -596,7 +596,7 @@ TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
     store = std::move(made);
     store.keep_previous(true);
     // Rounded is what leaves it: what comes has been decoded when it gets it.
-    std::vector<Contribution> contributions;
+    std::vector<RankContribution> contributions;
     for (const Gradients& one : of_ranks) contributions.emplace_back(whole, one);
     std::error_code ec;
     store.apply(1, std::vector{contributions[0].read()}, ec);
@@ -637,7 +637,7 @@ TEST_CASE("TableStore: previous values are kept on demand, and forgotten", "[ps]
 
 TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps]") {
   const std::uint32_t shard = GENERATE(0U, 1U);
-  Job job = a_job();
+  Job job = job_of_three_tables();
   job.tables[0].evict_after = 40;
   job.tables[2].min_count = 2;
   if (GENERATE(false, true))
@@ -828,7 +828,7 @@ TEST_CASE("TableStore: memory that the budget does not have is not taken", "[ps]
 }
 
 TEST_CASE("TableStore: keys that are not this shard's are found out", "[ps]") {
-  const Job job = a_job();
+  const Job job = job_of_three_tables();
   for (const std::uint32_t shard : {0U, 1U}) {
     const ShardLayout layout{job, shard};
     const TableStore store{job, layout, {distrib::Sgd{}, distrib::Sgd{}}, plenty};
@@ -861,7 +861,9 @@ TEST_CASE("TableStore: a job without tables", "[ps]") {
   store.apply(1, {}, ec);
   CHECK_FALSE(ec);
   store.load({});
-  CHECK_FALSE(TableStore(a_job(), ShardLayout{a_job(), 0}, {distrib::Sgd{}, distrib::Sgd{}}, plenty).empty());
+  CHECK_FALSE(
+      TableStore(job_of_three_tables(), ShardLayout{job_of_three_tables(), 0}, {distrib::Sgd{}, distrib::Sgd{}}, plenty)
+          .empty());
 }
 
 TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {

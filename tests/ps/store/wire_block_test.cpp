@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/store/wire_block.hpp>
 
+#include "ps/cut_variables.hpp"
 #include "support/catch.hpp"
 #include "support/whole_variables.hpp"
 
@@ -9,32 +10,9 @@
 #include <vector>
 
 using namespace distrib;
+using cut_variables::Whole;
 
 namespace {
-
-/// Variables cut along an axis and dealt to shards in turn.
-auto make_job(FloatFormat format, std::int64_t parts, std::uint32_t shards, std::size_t axis) -> Job {
-  Job job;
-  job.wire_format = format;
-  job.shards_per_task = shards;
-  job.variables = {
-      {"weights", DType::float32, {6, 10}}, {"bias", DType::float32, {10}}, {"scalar", DType::float32, {}}};
-  const std::int64_t extent = job.variables[0].shape[axis];
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const std::int64_t first = extent * part / parts;
-    job.parts.push_back({0, Slice::along({6, 10}, axis, first, extent * (part + 1) / parts - first),
-                         static_cast<std::uint32_t>(part) % shards});
-  }
-  job.parts.push_back({1, Slice::whole({10}), shards - 1});
-  job.parts.push_back({2, Slice::whole({}), 0});
-  return job;
-}
-
-/// Whole variables side by side.
-struct Whole {
-  std::vector<std::vector<float>> variables{std::vector<float>(60), std::vector<float>(10), std::vector<float>(1)};
-  auto operator()(std::size_t v) -> std::byte* { return reinterpret_cast<std::byte*>(variables[v].data()); }
-};
 
 auto some_numbers() -> Whole {
   Whole whole;
@@ -62,7 +40,9 @@ TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way
           CAPTURE(to_text(format), parts, shards, axis);
           Whole from = some_numbers();
           Whole to;
-          for (const ShardLayout& layout : shard_layouts(make_job(format, parts, shards, axis))) {
+          Job job = cut_variables::job(parts, shards, axis);
+          job.wire_format = format;
+          for (const ShardLayout& layout : shard_layouts(job)) {
             AlignedBuffer sent{layout.wire_block_bytes()};
             support::gather_to_send(layout, from, sent.data());
             support::spread_received(layout, sent.data(), to);

@@ -18,7 +18,7 @@ using loopback_job::Worker;
 
 namespace {
 
-const ClusterSpec cluster{{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
+const ClusterSpec asked_cluster{{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
 
 auto failure_of(const Address& server, const AskOptions& how) -> Error {
   try {
@@ -34,7 +34,7 @@ auto failure_of(const Address& server, const AskOptions& how) -> Error {
 
 TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[ps][status]") {
   IoPool pool{1};
-  Server server{pool, cluster, "ps", 0};
+  Server server{pool, asked_cluster, "ps", 0};
   const Address address{"127.0.0.1", server.port()};
   std::vector<ShardStatus> seen = ask_status(address, {});
   REQUIRE(seen.size() == 1);
@@ -83,7 +83,7 @@ TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a 
     IoPool pool{1};
     ServerOptions options;
     options.rpc.secret = SharedSecret::from_bytes(as_bytes("sixteen bytes ok"));
-    const Server server{pool, cluster, "ps", 0, StandardUpdaters{}, options};
+    const Server server{pool, asked_cluster, "ps", 0, StandardUpdaters{}, options};
     const Address address{"127.0.0.1", server.port()};
     CHECK(failure_of(address, {}).code == rpc_errc::unauthorized);
     AskOptions how;

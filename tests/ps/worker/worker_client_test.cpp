@@ -30,6 +30,11 @@ auto free_port(asio::io_context& context) -> std::uint16_t {
 
 }  // namespace
 
+TEST_CASE("WorkerClientOptions: a server is lost for good when one of its ranks would be", "[ps]") {
+  const ShardOptions shard;
+  CHECK(WorkerClientOptions{}.lost_after == shard.lease + shard.restart_window);
+}
+
 TEST_CASE("WorkerClient: a server that never comes is named", "[ps]") {
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);

@@ -40,7 +40,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Event {
+struct NodeEvent {
   const char* what;                ///< What happens, for people.
   std::function<void()> happens;
   Texts expected;                  ///< What the shards hear and the shell is told then.
@@ -64,8 +64,8 @@ struct Link {
 /// Rank 1 of 2 in a node, its connections carried by hand: "0 push 3 of 1 common=0 w=4" is heard by shard 0. What it
 /// computes for step k is k in every block.
 template <class Core>
-struct Bench : distrib::WorkerShell {
-  explicit Bench(const distrib::Job& of, distrib::WorkerOptions options = {})
+struct NodeBench : distrib::WorkerShell {
+  explicit NodeBench(const distrib::Job& of, distrib::WorkerOptions options = {})
       : job{of}, node{job, 1, options, {"the directory", 7, {.max_to_keep = 3}}, *this} {}
 
   // --- events ---
@@ -171,8 +171,8 @@ struct Bench : distrib::WorkerShell {
     };
   }
 
-  void tell(const std::vector<Event>& events) {
-    for (const Event& event : events) {
+  void tell(const std::vector<NodeEvent>& events) {
+    for (const NodeEvent& event : events) {
       CAPTURE(event.what);
       told.clear();
       event.happens();
@@ -289,21 +289,17 @@ struct Bench : distrib::WorkerShell {
   std::vector<std::unique_ptr<Link>> links = std::vector<std::unique_ptr<Link>>(job.num_replicas());
 };
 
-using SyncBench = Bench<SyncWorkerCore>;
-using AsyncBench = Bench<AsyncWorkerCore>;
+using SyncBench = NodeBench<SyncWorkerCore>;
+using AsyncBench = NodeBench<AsyncWorkerCore>;
 
-auto job_of(std::uint32_t shards, Step total, Step interval) -> distrib::Job {
+auto node_job(std::uint32_t shards, Step total, Step interval) -> distrib::Job {
   return story::job(shards, 2, total, interval);
-}
-
-auto asynchronous(distrib::Job job) -> distrib::Job {
-  return story::with_consistency(std::move(job), distrib::AsynchronousParallel{});
 }
 
 }  // namespace
 
 TEST_CASE("WorkerNode: a whole job", "[ps]") {
-  SyncBench bench{job_of(2, 1, 0)};
+  SyncBench bench{node_job(2, 1, 0)};
   CHECK_FALSE(bench.node.is_connected(0));
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
@@ -338,7 +334,7 @@ TEST_CASE("WorkerNode: a whole job", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: the job's text goes to a shard that asks, on every Join of that connection", "[ps]") {
-  SyncBench bench{job_of(1, 9, 3)};
+  SyncBench bench{node_job(1, 9, 3)};
   const auto asks = [&] {
     bench.item(0, {JoinItem::Kind::text_wanted, {}, 0})();
     bench.ends(0)();
@@ -355,7 +351,7 @@ TEST_CASE("WorkerNode: the job's text goes to a shard that asks, on every Join o
 }
 
 TEST_CASE("WorkerNode: only the newest Join is listened to", "[ps]") {
-  SyncBench bench{job_of(1, 9, 3)};
+  SyncBench bench{node_job(1, 9, 3)};
   bench.connect(0);
   bench.joined(0, 2)();
   const std::uint64_t old = bench.links[0]->calls[0].second;
@@ -376,7 +372,7 @@ TEST_CASE("WorkerNode: only the newest Join is listened to", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: told Gone twice it restores", "[ps]") {
-  SyncBench bench{job_of(1, 9, 3)};
+  SyncBench bench{node_job(1, 9, 3)};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 4, {0, 3}), {"shell saved 3", "0 pull 4"}},
@@ -391,7 +387,7 @@ TEST_CASE("WorkerNode: told Gone twice it restores", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: who is told Joined again and again takes back what it has asked before", "[ps]") {
-  SyncBench bench{job_of(1, 9, 3)};
+  SyncBench bench{node_job(1, 9, 3)};
   bench.connect(0);
   bench.joined(0, 3)();
   for (int again = 0; again < 300; ++again)
@@ -400,7 +396,7 @@ TEST_CASE("WorkerNode: who is told Joined again and again takes back what it has
 }
 
 TEST_CASE("WorkerNode: a full buffer asks for a cut; one that differs is told", "[ps]") {
-  SyncBench bench{job_of(1, 9, 5), {.replay_budget_bytes = 64}};
+  SyncBench bench{node_job(1, 9, 5), {.replay_budget_bytes = 64}};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
@@ -415,7 +411,7 @@ TEST_CASE("WorkerNode: a full buffer asks for a cut; one that differs is told", 
 }
 
 TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[ps]") {
-  SyncBench bench{job_of(2, 9, 9)};
+  SyncBench bench{node_job(2, 9, 9)};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 0)();
@@ -443,7 +439,7 @@ TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[p
 }
 
 TEST_CASE("WorkerNode: the stream may end, and calls of rpc fail, without an end of the job", "[ps]") {
-  SyncBench bench{job_of(1, 9, 9)};
+  SyncBench bench{node_job(1, 9, 9)};
   bench.connect(0);
   bench.joined(0, 0)();
   for (const rpc_errc code : {rpc_errc::closed, rpc_errc::cancelled, rpc_errc::lost, rpc_errc::exhausted})
@@ -476,7 +472,7 @@ TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[
        "input or output failed (at the peer) (shard 1: x (generic 13))"},
   };
   for (const Row& row : rows) {
-    SyncBench bench{job_of(2, 9, 9)};
+    SyncBench bench{node_job(2, 9, 9)};
     bench.connect(0);
     bench.connect(1);
     bench.tell({
@@ -488,7 +484,7 @@ TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[
 }
 
 TEST_CASE("WorkerNode: somebody who is lost ends it", "[ps]") {
-  SyncBench bench{job_of(1, 9, 9)};
+  SyncBench bench{node_job(1, 9, 9)};
   bench.connect(0);
   bench.joined(0, 0)();
   bench.tell({
@@ -507,22 +503,22 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
   };
   const std::string failed = "shell failed: the message does not decode (shard 0, answer to distrib.ps.";
   for (const distrib::SharedBuffer& body : {distrib::SharedBuffer{}, stream::body(32)}) {
-    SyncBench bench{job_of(1, 9, 9)};
+    SyncBench bench{node_job(1, 9, 9)};
     bench.connect(0);
     bench.joined(0, 0)();
     bench.tell({{"size", [&] { answer(bench, bench.take_call<Pull>(0), "", body); }, {failed + "Pull)"}}});
   }
-  SyncBench pull{job_of(1, 9, 9)};
+  SyncBench pull{node_job(1, 9, 9)};
   pull.connect(0);
   pull.joined(0, 0)();
   pull.tell({{"values", [&] { answer(pull, pull.take_call<Pull>(0), "\x0a", block(0)); }, {failed + "Pull)"}}});
-  SyncBench push{job_of(1, 9, 9)};
+  SyncBench push{node_job(1, 9, 9)};
   push.connect(0);
   push.joined(0, 0)();
   push.values(0, 0)();
   push.computed()();
   push.tell({{"counted", [&] { answer(push, push.take_call<Push>(0), "\x0a", nullptr); }, {failed + "Push)"}}});
-  SyncBench join{job_of(1, 9, 9)};
+  SyncBench join{node_job(1, 9, 9)};
   join.connect(0);
   join.tell({{"an item of no kind",
               [&] {
@@ -533,7 +529,7 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
 }
 
 TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost is not waited for", "[ps]") {
-  distrib::Job job = job_of(1, 9, 0);
+  distrib::Job job = node_job(1, 9, 0);
   job.replicas = 2;
   SyncBench bench{job};
   bench.tell({
@@ -551,7 +547,7 @@ TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost i
 }
 
 TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
-  distrib::Job job = job_of(2, 9, 0);
+  distrib::Job job = node_job(2, 9, 0);
   job.replicas = 2;
   SyncBench bench{job};
   for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) bench.connect(replica);
@@ -570,7 +566,7 @@ TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
 
 TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]") {
   for (const std::size_t size : {64U, 128U}) {
-    distrib::Job job = job_of(1, 9, 9);
+    distrib::Job job = node_job(1, 9, 9);
     job.variables[0].shape = {32};
     job.parts[0].slice = distrib::Slice::whole({32});
     job.wire_format = distrib::FloatFormat::bfloat16;
@@ -586,7 +582,7 @@ TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]"
 }
 
 TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
-  distrib::Job job = job_of(2, 9, 9);
+  distrib::Job job = node_job(2, 9, 9);
   job.parts[1].shard = 0;
   SyncBench bench{job};
   bench.connect(0);
@@ -628,7 +624,7 @@ void lose_all(SyncBench& bench, Step steps) {
 }  // namespace
 
 TEST_CASE("WorkerNode: more than 256 calls wait their turn and keep their order", "[ps]") {
-  SyncBench bench{job_of(1, 999, 999)};
+  SyncBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   REQUIRE(bench.told.size() == 255);  // and the stream
   CHECK(bench.told.front() == "0 push 1 of 1 common=0 w=1");
@@ -646,7 +642,7 @@ TEST_CASE("WorkerNode: more than 256 calls wait their turn and keep their order"
 }
 
 TEST_CASE("WorkerNode: what waits is dropped with its connection", "[ps]") {
-  SyncBench bench{job_of(1, 999, 999)};
+  SyncBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   bench.loses(0)();
   bench.tell({
@@ -656,7 +652,7 @@ TEST_CASE("WorkerNode: what waits is dropped with its connection", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is taken back", "[ps]") {
-  SyncBench bench{job_of(1, 999, 999)};
+  SyncBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   bench.told.clear();
   bench.stop()();
@@ -671,7 +667,7 @@ TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is tak
 }
 
 TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]") {
-  AsyncBench bench{asynchronous(job_of(1, 2, 0)), {.wants_result = true}};  // one of two contributions
+  AsyncBench bench{story::asynchronous(node_job(1, 2, 0)), {.wants_result = true}};  // one of two contributions
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
@@ -691,7 +687,7 @@ TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]
 }
 
 TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and asks for them", "[ps]") {
-  SyncBench bench{story::with_tables(job_of(2, 9, 9))};
+  SyncBench bench{story::with_tables(node_job(2, 9, 9))};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 0)();
@@ -721,7 +717,7 @@ TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's wo
       {ps_errc::pull_too_large, "a pull asks for more rows than one answer may hold"},
       {ps_errc::budget_exceeded, "a table needs more memory than its budget has"}};
   for (const auto& [code, words] : refusals) {
-    SyncBench bench{story::with_tables(job_of(2, 9, 9))};
+    SyncBench bench{story::with_tables(node_job(2, 9, 9))};
     bench.connect(0);
     bench.connect(1);
     bench.joined(0, 0)();
@@ -740,7 +736,7 @@ TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's wo
 }
 
 TEST_CASE("WorkerNode: an asynchronous worker with tables", "[ps]") {
-  AsyncBench bench{story::with_tables(asynchronous(job_of(2, 99, 0)))};
+  AsyncBench bench{story::with_tables(story::asynchronous(node_job(2, 99, 0)))};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 3)();

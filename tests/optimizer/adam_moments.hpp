@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/factors.hpp>
+
+#include "optimizer/reference.hpp"
+
+#include <cstdint>
+
+namespace reference {
+
+/// Adam's moments at learning rate 0.1, beta1 0.8 and beta2 0.95; returns alpha.
+inline auto adam_moments(std::uint64_t count, float g, float& m, float& v) -> float {
+  m = plus(m, times(minus(g, m), minus(1.0F, 0.8F)));
+  v = plus(v, times(minus(times(g, g), v), minus(1.0F, 0.95F)));
+  return distrib::detail::adam_alpha(0.1F, distrib::detail::power(0.8F, count), distrib::detail::power(0.95F, count));
+}
+
+}  // namespace reference
