@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#define TEXT_OF(...) #__VA_ARGS__
-#define TEXT(...) TEXT_OF(__VA_ARGS__)
+#define DECL_TEXT_OF(...) #__VA_ARGS__
+#define DECL_TEXT(...) DECL_TEXT_OF(__VA_ARGS__)
 
 namespace {
 DISTRIB_DECL auto seven() -> int;
@@ -14,7 +14,7 @@ DISTRIB_DECL auto seven() -> int { return 7; }
 }  // namespace
 
 TEST_CASE("DISTRIB_DECL: inline, unless the bodies are compiled apart", "[core]") {
-  const std::string_view text = TEXT(DISTRIB_DECL);
+  const std::string_view text = DECL_TEXT(DISTRIB_DECL);
 #ifdef DISTRIB_SEPARATE_COMPILATION
   CHECK(text.empty());
 #else
@@ -29,5 +29,5 @@ TEST_CASE("DISTRIB_HEADER_ONLY: defined where headers include their bodies", "[c
 #else
   constexpr bool bodies_here = false;
 #endif
-  CHECK(bodies_here == (std::string_view{TEXT(DISTRIB_DECL)} == "inline"));
+  CHECK(bodies_here == (std::string_view{DECL_TEXT(DISTRIB_DECL)} == "inline"));
 }
