@@ -190,9 +190,7 @@ class CutStore {
   auto lock_file() const -> std::string { return detail::join_path(settings_.directory, ".saving.lock"); }
   auto writer() const -> std::string { return detail::shard_of_shards(files_.shard, files_.shards); }
 
-  auto is_users(Step step) const -> bool {
-    return step == last_step_ || (settings_.keep_every != 0 && step % settings_.keep_every == 0);
-  }
+  auto is_users(Step step) const -> bool { return settings_.is_users(step, last_step_); }
 
   // What need not be done now is left where the disk is full.
   static void if_there_is_room(const auto& work) try { work(); } catch (const std::system_error& error) {

@@ -15,6 +15,11 @@ struct CutSettings {
   std::string directory;  ///< As the parameter servers see it. Empty: in memory, lost with the process.
   std::uint64_t keep_every = 0;  ///< Cuts of steps that are a multiple of this stay, and the last one; 0: only that.
   Retention retention = {};  ///< Which of those stay when newer ones come.
+
+  /// True if the cut of `step` is a checkpoint that the user asked for. `last_step`: the last step of the job.
+  [[nodiscard]] constexpr auto is_users(std::uint64_t step, std::uint64_t last_step) const noexcept -> bool {
+    return step == last_step || (keep_every != 0 && step % keep_every == 0);
+  }
 };
 
 }  // namespace v0
