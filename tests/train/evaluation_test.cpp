@@ -7,6 +7,35 @@
 #include "train/table_model.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace {
+
+/// Does something else in the middle of its first batch.
+struct Interrupted : TableModel {
+  mutable std::function<void()> interrupt;
+  auto evaluate(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) const
+      -> distrib::Metrics {
+    if (interrupt) std::exchange(interrupt, nullptr)();
+    return TableModel::evaluate(batch, values);
+  }
+};
+
+// Items of all ones: the prediction is the sum of the user's row, which is the key's last digit.
+auto last_digits(const distrib::KeyLists& keys) -> distrib::Values<TableModel::Variables> {
+  distrib::Values<TableModel::Variables> values{TableModel{}.variables()};
+  for (std::size_t table = 0; table < 2; ++table) {
+    values.rows(table).resize(keys[table].size(), 4);
+    for (std::size_t i = 0; i < keys[table].size(); ++i)
+      for (std::size_t j = 0; j < 4; ++j)
+        values.rows(table).data()[4 * i + j] = table == 1 ? 1.0F : static_cast<float>(keys[0][i] % 10) / 4;
+  }
+  return values;
+}
+
+}  // namespace
 
 TEST_CASE("Evaluation: each example once, the mean weighted by the sizes of the batches", "[train]") {
   const support::TempDirectory directory;
@@ -33,14 +62,7 @@ TEST_CASE("Evaluation: the keys of all its examples, whose rows it is given", "[
   CHECK(evaluation.keys()[0].size() == 31);  // squares modulo 61
   CHECK(evaluation.keys()[1].size() == 40);
 
-  // Items of all ones: the prediction is the sum of the user's row, which is the key's last digit.
-  distrib::Values<TableModel::Variables> values{model.variables()};
-  for (std::size_t table = 0; table < 2; ++table) {
-    values.rows(table).resize(evaluation.keys()[table].size(), 4);
-    for (std::size_t i = 0; i < evaluation.keys()[table].size(); ++i)
-      for (std::size_t j = 0; j < 4; ++j)
-        values.rows(table).data()[4 * i + j] = table == 1 ? 1.0F : static_cast<float>(evaluation.keys()[0][i] % 10) / 4;
-  }
+  auto values = last_digits(evaluation.keys());
   double squared = 0;
   const auto source = dataset.batch(90).open();
   distrib::Batch<TableModel::Example> batch;
@@ -51,4 +73,18 @@ TEST_CASE("Evaluation: the keys of all its examples, whose rows it is given", "[
     squared += error * error / 90;
   }
   CHECK(*evaluation(values).find("squared_error") == Approx(squared));
+}
+
+TEST_CASE("Evaluation: two measures at once do not touch each other", "[train]") {
+  const support::TempDirectory directory;
+  const auto dataset = table_model::write(directory.path(), 90);
+  const Interrupted model;
+  const distrib::Evaluation evaluation{model, dataset.batch(7).open()};
+  auto values = last_digits(evaluation.keys());
+  auto others = last_digits(evaluation.keys());
+  const double expected = *evaluation(values).find("squared_error");
+  double inner = 0;
+  model.interrupt = [&] { inner = *evaluation(others).find("squared_error"); };
+  CHECK(*evaluation(values).find("squared_error") == expected);
+  CHECK(inner == expected);
 }

@@ -23,7 +23,7 @@ inline namespace v0 {
 /// Measures a model on each example of a source once, in order. With tables it needs the rows of all keys that these
 /// examples look up: `keys()`, found by reading the source once.
 ///
-/// Threads: one at a time. Lifetime: the model must outlive it.
+/// Threads: const members from any, each with values of its own. Lifetime: the model must outlive it.
 template <EvaluatedModel M, class Source> class Evaluation {
   using Variables = typename M::Variables;
 
@@ -37,30 +37,40 @@ template <EvaluatedModel M, class Source> class Evaluation {
 
   /// `values`: of the model's variables, with the rows of `keys()` in that order. Nothing is left of them when the model
   /// throws.
-  [[nodiscard]] auto operator()(RuntimeValues& values) -> Metrics {
+  [[nodiscard]] auto operator()(RuntimeValues& values) const -> Metrics {
     Values<Variables> named{std::move(values)};
     Metrics metrics;
+    LookedUp rows;
     Batch<typename M::Example> batch;
     for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
       source_.fill_in_order(i, batch);
-      if constexpr (Variables::tables != 0) look_up(batch, named);
+      if constexpr (Variables::tables != 0) look_up(batch, rows, named);
       metrics.merge(model_.evaluate(std::as_const(batch), std::as_const(named)));
     }
+    // The indices point into `rows`, which ends here.
+    for (std::size_t table = 0; table < Variables::tables; ++table) named.set_index(table, {});
     values = std::move(named);
     return metrics;
   }
 
  private:
+  // What the model looks up in one batch, and of each table the numbers of its rows.
+  struct LookedUp {
+    Lookups<Variables> lookups;
+    std::array<std::vector<std::int64_t>, Variables::tables> index;
+  };
+
   void find_keys() {
     keys_.resize(Variables::tables);
     Batch<typename M::Example> batch;
+    Lookups<Variables> lookups;
     for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
       source_.fill_in_order(i, batch);
-      lookups_.clear();
-      model_.lookups(std::as_const(batch), lookups_);
+      lookups.clear();
+      model_.lookups(std::as_const(batch), lookups);
       for (std::size_t table = 0; table < Variables::tables; ++table) {
         std::vector<std::uint64_t>& all = keys_[table];
-        const std::span<const std::uint64_t> more = lookups_.lists()[table];
+        const std::span<const std::uint64_t> more = lookups.lists()[table];
         // Where that would take more memory, repeats go first.
         if (all.size() + more.size() > all.capacity()) remove_repeats(all);
         all.insert(all.end(), more.begin(), more.end());
@@ -74,22 +84,22 @@ template <EvaluatedModel M, class Source> class Evaluation {
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   }
 
-  void look_up(const Batch<typename M::Example>& batch, Values<Variables>& values) {
-    lookups_.clear();
-    model_.lookups(batch, lookups_);
+  void look_up(const Batch<typename M::Example>& batch, LookedUp& rows, Values<Variables>& values) const {
+    rows.lookups.clear();
+    model_.lookups(batch, rows.lookups);
     for (std::size_t table = 0; table < Variables::tables; ++table) {
-      index_[table].clear();
-      for (const std::uint64_t key : lookups_.lists()[table])
-        index_[table].push_back(std::lower_bound(keys_[table].begin(), keys_[table].end(), key) - keys_[table].begin());
-      values.set_index(table, index_[table]);
+      const std::vector<std::uint64_t>& keys = keys_[table];
+      std::vector<std::int64_t>& index = rows.index[table];
+      index.clear();
+      for (const std::uint64_t key : rows.lookups.lists()[table])
+        index.push_back(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
+      values.set_index(table, index);
     }
   }
 
   const M& model_;
   Source source_;
   KeyLists keys_;
-  Lookups<Variables> lookups_;
-  std::array<std::vector<std::int64_t>, Variables::tables> index_;
 };
 
 }  // namespace v0
