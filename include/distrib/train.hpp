@@ -15,10 +15,12 @@
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/local_job.hpp>
+#include <distrib/train/local_mode.hpp>
 #include <distrib/train/make_cluster_job.hpp>
 #include <distrib/train/make_local_job.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/parameters_sha256.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>

@@ -12,6 +12,7 @@
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/hook.hpp>
+#include <distrib/train/local_mode.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/trainer.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/decl.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -28,6 +27,7 @@
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/make_local_job.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/parameters_sha256.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
@@ -49,11 +49,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// SHA-256 of all variables' bytes in the order of their names, as lower-case hex. A table has the bytes of its digest,
-/// `tables` in the job's order.
-[[nodiscard]] DISTRIB_DECL auto parameters_sha256(const Job& job, const RuntimeValues& values,
-                                                  std::span<const TableDigest> tables = {}) -> std::string;
 
 /// Trains what a recipe says, in one process: N workers, M shards, no socket. Made by `train(model)....build()`.
 ///
@@ -356,7 +351,3 @@ class Trainer {
 
 }  // namespace v0
 }  // namespace distrib
-
-#ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/trainer.ipp>
-#endif

@@ -13,6 +13,7 @@
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/local_mode.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -22,13 +23,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// Local mode: one process, no sockets.
-struct LocalMode {
-  std::uint32_t workers =
-      1;  ///< In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
-  std::uint32_t shards = 1;  ///< Shards the variables are spread over. In a cluster: those of each parameter server.
-};
 
 namespace detail {
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/trainer.hpp>
+#include <distrib/train/parameters_sha256.hpp>
 
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/sha256.hpp>
 
+#include <cstddef>
 #include <map>
 
 namespace distrib {
