@@ -21,12 +21,10 @@
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/parameters_sha256.hpp>
-#include <distrib/train/recipe.hpp>
 #include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/show_progress.hpp>
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/trainer.hpp>
-#include <distrib/train/training_options.hpp>
 #include <distrib/train/write_result_json.hpp>
 #include <distrib/train/write_summaries.hpp>

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/cluster_trainer.hpp>
 
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/server/server.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+#include <distrib/train/assemble.hpp>
 #include <distrib/train/builder.hpp>
 #include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/parameters_sha256.hpp>
 #include <distrib/train/write_summaries.hpp>
 
 #include "support/catch.hpp"

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_model.hpp"
+#include "train/table_model.hpp"
 
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
@@ -24,6 +25,7 @@ auto make_job(std::uint32_t shards, std::int64_t parts) -> distrib::Job {
   job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{},
                                   1, shards);
   job.ranks = 2;
+  job.total_steps = 20;
   return job;
 }
 
@@ -124,4 +126,35 @@ TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks +
   auto job = make_job(1, 1);
   job.variables[0].initializer = distrib::ZerosInitializer{};
   CHECK(contribution(source, job, 1, 4)[3] == Approx(bias_gradient).margin(1e-5));
+}
+
+TEST_CASE("Contributor: after its last step a rank wants others' rows and the digests, then nothing", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = table_model::write(directory.path()).batch(16).open();
+  const TableModel model;
+  distrib::Job job;
+  job.variables = model.variables().infos();
+  job.tables = model.variables().table_infos();
+  job.parts =
+      distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{1}, distrib::RoundRobinStrategy{}, 1, 1);
+  job.ranks = 2;
+  job.total_steps = 5;
+  const auto layouts = distrib::shard_layouts(job);
+  const distrib::KeyLists others{{7, 9}, {3}};
+  for (const distrib::Consistency consistency :
+       {distrib::Consistency{}, distrib::Consistency{distrib::AsynchronousParallel{}}}) {
+    job.consistency = consistency;
+    for (const distrib::Rank rank : {0U, 1U}) {
+      CAPTURE(consistency.mode(), rank);
+      const distrib::Step last = consistency.is_synchronous() ? 5 : 3 - rank;  // 5 contributions of both together
+      distrib::Contributor<TableModel, decltype(source)> contributor{model, source, job, layouts};
+      CHECK(contributor.prepare(rank, last, others).size() == 1);
+      CHECK_FALSE(contributor.requests(rank, last)[0].digests);
+      CHECK(contributor.requests(rank, last)[0].keys[1].size() > 1);  // of the batch, too
+      CHECK(contributor.prepare(rank, last + 1, others).size() == 1);
+      CHECK(contributor.requests(rank, last + 1)[0].digests);
+      CHECK(contributor.requests(rank, last + 1)[0].keys == others);
+      CHECK(contributor.prepare(rank, last + 2, others).empty());
+    }
+  }
 }

@@ -2,6 +2,7 @@
 // A whole cluster in this process: real servers and workers that speak over the loopback device.
 #pragma once
 
+#include <distrib/ps/server/server.hpp>
 #include <distrib/train/cluster_trainer.hpp>
 
 #include "support/catch.hpp"

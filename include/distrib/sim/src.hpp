@@ -13,4 +13,5 @@
 #include <distrib/sim/impl/disk.ipp>
 #include <distrib/sim/impl/faults.ipp>
 #include <distrib/sim/impl/options.ipp>
+#include <distrib/sim/impl/run.ipp>
 #include <distrib/sim/impl/scheduler.ipp>

@@ -11,12 +11,15 @@
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
+#include <distrib/train/detail/model_of.hpp>
 #include <distrib/train/hook.hpp>
+#include <distrib/train/hook_set.hpp>
 #include <distrib/train/local_mode.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/trainer.hpp>
 #include <distrib/train/training_options.hpp>
+#include <distrib/train/training_plan.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -50,6 +53,7 @@ struct NoTrainer {
   constexpr auto with_cluster_mode(const ClusterMode&) const -> NoTrainer { return {}; }
   constexpr auto with_replicas(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto plan() const -> NoTrainer { return {}; }
   constexpr auto run() const -> int { return 0; }
   auto result() const -> TrainingResult { return {}; }
 };
@@ -228,7 +232,7 @@ class TrainerBuilder {
   }
 
   /// The trainer, all on the thread that calls `run()`.
-  [[nodiscard]] auto build() const { return make<Trainer>(static_cast<IoPool*>(nullptr)); }
+  [[nodiscard]] auto build() const { return make<Trainer>(); }
 
   /// The trainer, with contributions made on the threads of `pool`, which must outlive it and not be stopped while it
   /// runs.
@@ -238,10 +242,21 @@ class TrainerBuilder {
   /// above.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
-  /// A trainer of another type, `TrainerType<Model, Dataset>{recipe, args...}`: what `distrib/sim.hpp` runs a recipe in.
-  template <template <class, class> class TrainerType, class... Args>
-  [[nodiscard]] auto build_as(Args&&... args) const {
-    return make<TrainerType>(std::forward<Args>(args)...);
+  /// The plan that the trainers hold: all of this without the user's types. `sim::run` takes a plan, too.
+  [[nodiscard]] auto plan() const {
+    constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
+    constexpr bool measurable = EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
+    static_assert(has_data,
+                  "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
+    constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
+    static_assert(once, "distrib: build: StopAtStep, SaveCheckpoint and Evaluate may each be given once only");
+    static_assert(measurable,
+                  "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
+                  "model, which returns Metrics");
+    if constexpr (has_data && measurable)
+      return TrainingPlan{recipe_.options, detail::make_model(recipe_), HookSet{recipe_.hooks},
+                          detail::settings_of(recipe_.hooks)};
+    else return detail::NoTrainer{};
   }
 
  private:
@@ -252,21 +267,12 @@ class TrainerBuilder {
     return copied(recipe_.with(option, std::move(value)));
   }
 
-  template <template <class, class> class TrainerType, class... Args>
+  template <class TrainerType, class... Args>
   auto make(Args&&... args) const {
-    using M = typename R::ModelType;
-    constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
-    constexpr bool measurable = EvaluatedModel<M> || !detail::evaluates<decltype(R::hooks)>;
-    static_assert(has_data,
-                  "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
-    constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
-    static_assert(once, "distrib: build: StopAtStep, SaveCheckpoint and Evaluate may each be given once only");
-    static_assert(measurable,
-                  "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
-                  "model, which returns Metrics");
-    if constexpr (has_data && measurable)
-      return TrainerType<M, typename R::DataType>{recipe_, std::forward<Args>(args)...};
-    else return detail::NoTrainer{};
+    auto made = plan();
+    if constexpr (std::same_as<decltype(made), TrainingPlan>)
+      return TrainerType{std::move(made), std::forward<Args>(args)...};
+    else return made;
   }
 
   R recipe_;

@@ -15,6 +15,7 @@
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/any_model.hpp>
 #include <distrib/train/model.hpp>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ inline namespace v0 {
 /// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
 /// and for gradients, cuts them into the shards' blocks. Each rank has its own scratch memory, so different ranks may be
 /// made at once, one rank not. Lifetime: model, source, job and layouts must outlive it.
-template <Model M, class Source> class Contributor {
+template <Model M, class Source> class Contributor final : public AnyContributor {
   using Variables = typename M::Variables;
   static constexpr bool has_tables = Variables::tables != 0;
 
@@ -45,13 +46,21 @@ template <Model M, class Source> class Contributor {
       ranks_.push_back(std::make_unique<OfRank>(model, job, layouts));
   }
 
-  /// Reads the batch of (step, rank) ahead of its contribution, while somebody waits for values; with tables, that of the
-  /// step after may be read before the contribution is made. Gives the rows that are needed, one a shard; without tables
-  /// nothing. `others`: keys whose rows are wanted beside them, and are not changed. What the data throw comes out here or
-  /// there; `ps_errc::no_such_row` when the model looks up a row that a table does not have.
-  auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> {
+  /// Reads the batch of (step, rank) ahead of its contribution, while values travel. With tables, the batch of the step
+  /// after may be read before the contribution is made. Returns the rows that are needed, one list a shard; nothing
+  /// without tables. `others`: keys whose rows are wanted beside these rows, and are not changed.
+  ///
+  /// The step after the rank's last one reads no batch: wanted are the rows of `others` and the digests of the tables.
+  /// Later steps want nothing. Throws what the data throw, unless the contribution threw it, and `ps_errc::no_such_row`
+  /// if the model looks up a row that a table does not have.
+  auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
+    const Step last = job_.steps_of(rank);
+    if (step > last + 1 || (step > last && !has_tables)) return {};
     Ahead& ahead = ranks_[rank]->ahead(step);
-    if (ahead.step != step) {
+    if (step > last) {
+      ahead.keys.find({}, others, true);
+      ahead.step = step;
+    } else if (ahead.step != step) {
       ahead.step = 0;
       source_.fill((step - 1) * job_.ranks + rank, ahead.batch);
       if constexpr (has_tables) {
@@ -65,26 +74,15 @@ template <Model M, class Source> class Contributor {
     else return {};
   }
 
-  /// The same of a step that has no contribution: only the others' rows, and the digests of the tables.
-  auto prepare_end(Rank rank, Step step, const KeyLists& others) -> std::vector<WantedRows> {
-    if constexpr (has_tables) {
-      Ahead& ahead = ranks_[rank]->ahead(step);
-      ahead.keys.find({}, others, true);
-      ahead.step = step;
-      return ahead.keys.wanted();
-    } else {
-      return {};
-    }
-  }
-
   /// What each shard is asked for, of a step that was prepared.
-  [[nodiscard]] auto requests(Rank rank, Step step) const -> std::span<const PullRows> {
+  [[nodiscard]] auto requests(Rank rank, Step step) const -> std::span<const PullRows> override {
     return ranks_[rank]->ahead(step).keys.requests();
   }
 
-  /// The digests that `prepare_end` of this step asked for, out of the values that came for it.
+  /// The digests of the tables, which `prepare` of the step after the last one asked for, out of the values that came for
+  /// that step.
   [[nodiscard]] auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
-      -> std::vector<TableDigest> {
+      -> std::vector<TableDigest> override {
     std::vector<TableDigest> digests;
     for (std::size_t table = 0; table < Variables::tables; ++table)
       digests.push_back(ranks_[rank]->ahead(step).keys.digest(blocks, table));
@@ -93,7 +91,7 @@ template <Model M, class Source> class Contributor {
 
   /// Returns the loss. The batch of (step, rank) is batch number (step - 1) * ranks + rank of the source.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
-                  std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
+                  std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
     OfRank& mine = *ranks_[rank];
     const Ahead& ahead = mine.ahead(step);
@@ -126,7 +124,7 @@ template <Model M, class Source> class Contributor {
 
   /// Takes the rows of the others, which `prepare` of this step asked for, out of the values that came for it. False:
   /// none were asked for. To be called before another step is prepared in its place: that is two steps later.
-  auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool {
+  auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool override {
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (ahead.step != step) return false;
     bool any = false;

@@ -6,6 +6,7 @@
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/any_model.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 
@@ -24,7 +25,7 @@ inline namespace v0 {
 /// examples look up: `keys()`, found by reading the source once.
 ///
 /// Threads: const members from any, each with values of its own. Lifetime: the model must outlive it.
-template <EvaluatedModel M, class Source> class Evaluation {
+template <EvaluatedModel M, class Source> class Evaluation final : public AnyEvaluation {
   using Variables = typename M::Variables;
 
  public:
@@ -33,11 +34,11 @@ template <EvaluatedModel M, class Source> class Evaluation {
   }
 
   /// Of each table the keys whose rows are needed, ascending; without tables none.
-  [[nodiscard]] auto keys() const noexcept -> const KeyLists& { return keys_; }
+  [[nodiscard]] auto keys() const noexcept -> const KeyLists& override { return keys_; }
 
   /// `values`: of the model's variables, with the rows of `keys()` in that order. Nothing is left of them when the model
   /// throws.
-  [[nodiscard]] auto operator()(RuntimeValues& values) const -> Metrics {
+  [[nodiscard]] auto operator()(RuntimeValues& values) const -> Metrics override {
     Values<Variables> named{std::move(values)};
     Metrics metrics;
     LookedUp rows;

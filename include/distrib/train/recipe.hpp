@@ -6,6 +6,8 @@
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/training_options.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -42,6 +44,13 @@ template <class M, class Data, class Hooks> struct Recipe {
   }
 };
 
+/// The settings among the hooks of a recipe.
+struct HookSettings {
+  std::optional<StopAtStep> stop;
+  std::optional<SaveCheckpoint> save;
+  std::uint64_t evaluate_every = 0;  ///< Steps. 0: the model is measured at the end only, or without `Evaluate` never.
+};
+
 namespace detail {
 
 /// Calls `found` with the first hook of type H, if there is one.
@@ -60,6 +69,14 @@ template <class Hooks, class F> void find_evaluate(const Hooks& hooks, F&& found
     if constexpr (is_evaluate<std::remove_cvref_t<decltype(hook)>>) found(hook);
   };
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+}
+
+template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
+  HookSettings settings;
+  find_hook<StopAtStep>(hooks, [&](const StopAtStep& stop) { settings.stop = stop; });
+  find_hook<SaveCheckpoint>(hooks, [&](const SaveCheckpoint& save) { settings.save = save; });
+  find_evaluate(hooks, [&](const auto& evaluate) { settings.evaluate_every = evaluate.every_steps; });
+  return settings;
 }
 
 /// Whether no setting is given twice.

@@ -7,11 +7,15 @@
 #endif
 
 #include <distrib/train/impl/checkpoint_store.ipp>
+#include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/make_cluster_job.ipp>
 #include <distrib/train/impl/make_local_job.ipp>
 #include <distrib/train/impl/metrics.ipp>
 #include <distrib/train/impl/parameters_sha256.ipp>
 #include <distrib/train/impl/roc_auc.ipp>
 #include <distrib/train/impl/show_progress.ipp>
+#include <distrib/train/impl/trainer.ipp>
+#include <distrib/train/impl/training_plan.ipp>
+#include <distrib/train/impl/training_report.ipp>
 #include <distrib/train/impl/write_result_json.ipp>
 #include <distrib/train/impl/write_summaries.ipp>

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/table_digest.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+#include <distrib/train/metrics.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// A `Contributor` without the types of its model and data. `Contributor` describes the members.
+class AnyContributor {
+ public:
+  virtual ~AnyContributor() = default;
+  virtual auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> = 0;
+  [[nodiscard]] virtual auto requests(Rank rank, Step step) const -> std::span<const PullRows> = 0;
+  [[nodiscard]] virtual auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
+      -> std::vector<TableDigest> = 0;
+  virtual auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
+                          std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float = 0;
+  virtual auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool = 0;
+};
+
+/// An `Evaluation` without the types of its model and data. `Evaluation` describes the members.
+class AnyEvaluation {
+ public:
+  virtual ~AnyEvaluation() = default;
+  [[nodiscard]] virtual auto keys() const noexcept -> const KeyLists& = 0;
+  [[nodiscard]] virtual auto operator()(RuntimeValues& values) const -> Metrics = 0;
+};
+
+/// A model whose training data are open. Threads: const members from any. Lifetime: the `AnyModel` must outlive it.
+class OpenModel {
+ public:
+  virtual ~OpenModel() = default;
+
+  /// The answers of the data's source: see `BatchSource`.
+  [[nodiscard]] virtual auto describe() const -> std::string = 0;
+  [[nodiscard]] virtual auto batches() const -> std::optional<std::uint64_t> = 0;
+  [[nodiscard]] virtual auto batch_size() const -> std::uint64_t = 0;
+
+  /// Makes the contributions of this job. The open model, `job` and `layouts` must outlive the contributor.
+  [[nodiscard]] virtual auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
+      -> std::unique_ptr<AnyContributor> = 0;
+};
+
+/// A model with its data, without their types: this is all that a trainer knows of what it trains.
+/// Threads: const members from any.
+class AnyModel {
+ public:
+  virtual ~AnyModel() = default;
+
+  [[nodiscard]] virtual auto variables() const -> std::vector<VariableInfo> = 0;
+  [[nodiscard]] virtual auto tables() const -> std::vector<TableInfo> = 0;
+
+  /// As `make_initial_values`, which also writes the digests of the values into the job.
+  [[nodiscard]] virtual auto initial_values(Job& job) const -> std::vector<SharedBuffer> = 0;
+
+  /// Opens the training data; throws what the data throw.
+  [[nodiscard]] virtual auto open() const -> std::unique_ptr<OpenModel> = 0;
+  /// Opens the data of `Evaluate`, and reads them once if there are tables. Null if there is no `Evaluate`.
+  [[nodiscard]] virtual auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> = 0;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/data/batch_source.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/train/any_model.hpp>
+#include <distrib/train/contributor.hpp>
+#include <distrib/train/evaluation.hpp>
+#include <distrib/train/initial_values.hpp>
+#include <distrib/train/model.hpp>
+#include <distrib/train/recipe.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+template <Model M, BatchSource Source> class OpenModelOf final : public OpenModel {
+ public:
+  OpenModelOf(const M& model, Source source) : model_{model}, source_{std::move(source)} {}
+
+  [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
+  [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
+  [[nodiscard]] auto batch_size() const -> std::uint64_t override { return source_.batch_size(); }
+  [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
+      -> std::unique_ptr<AnyContributor> override {
+    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts);
+  }
+
+ private:
+  const M& model_;
+  Source source_;
+};
+
+/// The model and the data of a recipe. With `Contributor`, `Evaluation` and `make_initial_values` this is all of a
+/// trainer's code that is compiled for each model.
+template <Model M, Dataset D> class ModelOf final : public AnyModel {
+ public:
+  using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&)>;
+
+  ModelOf(M model, D data, OpenEvaluation evaluation)
+      : model_{std::move(model)}, data_{std::move(data)}, evaluation_{std::move(evaluation)} {}
+
+  [[nodiscard]] auto variables() const -> std::vector<VariableInfo> override { return model_.variables().infos(); }
+  [[nodiscard]] auto tables() const -> std::vector<TableInfo> override { return model_.variables().table_infos(); }
+  [[nodiscard]] auto initial_values(Job& job) const -> std::vector<SharedBuffer> override {
+    return make_initial_values(model_, job);
+  }
+  [[nodiscard]] auto open() const -> std::unique_ptr<OpenModel> override {
+    using Source = std::remove_cvref_t<decltype(data_.open())>;
+    return std::make_unique<OpenModelOf<M, Source>>(model_, data_.open());
+  }
+  [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
+    return evaluation_ ? evaluation_(model_) : nullptr;
+  }
+
+ private:
+  M model_;
+  D data_;
+  OpenEvaluation evaluation_;  // empty if there is no Evaluate
+};
+
+template <class M, class D, class Hooks>
+[[nodiscard]] auto make_model(const Recipe<M, D, Hooks>& recipe) -> std::shared_ptr<const AnyModel> {
+  typename ModelOf<M, D>::OpenEvaluation evaluation;
+  find_evaluate(recipe.hooks, [&](const auto& setting) {
+    evaluation = [data = setting.data](const M& model) -> std::unique_ptr<AnyEvaluation> {
+      return std::make_unique<Evaluation<M, std::remove_cvref_t<decltype(data.open())>>>(model, data.open());
+    };
+  });
+  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation));
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

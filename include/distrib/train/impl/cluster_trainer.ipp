@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/cluster_trainer.hpp>
+
+#include <distrib/cluster/roles.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/server/server.hpp>
+#include <distrib/ps/server/server_options.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/shard_store.hpp>
+#include <distrib/ps/store/wire_block.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+#include <distrib/train/any_model.hpp>
+#include <distrib/train/assemble.hpp>
+#include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/cluster_job.hpp>
+#include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/error.hpp>
+#include <distrib/train/make_cluster_job.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
+    : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, local_{plan_, &pool}, report_{plan_.hooks()} {
+  if (flags_.job_name == "evaluator") throw_error(train_errc::no_evaluator, to_string(flags_.task()));
+}
+
+// --- a parameter server ---
+
+DISTRIB_DECL auto ClusterTrainer::serve() -> int {
+  asio::io_context here{1};  // hooks are called on this thread
+  const ClusterMode& mode = plan_.options().cluster;
+  ServerOptions options;
+  options.directory = plan_.cut_settings().directory;
+  options.shard.lease = mode.lease;
+  options.shard.restart_window = mode.restart_window;
+  options.metrics = mode.metrics;
+  options.rpc.secret = mode.secret;
+  options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { report_.tell(event); }); };
+  Server server{
+      pool_, flags_.cluster(), flags_.job_name, flags_.task_index, plan_.updater_finder(), std::move(options)};
+  const int code = server.join(here);
+  if (code == exit_code::refused) throw_if(server.why());
+  tell_end(server.why());
+  return code;
+}
+
+DISTRIB_DECL void ClusterTrainer::tell_end(const Error& why) {
+  if (why)
+    report_.tell(Event{Event::Kind::ended, to_string(flags_.task()), why.where, why.code,
+                       why.where + ": " + why.code.message()});
+}
+
+// --- a worker ---
+
+/// One run of a worker: all on the thread of `run()`, except measuring.
+class ClusterTrainer::Worker {
+ public:
+  explicit Worker(ClusterTrainer& trainer)
+      : trainer_{trainer},
+        report_{trainer.report_},
+        model_{plan_.model().open()},
+        planned_{plan_.cluster_job(*model_, static_cast<std::uint32_t>(trainer.flags_.ps_hosts.size()),
+                                   static_cast<std::uint32_t>(worker_count(cluster_, "worker")),
+                                   plan_.options().cluster.replay_budget_bytes)},
+        contributor_{model_->contributor(job_, planned_.layouts)},
+        start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
+    if (chief_) evaluation_ = plan_.model().open_evaluation();
+    start_.first_step = job_.total_steps;  // until it is known: a worker that starts late may find that the job is done
+  }
+  Worker(const Worker&) = delete;
+  auto operator=(const Worker&) -> Worker& = delete;
+  ~Worker() { wait_for_measures(); }  // also after an exception
+
+  auto run() -> int {
+    running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
+    WorkerEnd end = run_job();
+    const auto spent = std::chrono::steady_clock::now() - begun_;
+    wait_for_measures();
+    running_.reset();
+    if (end.code == exit_code::again && end.why) end = look_for_result(std::move(end));
+    if (end.code == exit_code::refused) throw_if(end.why);
+    trainer_.tell_end(end.why);
+    if (end.code == exit_code::done) report_.reached(job_.total_steps);
+    const bool came_on = report_.result().steps >= start_.first_step;
+    if (came_on) report_.took(job_, start_, spent);
+    if (chief_ && end.code == exit_code::done) finish(end.result);
+    else if (chief_ && came_on) report_.end();
+    return end.code;
+  }
+
+ private:
+  [[nodiscard]] auto addresses() const -> std::vector<Address> {
+    std::vector<Address> servers;
+    for (const std::string& host : trainer_.flags_.ps_hosts) servers.push_back(Address::parse(host));
+    return servers;
+  }
+
+  [[nodiscard]] auto options() -> WorkerClientOptions {
+    const ClusterMode& mode = plan_.options().cluster;
+    WorkerClientOptions options;
+    options.rpc.secret = mode.secret;
+    options.start_within = mode.start_within;
+    // This worker has only to say goodbye, to servers that wait for it.
+    if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
+    options.lost_after = mode.lease + mode.restart_window;
+    options.worker.replay_budget_bytes = mode.replay_budget_bytes;
+    options.worker.initial_values = std::move(planned_.initial_values);
+    options.worker.wants_result = chief_;
+    return options;
+  }
+
+  auto callbacks() -> ClusterJobCallbacks {
+    return {.contribute = [this](Step step, auto values,
+                                 auto gradients) { return (*contributor_)(rank_, made_ = step, values, gradients); },
+            .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+            .started = [this](Step first) { started(first); },
+            .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+            .saved = [this](Step step) { saved(step); },
+            .told = [this](const Event& event) { report_.tell(event); }};
+  }
+
+  auto run_job() -> WorkerEnd {
+    const Signals signals{running_->context(), [this] {
+                            report_.tell(Event{Event::Kind::interrupted,
+                                               to_string(trainer_.flags_.task()),
+                                               {},
+                                               {},
+                                               "asked to stop: finishing the step in flight"});
+                            running_->stop();
+                          }};
+    return running_->run();
+  }
+
+  // The keys whose rows are measured with the values that contribution `step` is made of: the evaluation's keys every
+  // `every_steps` steps and at the end, else none.
+  [[nodiscard]] auto measured_before(Step step) const -> const KeyLists& {
+    if (evaluation_ == nullptr) return none_;
+    const std::uint64_t ranks = job_.consistency.is_synchronous() ? 1 : job_.ranks;  // that make a step
+    const bool due = step > 1 && plan_.is_measured_between((step - 2) * ranks, (step - 1) * ranks);
+    return step > last_ || due ? evaluation_->keys() : none_;
+  }
+
+  void started(Step first) {
+    is_started_ = true;
+    start_.first_step = told_ = first;
+    report_.reached(first);
+    begun_ = std::chrono::steady_clock::now();
+    if (chief_) report_.tell(start_);
+  }
+
+  void step_done(Step step, float loss, const std::vector<SharedBuffer>& values) {
+    report_.reached(step, loss);
+    const Step before = std::exchange(told_, step);
+    if (!chief_) return;
+    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step});
+    if (evaluation_ == nullptr || step >= job_.total_steps) return;
+    const bool has_tables = !job_.tables.empty();
+    if (!has_tables && !plan_.is_measured_between(before, step)) return;
+    if (has_tables && measured_before(made_).empty()) return;
+    auto whole = std::make_shared<RuntimeValues>(job_.variables, job_.tables.size());
+    if (has_tables && !contributor_->take_others(rank_, made_, values, *whole)) return;
+    measure_in_background(step, values, std::move(whole));
+  }
+
+  // On one thread of the pool, so that measures come in order; hooks are told on the thread of `run()`. `whole` has the
+  // rows that the evaluation needs.
+  void measure_in_background(Step step, const std::vector<SharedBuffer>& blocks, std::shared_ptr<RuntimeValues> whole) {
+    ++measures_;
+    asio::post(trainer_.pool_.executor(0), [this, step, blocks, whole = std::move(whole)] {
+      Evaluated evaluated{step, {}};
+      std::exception_ptr failure;
+      try {
+        assemble(planned_.layouts, blocks, *whole);
+        evaluated.metrics = (*evaluation_)(*whole);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      asio::post(running_->context(), [this, evaluated = std::move(evaluated), failure = std::move(failure)] {
+        if (failure) std::rethrow_exception(failure);
+        report_.evaluated(evaluated);
+      });
+      --measures_;
+      measures_.notify_all();
+    });
+  }
+  void wait_for_measures() {
+    for (int left = measures_; left != 0; left = measures_) measures_.wait(left);
+  }
+
+  void saved(Step step) {
+    if (!chief_ || !plan_.save() || step == 0 || !cuts_.is_users(step, job_.total_steps)) return;
+    report_.saved(step, plan_.save()->directory + "/model.ckpt-" + std::to_string(step));
+  }
+
+  // True if there is a checkpoint of the last step.
+  [[nodiscard]] auto is_done() const -> bool {
+    const std::string prefix = plan_.save() ? finished_checkpoint(plan_.save()->directory) : std::string{};
+    return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job_.total_steps);
+  }
+
+  // A worker that starts late finds no server if the other workers have finished the job.
+  auto look_for_result(WorkerEnd end) -> WorkerEnd {
+    contributor_->prepare(rank_, last_ + 1, measured_before(last_ + 1));
+    if (!is_done()) return end;
+    const std::span<const PullRows> rows = contributor_->requests(rank_, last_ + 1);
+    WorkerEnd done;
+    const RestoredCuts restored = CheckpointStore{*plan_.save(), job_, plan_.updaters()}.restore();
+    for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
+      if (job_.tables.empty()) {
+        done.result.push_back(wire_block(planned_.layouts[shard], restored.cuts[shard].values));
+      } else {
+        ShardStore store{job_, shard, plan_.updaters(), std::numeric_limits<std::uint64_t>::max()};
+        store.load(restored.cuts[shard]);
+        done.result.push_back(store.values(rows[shard]));
+      }
+    }
+    if (!is_started_) started(job_.total_steps);
+    return done;
+  }
+
+  // What the chief reports at the end. `blocks`: the values then.
+  void finish(const std::vector<SharedBuffer>& blocks) {
+    if (plan_.save()) report_.has_checkpoint(finished_checkpoint(plan_.save()->directory));
+    RuntimeValues whole{job_.variables, job_.tables.size()};
+    assemble(planned_.layouts, blocks, whole);
+    contributor_->take_others(rank_, last_ + 1, blocks, whole);
+    report_.end(job_, whole, contributor_->digests(rank_, last_ + 1, blocks), evaluation_.get());
+  }
+
+  ClusterTrainer& trainer_;
+  const TrainingPlan& plan_ = trainer_.plan_;
+  TrainingReport& report_;
+  const ClusterSpec cluster_ = trainer_.flags_.cluster();
+  const Rank rank_ = id_in_cluster(cluster_, trainer_.flags_.task());
+  const bool chief_ = is_chief(cluster_, trainer_.flags_.task());
+  const std::unique_ptr<OpenModel> model_;
+  PlannedJob planned_;
+  const Job& job_ = planned_.job;
+  const Step last_ = job_.steps_of(rank_);  // of this worker
+  const CutSettings cuts_ = plan_.cut_settings();
+  const KeyLists none_;
+  const std::unique_ptr<AnyContributor> contributor_;
+  std::unique_ptr<const AnyEvaluation> evaluation_;  // the chief's; else null
+  JobStart start_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  bool is_started_ = false;
+  Step made_ = 0;  // the newest contribution: `step_done` gets the values that it was made of
+  Step told_ = 0;  // the newest step that `step_done` was given
+  std::atomic<int> measures_ = 0;
+  std::unique_ptr<ClusterJob> running_;
+};
+
+DISTRIB_DECL auto ClusterTrainer::run() -> int {
+  if (flags_.local()) return local_.run();
+  return flags_.job_name == "ps" ? serve() : Worker{*this}.run();
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/trainer.hpp>
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/table_digest.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+#include <distrib/train/any_model.hpp>
+#include <distrib/train/assemble.hpp>
+#include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/local_job.hpp>
+#include <distrib/train/make_local_job.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// One run: all on the thread of `run()`, except contributions, measuring and saving.
+class Trainer::Run {
+ public:
+  explicit Run(Trainer& trainer)
+      : plan_{trainer.plan_},
+        pool_{trainer.pool_},
+        report_{trainer.report_},
+        model_{plan_.model().open()},
+        planned_{plan_.local_job(*model_)},
+        evaluation_{plan_.model().open_evaluation()} {
+    if (evaluation_ != nullptr) keys_ = evaluation_->keys();
+    measured_.find({}, keys_);
+    if (plan_.save()) store_.emplace(*plan_.save(), job_, plan_.updaters());
+    start_ = report_.begin(job_, model_->batch_size(), 0);
+  }
+  Run(const Run&) = delete;
+  auto operator=(const Run&) -> Run& = delete;
+
+  auto run() -> int {
+    const std::vector<Cut> restored = restore();
+    report_.tell(start_);
+    contributor_ = model_->contributor(job_, planned_.layouts);
+    train(restored);
+    finish();
+    return report_.result().complete ? 0 : 1;
+  }
+
+ private:
+  // The cuts that the job goes on from, one per shard; empty if it begins with its initializers.
+  auto restore() -> std::vector<Cut> {
+    std::vector<Cut> cuts;
+    if (store_) {
+      RestoredCuts found = store_->restore();
+      for (const Event& event : found.events) report_.tell(event);
+      cuts = std::move(found.cuts);
+      start_.restored_from = found.prefix;
+      report_.has_checkpoint(std::move(found.prefix));
+    }
+    if (!cuts.empty()) start_.first_step = cuts.front().step;
+    if (!cuts.empty() || job_.initial_checkpoint.empty()) return cuts;
+    for (const ShardLayout& layout : planned_.layouts) cuts.push_back(initial_cut(job_, layout, plan_.updaters()));
+    report_.tell(Event{Event::Kind::restored,
+                       "local",
+                       job_.initial_checkpoint,
+                       {},
+                       "beginning with values of " + job_.initial_checkpoint});
+    return cuts;
+  }
+
+  void train(const std::vector<Cut>& restored) {
+    local_ = make_local_job(
+        job_, {plan_.updaters()}, restored,
+        [this](Rank rank, Step step, auto values, auto gradients) {
+          return (*contributor_)(rank, step, values, gradients);
+        },
+        callbacks(), pool_, std::move(planned_.initial_values));
+    const auto begun = std::chrono::steady_clock::now();
+    {
+      const Signals signals{local_->context(), [this] { stop(); }};
+      local_->run();
+    }
+    report_.reached(local_->step());
+    report_.took(job_, start_, std::chrono::steady_clock::now() - begun);
+  }
+
+  auto callbacks() -> LocalJobCallbacks {
+    LocalJobCallbacks callbacks;
+    if (!job_.tables.empty())
+      callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
+    callbacks.step_done = [this](Step step, float loss) { step_done(step, loss); };
+    callbacks.cut_due = [this](Step step, std::vector<Cut> cuts) { save_in_background(step, std::move(cuts)); };
+    return callbacks;
+  }
+
+  void stop() {
+    local_->stop([this] {
+      report_.tell(Event{Event::Kind::interrupted,
+                         "local",
+                         {},
+                         {},
+                         store_ ? "asked to stop: finishing the steps in flight, saving"
+                                : "asked to stop: finishing the steps in flight; nothing is saved, because there is no "
+                                  "SaveCheckpoint"});
+    });
+  }
+
+  void step_done(Step step, float loss) {
+    report_.reached(step, loss);
+    report_.tell(StepDone{step, loss, start_.examples_per_step});
+    if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
+      measure_in_background(step);
+  }
+
+  void save_in_background(Step step, std::vector<Cut> cuts) {
+    auto kept = std::make_shared<std::vector<Cut>>(std::move(cuts));
+    auto prefix = std::make_shared<std::string>();
+    local_->in_background(
+        [this, step, kept, prefix] {
+          if (store_) *prefix = store_->save(step, *kept);
+        },
+        [this, step, kept, prefix] {
+          kept->clear();  // on this thread, where blocks are taken again
+          if (!prefix->empty()) report_.saved(step, std::move(*prefix));
+          local_->cut_saved(step);
+        });
+  }
+
+  void measure_in_background(Step step) {
+    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local_->values(measured_.requests()));
+    auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
+    local_->in_background(
+        [this, blocks, evaluated] {
+          RuntimeValues values = whole(*blocks);
+          evaluated->metrics = (*evaluation_)(values);
+        },
+        [this, blocks, evaluated] {
+          blocks->clear();
+          report_.evaluated(*evaluated);
+        });
+  }
+
+  // The values in these blocks, with the rows that the evaluation needs.
+  [[nodiscard]] auto whole(const std::vector<SharedBuffer>& blocks) const -> RuntimeValues {
+    RuntimeValues values{job_.variables, job_.tables.size()};
+    assemble(planned_.layouts, blocks, values);
+    for (std::size_t table = 0; table < keys_.size(); ++table) {
+      values.rows(table).resize(keys_[table].size(), job_.tables[table].dim);
+      measured_.collect(blocks, table, values.rows(table).data());
+    }
+    return values;
+  }
+
+  void finish() {
+    measured_.find({}, keys_, true);
+    const std::vector<SharedBuffer> blocks = local_->values(measured_.requests());
+    RuntimeValues values = whole(blocks);
+    std::vector<TableDigest> digests;
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) digests.push_back(measured_.digest(blocks, table));
+    report_.end(job_, values, digests, evaluation_.get());
+  }
+
+  const TrainingPlan& plan_;
+  IoPool* pool_;
+  TrainingReport& report_;
+  const std::unique_ptr<OpenModel> model_;
+  PlannedJob planned_;
+  const Job& job_ = planned_.job;
+  const std::unique_ptr<const AnyEvaluation> evaluation_;
+  KeyLists keys_;  // of each table: those that the evaluation needs
+  BatchKeys measured_{job_, planned_.layouts};  // asks for the rows of these keys
+  std::optional<CheckpointStore> store_;
+  JobStart start_;
+  std::unique_ptr<AnyContributor> contributor_;
+  std::unique_ptr<LocalJob> local_;
+};
+
+DISTRIB_DECL auto Trainer::run() -> int { return Run{*this}.run(); }
+
+}  // namespace v0
+}  // namespace distrib

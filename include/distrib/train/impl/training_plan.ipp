@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/training_plan.hpp>
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/train/error.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
+                                        HookSettings settings)
+    : options_{std::move(options)},
+      model_{std::move(model)},
+      hooks_{std::move(hooks)},
+      settings_{std::move(settings)},
+      updaters_{options_.updater} {
+  options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
+  for (const auto& [prefix, updater] : options_.updaters_of) {
+    check_prefix(prefix);
+    updaters_.push_back(updater);
+  }
+}
+
+DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
+  return [own = updaters_](std::string_view text) -> std::optional<AnyUpdater> {
+    for (const AnyUpdater& updater : own)
+      if (auto found = updater.parse(text)) return found;
+    return StandardUpdaters{}(text);
+  };
+}
+
+DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> PlannedJob {
+  const LocalMode& local = options_.local;
+  if (local.workers == 0 || local.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
+  PlannedJob planned;
+  planned.job = make_job(model, 1, local.workers, 1);
+  // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
+  planned.job.cut_interval = save() ? std::max<std::uint64_t>(every_steps(), 1) : planned.job.total_steps;
+  return complete(std::move(planned));
+}
+
+DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
+                                            std::size_t replay_budget_bytes) const -> PlannedJob {
+  PlannedJob planned;
+  planned.job = make_job(model, tasks, ranks, options_.replicas);
+  planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
+  return complete(std::move(planned));
+}
+
+DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
+  if (!save()) return {};
+  return {.directory = detail::absolute_path(save()->directory),
+          .keep_every = save()->every_steps,
+          .retention = save()->retention()};
+}
+
+// Counters have no updater.
+DISTRIB_DECL void TrainingPlan::check_prefix(const std::string& prefix) const {
+  std::string names;
+  const auto look_at = [&](const std::string& name) {
+    names += (names.empty() ? "" : ", ") + name;
+    return !prefix.empty() && name.starts_with(prefix);
+  };
+  for (const VariableInfo& variable : model_->variables())
+    if (!is_counter(variable.dtype) && look_at(variable.name)) return;
+  for (const TableInfo& table : model_->tables())
+    if (look_at(table.name)) return;
+  throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
+}
+
+// All of the job but the interval of cuts and the digests of the model's own initial values.
+DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
+                                         std::uint32_t replicas) const -> Job {
+  const Consistency& consistency = options_.consistency;
+  if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas()))
+    throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
+                                             " parameter servers, " + consistency.describe());
+  Job job;
+  job.replicas = replicas;
+  job.seed = options_.seed;
+  job.initial_checkpoint = options_.initial_checkpoint;
+  job.variables = model_->variables();
+  job.tables = model_->tables();
+  job.tasks = tasks;
+  job.shards_per_task = options_.local.shards;
+  job.parts = plan_parts(job.variables, options_.partitioner, options_.placement, tasks, job.shards_per_task);
+  job.updater = options_.updater.text();
+  for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});
+  throw_if(check_table_updaters(job, updaters_));
+  job.row_mean = options_.row_mean;
+  job.check_numerics = options_.check_numerics;
+  job.wire_format = options_.wire_format;
+  job.consistency = consistency;
+  job.data = model.describe();
+  job.ranks = ranks;
+  if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
+    throw_error(train_errc::too_few_workers,
+                "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
+  job.total_steps = last_step(model, ranks);
+  return job;
+}
+
+DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob {
+  planned.initial_values = model_->initial_values(planned.job);
+  planned.layouts = shard_layouts(planned.job);
+  return planned;
+}
+
+// The end of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous step uses up a
+// batch of each rank, also of backup workers.
+DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks) const -> Step {
+  const std::uint64_t batches_per_step = options_.consistency.is_synchronous() ? ranks : 1;
+  std::optional<Step> last;
+  if (settings_.stop) last = settings_.stop->last_step;
+  if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);
+  if (!last || (settings_.stop && settings_.stop->last_step == 0)) throw_error(train_errc::no_end, "StopAtStep");
+  if (*last == 0) throw_error(train_errc::too_little_data, model.describe());
+  return *last;
+}
+
+}  // namespace v0
+}  // namespace distrib

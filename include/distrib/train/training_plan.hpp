@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/train/any_model.hpp>
+#include <distrib/train/hook_set.hpp>
+#include <distrib/train/recipe.hpp>
+#include <distrib/train/save_checkpoint.hpp>
+#include <distrib/train/training_options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// A job, and what is computed from the job and the model before training begins.
+struct PlannedJob {
+  Job job;
+  std::vector<SharedBuffer> initial_values;  ///< Contribution 0, see `WorkerOptions`; empty if there is none.
+  std::vector<ShardLayout> layouts;          ///< One per shard.
+};
+
+/// A recipe without the user's types, as every kind of trainer holds it. Makes the job for a number of tasks and ranks,
+/// with its last step and its interval of cuts, and says where cuts are kept and when the model is measured.
+///
+/// A value; copies share the model and the hooks. Threads: const members from any.
+class TrainingPlan {
+ public:
+  /// Throws `train_errc::no_such_variable` if no variable's name begins with the prefix of an updater.
+  DISTRIB_DECL TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
+                            HookSettings settings);
+
+  [[nodiscard]] auto options() const noexcept -> const TrainingOptions& { return options_; }
+  [[nodiscard]] auto model() const noexcept -> const AnyModel& { return *model_; }
+  [[nodiscard]] auto hooks() const -> HookSet { return hooks_; }
+  /// Where checkpoints are saved; empty if they are not saved.
+  [[nodiscard]] auto save() const noexcept -> const std::optional<SaveCheckpoint>& { return settings_.save; }
+
+  /// The updaters of the job, in the order of `Job::updater_of`.
+  [[nodiscard]] auto updaters() const noexcept -> const JobUpdaters& { return updaters_; }
+  /// Finds the updaters of this program, with any hyper-parameters, and the library's. The hyper-parameters come from the
+  /// workers: a parameter server may have been started with others.
+  [[nodiscard]] DISTRIB_DECL auto updater_finder() const -> UpdaterFinder;
+
+  /// The job in one process. Throws `train_errc` if there is no such job, what the policies throw, and what
+  /// `make_initial_values` throws.
+  [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model) const -> PlannedJob;
+
+  /// The job on `tasks` parameter servers and `ranks` workers. Each worker keeps contributions of at most
+  /// `replay_budget_bytes` until a cut holds them. Throws as `local_job` does.
+  [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
+                                              std::size_t replay_budget_bytes) const -> PlannedJob;
+
+  /// Where the shards of a cluster keep their cuts, and which cuts are checkpoints.
+  [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
+
+  /// True if a multiple of `Evaluate::every_steps` lies after step `before` and not after `step`: then the model is
+  /// measured. The end of the job, where the model is measured too, is not counted.
+  [[nodiscard]] auto is_measured_between(Step before, Step step) const noexcept -> bool {
+    const std::uint64_t every = settings_.evaluate_every;
+    return every != 0 && step / every != before / every;
+  }
+
+ private:
+  DISTRIB_DECL void check_prefix(const std::string& prefix) const;
+  [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
+  DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
+                             std::uint32_t replicas) const -> Job;
+  DISTRIB_DECL auto complete(PlannedJob planned) const -> PlannedJob;
+  DISTRIB_DECL auto last_step(const OpenModel& model, std::uint32_t ranks) const -> Step;
+
+  TrainingOptions options_;
+  std::shared_ptr<const AnyModel> model_;
+  HookSet hooks_;
+  HookSettings settings_;
+  JobUpdaters updaters_;
+};
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/training_plan.ipp>
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/training_plan.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_job.hpp"
+
+#include <distrib/optimizer/adagrad.hpp>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+using distrib::SaveCheckpoint;
+using distrib::TrainingPlan;
+
+namespace {
+
+constexpr std::size_t much = std::size_t{1} << 30;
+
+/// Plans of one model with its data.
+struct Bench {
+  support::TempDirectory directory;
+  decltype(line_model::write(std::filesystem::path{})) data = line_model::write(directory.path());
+
+  auto builder(const line_job::Setup& setup = {}) const { return line_job::builder(data, setup); }
+};
+
+auto refusal(const TrainingPlan& plan, std::uint32_t tasks, std::uint32_t ranks) -> std::error_code {
+  try {
+    static_cast<void>(plan.cluster_job(*plan.model().open(), tasks, ranks, much));
+  } catch (const std::system_error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("TrainingPlan: the job of one process, and of a cluster, of the same recipe", "[train]") {
+  const Bench bench;
+  const TrainingPlan plan = bench.builder({.workers = 3, .shards = 2, .parts = 2, .steps = 40})
+                                .with_updater("bias", distrib::Adagrad{})
+                                .with_hooks(SaveCheckpoint{.directory = "out", .every_steps = 8})
+                                .plan();
+  const auto model = plan.model().open();
+  const distrib::PlannedJob local = plan.local_job(*model);
+  CHECK(local.job.tasks == 1);
+  CHECK(local.job.ranks == 3);
+  CHECK(local.job.cut_interval == 8);
+  CHECK(local.layouts.size() == 2);
+  CHECK(local.initial_values.empty());
+
+  const distrib::PlannedJob cluster = plan.cluster_job(*model, 2, 5, much);
+  CHECK(cluster.job.tasks == 2);
+  CHECK(cluster.job.ranks == 5);
+  CHECK(cluster.job.cut_interval == 8);
+  CHECK(cluster.layouts.size() == 4);
+  CHECK(plan.cluster_job(*model, 2, 5, 0).job.cut_interval == 1);  // a replay budget of nothing
+
+  for (const distrib::Job& job : {local.job, cluster.job}) {
+    CHECK(job.seed == 11);
+    CHECK(job.total_steps == 40);
+    CHECK(job.data == model->describe());
+    CHECK(job.variables == LineModel{}.variables().infos());
+    CHECK(job.parts.size() == 3);  // the weights in two
+    REQUIRE(job.updaters_of.size() == 1);
+    CHECK(job.updater == plan.updaters()[0].text());
+    CHECK(job.updaters_of[0].updater == plan.updaters()[1].text());
+  }
+}
+
+TEST_CASE("TrainingPlan: the last step is the one of StopAtStep, and not beyond the data", "[train]") {
+  const Bench bench;  // 300 records: 30 batches
+  const auto last = [&](const auto& builder, std::uint32_t ranks) {
+    const TrainingPlan plan = builder.plan();
+    return plan.cluster_job(*plan.model().open(), 1, ranks, much).job.total_steps;
+  };
+  CHECK(last(bench.builder(), 4) == 40);
+  const auto epoch = bench.builder().with_data(bench.data.repeat(1).batch(10));
+  CHECK(last(epoch, 4) == 7);
+  CHECK(last(epoch.with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}), 4) == 7);
+  CHECK(last(epoch.with_consistency(distrib::AsynchronousParallel{}), 4) == 30);
+}
+
+TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, at a place that does not depend on the process",
+          "[train]") {
+  const Bench bench;
+  CHECK(bench.builder().plan().cut_settings().directory.empty());
+  const SaveCheckpoint save{
+      .directory = "out", .every_steps = 8, .max_to_keep = 2, .keep_checkpoint_every_n_hours = 12};
+  const distrib::CutSettings cuts = bench.builder().with_hooks(save).plan().cut_settings();
+  CHECK(cuts.directory == (std::filesystem::current_path() / "out").string());
+  CHECK(cuts.keep_every == 8);
+  CHECK(cuts.retention == save.retention());
+}
+
+TEST_CASE("TrainingPlan: measured where a multiple of `every_steps` is passed", "[train]") {
+  const Bench bench;
+  const TrainingPlan never = bench.builder().plan();
+  const TrainingPlan every_5 = bench.builder().with_hooks(distrib::Evaluate{bench.data.batch(50), 5}).plan();
+  for (const unsigned step : {5U, 7U, 10U}) {
+    CAPTURE(step);
+    CHECK_FALSE(never.is_measured_between(step - 1, step));
+    CHECK(every_5.is_measured_between(step - 1, step) == (step % 5 == 0));
+  }
+  CHECK(every_5.is_measured_between(3, 8));
+  CHECK_FALSE(every_5.is_measured_between(5, 9));
+  CHECK(never.model().open_evaluation() == nullptr);
+  CHECK(every_5.model().open_evaluation() != nullptr);
+}
+
+TEST_CASE("TrainingPlan: what no cluster can do is refused", "[train]") {
+  const Bench bench;
+  const auto two = bench.builder().with_replicas(2);
+  CHECK(refusal(two.plan(), 2, 3) == std::error_code{});
+  CHECK(refusal(two.plan(), 1, 3) == distrib::train_errc::no_replicas);
+  CHECK(refusal(two.with_consistency(distrib::AsynchronousParallel{}).plan(), 2, 3) ==
+        distrib::train_errc::no_replicas);
+  CHECK(refusal(bench.builder().with_replicas(3).plan(), 3, 3) == distrib::train_errc::no_replicas);
+  const auto backups = bench.builder().with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3});
+  CHECK(refusal(backups.plan(), 1, 3) == std::error_code{});
+  CHECK(refusal(backups.plan(), 1, 2) == distrib::train_errc::too_few_workers);
+}
+
+TEST_CASE("TrainingPlan: a server finds the updaters of the program, with any settings, and the library's", "[train]") {
+  const Bench bench;
+  const auto find = bench.builder().plan().updater_finder();
+  for (const std::string& text : {distrib::AnyUpdater{distrib::Momentum{.learning_rate = 7}}.text(),
+                                  distrib::AnyUpdater{distrib::Adagrad{}}.text()}) {
+    const auto found = find(text);
+    REQUIRE(found);
+    CHECK(found->text() == text);
+  }
+  CHECK_FALSE(find("nothing of this name"));
+}
