@@ -9,7 +9,6 @@
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/store/shard_store.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,8 @@
 
 namespace distrib {
 inline namespace v0 {
+
+class ShardStore;
 
 /// What the core of a shard tells its shell.
 class ShardSink {

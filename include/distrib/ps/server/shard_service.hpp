@@ -22,6 +22,7 @@
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/shard_store.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/error.hpp>

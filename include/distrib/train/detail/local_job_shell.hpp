@@ -10,6 +10,7 @@
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/shard_store.hpp>
 #include <distrib/train/local_job.hpp>
 
 #include <algorithm>

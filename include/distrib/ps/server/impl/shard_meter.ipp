@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/ps/server/shard_meter.hpp>
+#include <distrib/ps/store/shard_store.hpp>
 
 #include <algorithm>
 #include <chrono>
