@@ -2,6 +2,7 @@
 #include <distrib/ps/protocol/any_shard.hpp>
 
 #include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/store/shard_store.hpp>
 
 #include "ps/story.hpp"
 #include "support/catch.hpp"
