@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core of a parameter server without any server: events in, actions out, so every order of events can be tried.
-// Rank 0 asks for step 1 before it is done and sends its gradient twice; rank 1 is late.
+// Rank 0 asks for step 1 before it is done and sends its gradient twice; rank 1 is late. The only example of the
+// library's inside: the cores' headers are internal, and no facade exports them.
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>

@@ -3,6 +3,7 @@
 // Bytes are those of the gradient (of the copy), so that a figure says how fast contributions are taken up. 16 Ki
 // floats lie in the nearest caches, 256 Ki in the second, 16 Mi in none.
 #include <distrib/optimizer.hpp>
+#include <distrib/optimizer/reduce.hpp>
 
 #include <benchmark/benchmark.h>
 

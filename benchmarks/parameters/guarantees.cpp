@@ -13,6 +13,17 @@
 #include <distrib/net.hpp>
 #include <distrib/optimizer.hpp>
 #include <distrib/ps.hpp>
+#include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/table_gradients.hpp>
+#include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/rpc.hpp>
 
 #include "values.hpp"  // whose names are global

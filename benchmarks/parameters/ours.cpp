@@ -8,6 +8,12 @@
 #include <distrib/net.hpp>
 #include <distrib/optimizer.hpp>
 #include <distrib/ps.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/job/table_share.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/table_gradients.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc.hpp>
 
 #include "values.hpp"  // whose names are global

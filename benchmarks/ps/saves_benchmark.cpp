@@ -9,6 +9,9 @@
 #include <distrib/net.hpp>
 #include <distrib/optimizer.hpp>
 #include <distrib/ps.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc.hpp>
 
 #include "rows_block.hpp"

@@ -8,16 +8,9 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
-#include <distrib/checkpoint/keep_newest.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/object_names.hpp>
-#include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/retention.hpp>
 #include <distrib/checkpoint/save.hpp>
-#include <distrib/checkpoint/snappy.hpp>
-#include <distrib/checkpoint/state_file.hpp>
-#include <distrib/checkpoint/string_tensor.hpp>
-#include <distrib/checkpoint/table_reader.hpp>
-#include <distrib/checkpoint/table_writer.hpp>

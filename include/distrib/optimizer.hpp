@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Update rules and schedules. Not here, as no job of ours uses it: optimizer/moving_average.hpp.
+// Update rules and schedules.
 #pragma once
 
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/adam.hpp>
 #include <distrib/optimizer/adamw.hpp>
 #include <distrib/optimizer/amsgrad.hpp>
-#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/centered_rmsprop.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/ftrl.hpp>
@@ -14,7 +13,7 @@
 #include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/momentum.hpp>
-#include <distrib/optimizer/reduce.hpp>
+#include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>

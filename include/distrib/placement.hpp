@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parameter server task a variable goes to. Not here, as no job of ours uses it: devices of what is made inside
-// of scopes, placement/device_scopes.hpp.
+// Which parameter server task a variable goes to.
 #pragma once
 
+#include <distrib/placement/device_scopes.hpp>
 #include <distrib/placement/error.hpp>
 #include <distrib/placement/function.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>

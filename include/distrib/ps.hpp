@@ -1,61 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters: cores of shards and workers, and what carries their messages. Not here, as training needs none of it:
-// ps/worker/ask_status.hpp, ps/worker/probe.hpp.
+// Parameters: the server, its options, what workers agree on, lookups of rows.
 #pragma once
 
-#include <distrib/ps/cut/cut_store.hpp>
-#include <distrib/ps/cut/cut_tensors.hpp>
-#include <distrib/ps/cut/finished_job.hpp>
-#include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/job/consistency.hpp>
-#include <distrib/ps/job/cut_interval.hpp>
-#include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
-#include <distrib/ps/job/initial_blocks.hpp>
-#include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/parse_job.hpp>
-#include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/row_mean.hpp>
-#include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/protocol/async_shard_core.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/replay_buffer.hpp>
-#include <distrib/ps/protocol/sync_shard_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
-#include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/rows/clip_rows.hpp>
 #include <distrib/ps/rows/combiner.hpp>
-#include <distrib/ps/rows/dense_id_table.hpp>
 #include <distrib/ps/rows/embedding_lookup_sparse.hpp>
-#include <distrib/ps/rows/embedding_table.hpp>
-#include <distrib/ps/rows/key_index.hpp>
-#include <distrib/ps/rows/memory_budget.hpp>
-#include <distrib/ps/rows/row_layout.hpp>
-#include <distrib/ps/rows/row_slabs.hpp>
 #include <distrib/ps/rows/safe_embedding_lookup_sparse.hpp>
 #include <distrib/ps/rows/sparse_ids.hpp>
 #include <distrib/ps/rows/unique_keys.hpp>
-#include <distrib/ps/server/cluster_mismatch.hpp>
-#include <distrib/ps/server/metrics_text.hpp>
-#include <distrib/ps/server/peer_calls.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/ps/server/server_options.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
-#include <distrib/ps/server/shard_identity.hpp>
-#include <distrib/ps/server/shard_meter.hpp>
 #include <distrib/ps/server/shard_options.hpp>
-#include <distrib/ps/server/shard_service.hpp>
-#include <distrib/ps/server/shard_shell.hpp>
-#include <distrib/ps/store/block_pool.hpp>
-#include <distrib/ps/store/check_numerics.hpp>
-#include <distrib/ps/store/cut.hpp>
-#include <distrib/ps/store/dense_store.hpp>
-#include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/store/wire_block.hpp>
-#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
-#include <distrib/ps/worker/worker_client.hpp>
-#include <distrib/ps/worker/worker_node.hpp>
+#include <distrib/ps/worker/ask_status.hpp>
+#include <distrib/ps/worker/probe.hpp>

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls over a connection: frames, both ends, methods.
+// Calls over a connection: servers, clients, methods.
 #pragma once
 
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/chunked_route.hpp>
-#include <distrib/rpc/client_core.hpp>
-#include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/client_stream.hpp>
 #include <distrib/rpc/codec.hpp>
-#include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
-#include <distrib/rpc/frame.hpp>
-#include <distrib/rpc/frame_body.hpp>
-#include <distrib/rpc/frame_progress.hpp>
-#include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
-#include <distrib/rpc/greeting.hpp>
-#include <distrib/rpc/handler_result.hpp>
-#include <distrib/rpc/handshake.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 #include <distrib/rpc/method.hpp>
-#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/retry_policy.hpp>
 #include <distrib/rpc/router.hpp>
@@ -32,11 +21,7 @@
 #include <distrib/rpc/rpc_metrics.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/rpc_server.hpp>
-#include <distrib/rpc/server_budget.hpp>
-#include <distrib/rpc/server_core.hpp>
-#include <distrib/rpc/server_event.hpp>
 #include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
 #include <distrib/rpc/server_stream.hpp>
 #include <distrib/rpc/shared_secret.hpp>
-#include <distrib/rpc/stream_credit.hpp>

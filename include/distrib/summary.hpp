@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorBoard event files. Not here, as the hooks write curves alone: summary/histogram.hpp, summary/tensor_event.hpp
-// (tensors and texts), summary/image_event.hpp, summary/png.hpp and summary/graph_event.hpp.
+// TensorBoard event files.
 #pragma once
 
 #include <distrib/summary/error.hpp>
 #include <distrib/summary/event.hpp>
 #include <distrib/summary/event_reader.hpp>
 #include <distrib/summary/event_writer.hpp>
+#include <distrib/summary/graph_event.hpp>
+#include <distrib/summary/histogram.hpp>
+#include <distrib/summary/image_event.hpp>
+#include <distrib/summary/png.hpp>
+#include <distrib/summary/tensor_event.hpp>

@@ -3,6 +3,6 @@
 #pragma once
 
 #include <distrib/tensor/initial_values.hpp>
+#include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/tensor/view.hpp>
-#include <distrib/tensor/xtensor.hpp>

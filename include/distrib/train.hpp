@@ -3,24 +3,15 @@
 #pragma once
 
 #include <distrib/train/builder.hpp>
-#include <distrib/train/checkpoint_store.hpp>
-#include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
-#include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook.hpp>
-#include <distrib/train/hook_set.hpp>
-#include <distrib/train/initial_values.hpp>
-#include <distrib/train/local_job.hpp>
 #include <distrib/train/local_mode.hpp>
-#include <distrib/train/make_cluster_job.hpp>
-#include <distrib/train/make_local_job.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
-#include <distrib/train/parameters_sha256.hpp>
 #include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/show_progress.hpp>

@@ -4,6 +4,7 @@
 
 #include <distrib/cluster.hpp>
 #include <distrib/cluster/device_change.hpp>
+#include <distrib/cluster/flag_values.hpp>
 #include <distrib/cluster/run_config.hpp>
 #include <distrib/cluster/server_def.hpp>
 

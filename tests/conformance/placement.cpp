@@ -6,6 +6,7 @@
 #include <distrib/core.hpp>
 #include <distrib/placement.hpp>
 #include <distrib/sharding.hpp>
+#include <distrib/sharding/group_by_shard.hpp>
 #include <distrib/tf/parameter_server_strategy.hpp>
 
 #include <algorithm>
