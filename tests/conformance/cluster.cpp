@@ -176,7 +176,7 @@ auto tf_config(const Json& input) -> Json {
 }
 
 auto tf_config_kind(const std::error_code& code) -> std::string {
-  const bool no_json = code.category() != distrib::cluster_category();
+  const bool no_json = code.category() != distrib::detail::cluster_category();
   return no_json ? "JSON parse error (ValueError family)" : exception_of(code);
 }
 

@@ -14,5 +14,6 @@ TEST_CASE("example_errc: every member has a text and a condition", "[example]") 
   CHECK(malformed == failure::corrupt);
   CHECK(std::error_code{example_errc::missing_feature} == failure::mismatch);
   CHECK(std::error_code{example_errc::unbound_member} == failure::invalid_argument);
-  for (int value = 1; value <= 10; ++value) CHECK(distrib::example_category().message(value) != "unknown error");
+  for (int value = 1; value <= 10; ++value)
+    CHECK(distrib::detail::example_category().message(value) != "unknown error");
 }

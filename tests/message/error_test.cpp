@@ -14,5 +14,5 @@ TEST_CASE("message_errc: every member has a text and a condition", "[message]") 
   CHECK(too_large == failure::exhausted);
   CHECK(std::error_code{message_errc::malformed} == failure::corrupt);
   CHECK(std::error_code{message_errc::incomplete} == failure::invalid_argument);
-  for (int value = 1; value <= 3; ++value) CHECK(distrib::message_category().message(value) != "unknown error");
+  for (int value = 1; value <= 3; ++value) CHECK(distrib::detail::message_category().message(value) != "unknown error");
 }

@@ -29,5 +29,5 @@ TEST_CASE("net_errc: each belongs to a shared condition and has a text", "[net]"
     CHECK(ec.category().name() == std::string{"distrib.net"});
     CHECK(ec.message() != "unknown error");
   }
-  CHECK(distrib::net_category().message(99) == "unknown error");
+  CHECK(distrib::detail::net_category().message(99) == "unknown error");
 }

@@ -41,16 +41,17 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::cannot_write, failure::io, "cannot write"},
     {checkpoint_errc::no_room, failure::exhausted, "no room on the disk"},
 };
-}  // namespace detail
 
 /// Category "distrib.checkpoint".
 [[nodiscard]] inline auto checkpoint_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.checkpoint", detail::checkpoint_texts};
+  static const TableCategory category{"distrib.checkpoint", checkpoint_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(checkpoint_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), checkpoint_category()};
+  return {static_cast<int>(value), detail::checkpoint_category()};
 }
 
 }  // namespace v0

@@ -60,16 +60,17 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::bad_cluster_def, failure::corrupt, "the bytes are no definition of a cluster or server"},
     {cluster_errc::bad_flag_file, failure::invalid_argument, "not a file of flags; write --name=value, one a line"},
 };
-}  // namespace detail
 
 /// Category "distrib.cluster".
 [[nodiscard]] inline auto cluster_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.cluster", detail::cluster_texts};
+  static const TableCategory category{"distrib.cluster", cluster_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(cluster_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), cluster_category()};
+  return {static_cast<int>(value), detail::cluster_category()};
 }
 
 }  // namespace v0

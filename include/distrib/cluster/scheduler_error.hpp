@@ -57,16 +57,17 @@ inline constexpr ErrorText scheduler_texts[] = {
     {scheduler_errc::no_service, failure::unavailable, "no service of a task has an address; is the cluster ready?"},
     {scheduler_errc::missing_service, failure::unavailable, "not all tasks of the job have a service with an address"},
 };
-}  // namespace detail
 
 /// Category "distrib.scheduler".
 [[nodiscard]] inline auto scheduler_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.scheduler", detail::scheduler_texts};
+  static const TableCategory category{"distrib.scheduler", scheduler_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(scheduler_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), scheduler_category()};
+  return {static_cast<int>(value), detail::scheduler_category()};
 }
 
 }  // namespace v0

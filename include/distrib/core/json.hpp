@@ -38,16 +38,17 @@ inline constexpr ErrorText json_texts[] = {
     {json_errc::too_deep, failure::exhausted, "the JSON text is nested deeper than 64"},
     {json_errc::trailing_text, failure::invalid_argument, "something follows the JSON value"},
 };
-}  // namespace detail
 
 /// Category "distrib.json".
 [[nodiscard]] inline auto json_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.json", detail::json_texts};
+  static const TableCategory category{"distrib.json", json_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(json_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), json_category()};
+  return {static_cast<int>(value), detail::json_category()};
 }
 
 }  // namespace v0

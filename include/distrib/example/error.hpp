@@ -35,16 +35,17 @@ inline constexpr ErrorText example_texts[] = {
     {example_errc::bad_partition, failure::mismatch, "a partition of a ragged feature does not fit its values"},
     {example_errc::too_many_features, failure::exhausted, "the records have too many features"},
 };
-}  // namespace detail
 
 /// Category "distrib.example".
 [[nodiscard]] inline auto example_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.example", detail::example_texts};
+  static const TableCategory category{"distrib.example", example_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(example_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), example_category()};
+  return {static_cast<int>(value), detail::example_category()};
 }
 
 }  // namespace v0

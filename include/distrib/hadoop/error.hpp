@@ -62,16 +62,16 @@ inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::bad_type, failure::corrupt, "there is no type of this code"},
 };
 
-}  // namespace detail
-
 /// Category "distrib.hadoop".
 [[nodiscard]] inline auto hadoop_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.hadoop", detail::hadoop_texts};
+  static const TableCategory category{"distrib.hadoop", hadoop_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(hadoop_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), hadoop_category()};
+  return {static_cast<int>(value), detail::hadoop_category()};
 }
 
 }  // namespace v0

@@ -21,16 +21,17 @@ inline constexpr ErrorText message_texts[] = {
     {message_errc::malformed, failure::corrupt, "the bytes are no message of this type"},
     {message_errc::incomplete, failure::invalid_argument, "a required field is not set"},
 };
-}  // namespace detail
 
 /// Category "distrib.message".
 [[nodiscard]] inline auto message_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.message", detail::message_texts};
+  static const TableCategory category{"distrib.message", message_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(message_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), message_category()};
+  return {static_cast<int>(value), detail::message_category()};
 }
 
 }  // namespace v0

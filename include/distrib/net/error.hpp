@@ -37,16 +37,17 @@ inline constexpr ErrorText net_texts[] = {
     {net_errc::untrusted, failure::mismatch, "a certificate was not accepted"},
     {net_errc::no_tls, failure::mismatch, "the TLS handshake failed"},
 };
-}  // namespace detail
 
 /// Category "distrib.net".
 [[nodiscard]] inline auto net_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.net", detail::net_texts};
+  static const TableCategory category{"distrib.net", net_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(net_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), net_category()};
+  return {static_cast<int>(value), detail::net_category()};
 }
 
 }  // namespace v0

@@ -21,16 +21,17 @@ inline constexpr ErrorText optimizer_texts[] = {
     {optimizer_errc::negative, failure::invalid_argument, "a strength must be 0 or more"},
     {optimizer_errc::positive_power, failure::invalid_argument, "learning_rate_power must be 0 or less"},
 };
-}  // namespace detail
 
 /// Category "distrib.optimizer".
 [[nodiscard]] inline auto optimizer_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.optimizer", detail::optimizer_texts};
+  static const TableCategory category{"distrib.optimizer", optimizer_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(optimizer_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), optimizer_category()};
+  return {static_cast<int>(value), detail::optimizer_category()};
 }
 
 }  // namespace v0

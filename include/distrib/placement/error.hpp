@@ -21,16 +21,17 @@ inline constexpr ErrorText placement_texts[] = {
     {placement_errc::wrong_number_of_weights, failure::mismatch, "one weight for each task is needed"},
     {placement_errc::zero_weight, failure::invalid_argument, "a weight must be at least 1"},
 };
-}  // namespace detail
 
 /// Category "distrib.placement".
 [[nodiscard]] inline auto placement_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.placement", detail::placement_texts};
+  static const TableCategory category{"distrib.placement", placement_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(placement_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), placement_category()};
+  return {static_cast<int>(value), detail::placement_category()};
 }
 
 }  // namespace v0

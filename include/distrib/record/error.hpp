@@ -68,16 +68,16 @@ inline auto record_where(std::string_view path, std::uint64_t number, std::uint6
   return std::string{path} + ": record " + std::to_string(number) + " at offset " + std::to_string(offset);
 }
 
-}  // namespace detail
-
 /// Category "distrib.record".
 [[nodiscard]] inline auto record_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.record", detail::record_texts};
+  static const TableCategory category{"distrib.record", record_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(record_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), record_category()};
+  return {static_cast<int>(value), detail::record_category()};
 }
 
 }  // namespace v0

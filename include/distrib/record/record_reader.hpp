@@ -268,10 +268,10 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Nothing at hand can be read: the end for who salvages, unless the compressed data has another beginning.
   auto lose_rest(std::error_code code) -> bool {
-    if (options_.damage.action != OnDamage::salvage || code.category() != record_category()) return fail(code);
+    if (options_.damage.action != OnDamage::salvage || code.category() != detail::record_category()) return fail(code);
     if (!lose(window_.size(), code)) return false;
     if (inflates() && stream_->resume()) return true;
-    if (stream_error() && stream_error().category() != record_category()) return fail(stream_error());
+    if (stream_error() && stream_error().category() != detail::record_category()) return fail(stream_error());
     close();
     return false;
   }

@@ -44,16 +44,17 @@ inline constexpr ErrorText http_texts[] = {
     {http_errc::no_tls, failure::mismatch, "the TLS connection failed"},
     {http_errc::stopped, failure::cancelled, "the reader was dropped"},
 };
-}  // namespace detail
 
 /// Category "distrib.http".
 [[nodiscard]] inline auto http_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.http", detail::http_texts};
+  static const TableCategory category{"distrib.http", http_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(http_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), http_category()};
+  return {static_cast<int>(value), detail::http_category()};
 }
 
 }  // namespace v0

@@ -50,16 +50,17 @@ inline constexpr ErrorText webhdfs_texts[] = {
     {webhdfs_errc::refused, failure::io, "Hadoop refused"},
     {webhdfs_errc::closed, failure::invalid_argument, "the file is closed"},
 };
-}  // namespace detail
 
 /// Category "distrib.webhdfs".
 [[nodiscard]] inline auto webhdfs_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.webhdfs", detail::webhdfs_texts};
+  static const TableCategory category{"distrib.webhdfs", webhdfs_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(webhdfs_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), webhdfs_category()};
+  return {static_cast<int>(value), detail::webhdfs_category()};
 }
 
 /// What an exception of Hadoop's means, by its class, without the package.

@@ -57,16 +57,16 @@ inline constexpr ErrorText rpc_texts[] = {
     {rpc_errc::no_secret, failure::not_found, "no environment variable with the shared secret"},
 };
 
-}  // namespace detail
-
 /// Category "distrib.rpc".
 [[nodiscard]] inline auto rpc_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.rpc", detail::rpc_texts};
+  static const TableCategory category{"distrib.rpc", rpc_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(rpc_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), rpc_category()};
+  return {static_cast<int>(value), detail::rpc_category()};
 }
 
 }  // namespace v0

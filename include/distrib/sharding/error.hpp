@@ -42,16 +42,17 @@ inline constexpr ErrorText sharding_texts[] = {
     {sharding_errc::too_large, failure::invalid_argument, "more elements than a shape can have"},
     {sharding_errc::wrong_size, failure::mismatch, "more or fewer values than the rows have"},
 };
-}  // namespace detail
 
 /// Category "distrib.sharding".
 [[nodiscard]] inline auto sharding_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.sharding", detail::sharding_texts};
+  static const TableCategory category{"distrib.sharding", sharding_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(sharding_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), sharding_category()};
+  return {static_cast<int>(value), detail::sharding_category()};
 }
 
 }  // namespace v0

@@ -52,16 +52,17 @@ inline constexpr ErrorText spark_texts[] = {
     {spark_errc::no_files, failure::not_found, "no file of records"},
     {spark_errc::closed, failure::invalid_argument, "the writer is closed"},
 };
-}  // namespace detail
 
 /// Category "distrib.spark".
 [[nodiscard]] inline auto spark_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.spark", detail::spark_texts};
+  static const TableCategory category{"distrib.spark", spark_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(spark_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), spark_category()};
+  return {static_cast<int>(value), detail::spark_category()};
 }
 
 }  // namespace v0

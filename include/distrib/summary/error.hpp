@@ -24,16 +24,17 @@ inline constexpr ErrorText summary_texts[] = {
     {summary_errc::corrupt_event, failure::corrupt, "the event is damaged"},
     {summary_errc::no_event_files, failure::not_found, "no event files in this directory"},
 };
-}  // namespace detail
 
 /// Category "distrib.summary".
 [[nodiscard]] inline auto summary_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.summary", detail::summary_texts};
+  static const TableCategory category{"distrib.summary", summary_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(summary_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), summary_category()};
+  return {static_cast<int>(value), detail::summary_category()};
 }
 
 }  // namespace v0

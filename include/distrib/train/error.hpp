@@ -41,16 +41,17 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::unsupported_initial_values, failure::unsupported,
      "a CustomInitializer is for a Variable, and for a job without initial checkpoint"},
 };
-}  // namespace detail
 
 /// Category "distrib.train".
 [[nodiscard]] inline auto train_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.train", detail::train_texts};
+  static const TableCategory category{"distrib.train", train_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(train_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), train_category()};
+  return {static_cast<int>(value), detail::train_category()};
 }
 
 }  // namespace v0

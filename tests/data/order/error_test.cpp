@@ -14,5 +14,5 @@ TEST_CASE("data_errc: every member has a text and a condition", "[data]") {
   CHECK(no_files == failure::not_found);
   CHECK(std::error_code{data_errc::inflated_too_large} == failure::exhausted);
   CHECK(std::error_code{data_errc::no_such_batch} == failure::invalid_argument);
-  for (int value = 1; value <= 6; ++value) CHECK(distrib::data_category().message(value) != "unknown error");
+  for (int value = 1; value <= 6; ++value) CHECK(distrib::detail::data_category().message(value) != "unknown error");
 }

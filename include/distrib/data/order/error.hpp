@@ -45,16 +45,17 @@ inline constexpr ErrorText data_texts[] = {
     {data_errc::bad_state, failure::invalid_argument, "this is no state of a pipeline"},
     {data_errc::other_data, failure::invalid_argument, "the state belongs to other files or other steps"},
 };
-}  // namespace detail
 
 /// Category "distrib.data".
 [[nodiscard]] inline auto data_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.data", detail::data_texts};
+  static const TableCategory category{"distrib.data", data_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(data_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), data_category()};
+  return {static_cast<int>(value), detail::data_category()};
 }
 
 }  // namespace v0

@@ -97,16 +97,17 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
      "two replicas of a shard gave different values of one step"},
 };
-}  // namespace detail
 
 /// Category "distrib.ps".
 [[nodiscard]] inline auto ps_category() noexcept -> const std::error_category& {
-  static const detail::TableCategory category{"distrib.ps", detail::ps_texts};
+  static const TableCategory category{"distrib.ps", ps_texts};
   return category;
 }
 
+}  // namespace detail
+
 [[nodiscard]] inline auto make_error_code(ps_errc value) noexcept -> std::error_code {
-  return {static_cast<int>(value), ps_category()};
+  return {static_cast<int>(value), detail::ps_category()};
 }
 
 }  // namespace v0

@@ -171,7 +171,7 @@ struct StateReply {
 
 /// The categories that errors of these methods have, for `RpcClientOptions::categories`.
 [[nodiscard]] inline auto ps_categories() -> ErrorCategories {
-  static const std::error_category* const categories[] = {&ps_category(), &checkpoint_category()};
+  static const std::error_category* const categories[] = {&detail::ps_category(), &detail::checkpoint_category()};
   return categories;
 }
 

@@ -287,7 +287,7 @@ class WorkerNode {
   void call_failed(std::uint32_t shard, const ClientEvent& event, Instant now) {
     const Error error = event.error;
     end_call(shard, event.call, now);
-    if (error.code.category() == rpc_category() && error.code != rpc_errc::unknown_method &&
+    if (error.code.category() == detail::rpc_category() && error.code != rpc_errc::unknown_method &&
         error.code != rpc_errc::bad_message)
       return;
     if (error.code == ps_errc::not_joined) return;  // it was joined before; the answer to another call says more

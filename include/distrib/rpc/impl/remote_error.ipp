@@ -31,7 +31,7 @@ DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Err
       case wire_tag(4, WireType::bytes): where = reader.text(); break;
     }
   if (!reader.ok() || value == 0) return {rpc_errc::bad_message, "an error of the peer"};
-  if (category == rpc_category().name()) return {{value, rpc_category()}, std::string{where}};
+  if (category == detail::rpc_category().name()) return {{value, detail::rpc_category()}, std::string{where}};
   for (const std::error_category* known : categories)
     if (category == known->name()) return {{value, *known}, std::string{where}};
   for (const failure shared : detail::conditions)
