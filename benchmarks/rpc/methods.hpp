@@ -48,8 +48,9 @@ inline auto small() -> Small {
 using Metrics = distrib::RpcMetrics<Echo, Echo256, Push, Pull, Make, Hang, Sleep>;
 
 /// A client of the server of these options.
-template <distrib::CallObserver Observes = const distrib::NoCallObserver>
-auto connect(asio::io_context& context, const Options& options, Observes& observer = distrib::no_call_observer) {
+template <distrib::CallObserver Observes = const distrib::detail::NoCallObserver>
+auto connect(asio::io_context& context, const Options& options,
+             Observes& observer = distrib::detail::no_call_observer) {
   distrib::TcpSocket socket{context};
   socket.connect({asio::ip::address_v4::loopback(), options.port});
   distrib::RpcClientOptions how;

@@ -207,5 +207,5 @@ void run(const Options& options, auto& observer) {
 auto main(int argc, char** argv) -> int {
   const Options options{argc, argv};
   Metrics metrics;
-  options.metrics ? run(options, metrics) : run(options, distrib::no_call_observer);
+  options.metrics ? run(options, metrics) : run(options, distrib::detail::no_call_observer);
 }

@@ -2,7 +2,6 @@
 // Calls over a connection: servers, clients, methods.
 #pragma once
 
-#include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/chunked_route.hpp>
@@ -10,11 +9,11 @@
 #include <distrib/rpc/client_stream.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
-#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/error_categories.hpp>
+#include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 #include <distrib/rpc/method.hpp>
-#include <distrib/rpc/remote_error.hpp>
-#include <distrib/rpc/retry_policy.hpp>
+#include <distrib/rpc/retry_options.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>

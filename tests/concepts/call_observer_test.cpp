@@ -12,7 +12,7 @@ struct LeastCallObserver {
   void ended(const distrib::ObservedCall&, const std::error_code&);
 };
 static_assert(distrib::CallObserver<LeastCallObserver>);
-static_assert(distrib::CallObserver<const distrib::NoCallObserver>);
+static_assert(distrib::CallObserver<const distrib::detail::NoCallObserver>);
 
 struct OnlyEnds {
   void ended(const distrib::ObservedCall&, const std::error_code&);

@@ -72,7 +72,7 @@ struct Both {
   std::vector<std::function<void()>> kept;
   Trace at_server;
   Trace at_client;
-  distrib::RpcServer<distrib::Router<distrib::Route<Echo, Handlers>>, distrib::Listener, Trace> server{
+  distrib::RpcServer<distrib::Router<distrib::detail::Route<Echo, Handlers>>, distrib::Listener, Trace> server{
       context.get_executor(), {"127.0.0.1", 0}, distrib::Router{distrib::on<Echo>(Handlers{&kept})}, {}, at_server};
   using Client = distrib::BasicRpcClient<distrib::TcpSocket, Trace>;
   std::optional<Client> client{

@@ -67,7 +67,7 @@ struct Server {
     }
   };
   template <class M>
-  using Route = distrib::Route<M, Handlers>;
+  using Route = distrib::detail::Route<M, Handlers>;
   using Router = distrib::Router<Route<Echo>, Route<EchoAgain>>;
 
   Server(asio::io_context& context, std::uint16_t port, const distrib::RpcServerOptions& options = {})

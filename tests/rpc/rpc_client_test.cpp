@@ -164,8 +164,9 @@ struct Told {
   static void echo(const Text& request, const auto& call) {
     if (request.text != "never") call.reply({std::string{distrib::as_text(call.metadata())}});
   }
-  Router<distrib::Route<Echo, void (*)(Text, distrib::Call<Echo, distrib::ServerConnection>)>> router{distrib::on<Echo>(
-      +[](Text request, distrib::Call<Echo, distrib::ServerConnection> call) { echo(request, call); })};
+  Router<distrib::detail::Route<Echo, void (*)(Text, distrib::Call<Echo, distrib::ServerConnection>)>> router{
+      distrib::on<Echo>(
+          +[](Text request, distrib::Call<Echo, distrib::ServerConnection> call) { echo(request, call); })};
 };
 
 }  // namespace

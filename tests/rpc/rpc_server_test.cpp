@@ -274,7 +274,7 @@ struct Watch {
 /// Throws when a connection has ended.
 struct ThrowsAtEnd {
   using Handler = std::function<void(distrib::ServerStream<messages::Sum, distrib::ServerConnection>)>;
-  distrib::Router<distrib::Route<messages::Sum, Handler>> router;
+  distrib::Router<distrib::detail::Route<messages::Sum, Handler>> router;
   void dispatch(const distrib::ServerConnection& connection, const distrib::ServerEvent& event) {
     router.dispatch(connection, event);
   }

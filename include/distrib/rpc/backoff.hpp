@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/philox.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/rpc/retry_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -11,12 +12,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// Pauses between tries that fail.
-struct BackoffOptions {
-  std::chrono::milliseconds first{50};       ///< The first one; doubled after each failure,
-  std::chrono::milliseconds longest{2'000};  ///< up to this.
-};
 
 /// When something that failed is tried again: pauses grow, and are spread over their later half, so that clients that
 /// lost the same server do not all come back at once.

@@ -21,7 +21,11 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 template <RpcMethod M, class Connection> class CallFromAnywhere;
+
+}  // namespace detail
 
 /// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
 /// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
@@ -76,18 +80,20 @@ template <RpcMethod M, class Connection> class Call {
   void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
 
   /// The same call, to be answered from any thread, while the connection's context lives.
-  [[nodiscard]] auto from_anywhere() const -> CallFromAnywhere<M, Connection> {
-    return CallFromAnywhere<M, Connection>{*this};
+  [[nodiscard]] auto from_anywhere() const -> detail::CallFromAnywhere<M, Connection> {
+    return detail::CallFromAnywhere<M, Connection>{*this};
   }
 
  private:
-  friend class CallFromAnywhere<M, Connection>;
+  friend class detail::CallFromAnywhere<M, Connection>;
 
   Connection connection_;
   std::uint64_t id_;
   Instant deadline_;
   ByteView metadata_;
 };
+
+namespace detail {
 
 /// A call that may be answered from any thread: the answer is posted to the connection's executor. Made by
 /// `Call::from_anywhere`. It does not keep the connection alive, whose end belongs to its own thread.
@@ -124,6 +130,8 @@ template <RpcMethod M, class Connection> class CallFromAnywhere {
   std::weak_ptr<Behind> connection_;
   Call<M, Connection> call_;  // of no connection
 };
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

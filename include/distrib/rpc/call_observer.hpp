@@ -32,6 +32,8 @@ concept CallObserver = requires(O& observer, const ObservedCall& call, const std
   observer.ended(call, code);
 };
 
+namespace detail {
+
 /// Nobody observes, and nothing is spent on it.
 struct NoCallObserver {
   void started(const ObservedCall&) const noexcept {}
@@ -40,6 +42,8 @@ struct NoCallObserver {
 
 /// The one of those that have none.
 inline constexpr NoCallObserver no_call_observer{};
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

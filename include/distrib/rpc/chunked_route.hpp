@@ -28,6 +28,8 @@ concept BodySink = std::movable<S> && requires(S& sink, ByteView bytes) {
   sink.end();
 };
 
+namespace detail {
+
 /// A method whose request's body is handled while it comes: see `on_chunks`.
 template <UnaryMethod M, class Handler> struct ChunkedRoute {
   using MethodType = M;
@@ -35,12 +37,14 @@ template <UnaryMethod M, class Handler> struct ChunkedRoute {
   Handler handler;
 };
 
+}  // namespace detail
+
 /// Calls of `M` go to `handler(request, call, body_bytes)`, which returns a `BodySink`: for bulk that is used up while
 /// it is in the cache, and never lies anywhere as a whole. The request is what its codec makes of the head alone;
 /// `body_bytes` is how much will come. The sink, or who it tells, answers the call. What the two throw fails it;
 /// what is no `std::system_error` comes out of the context's `run()` as well.
 template <UnaryMethod M, class Handler>
-[[nodiscard]] constexpr auto on_chunks(Handler handler) -> ChunkedRoute<M, Handler> {
+[[nodiscard]] constexpr auto on_chunks(Handler handler) -> detail::ChunkedRoute<M, Handler> {
   return {std::move(handler)};
 }
 

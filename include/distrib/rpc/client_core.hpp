@@ -12,6 +12,7 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/frame_progress.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/error_categories.hpp>
+#include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/greeting.hpp>
-#include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>

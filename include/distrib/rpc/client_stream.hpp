@@ -18,8 +18,12 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// How `async_finish` of a stream is completed: with the server's answer, or with why there is none.
 template <StreamMethod M> using StreamFinishSignature = void(std::error_code, typename M::Reply);
+
+}  // namespace detail
 
 /// One streaming call of method `M` at the client, made by `RpcClient::open`. Destroyed before it is over, it takes the
 /// call back.
@@ -47,7 +51,7 @@ template <StreamMethod M, class Client> class ClientStream {
   auto async_read(Token&& token)
     requires M::streams_replies
   {
-    return asio::async_initiate<Token, StreamReadSignature<typename M::Reply>>(
+    return asio::async_initiate<Token, detail::StreamReadSignature<typename M::Reply>>(
         [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
@@ -57,7 +61,7 @@ template <StreamMethod M, class Client> class ClientStream {
   auto async_write(typename M::Request item, Token&& token)
     requires M::streams_requests
   {
-    return asio::async_initiate<Token, StreamWriteSignature>(
+    return asio::async_initiate<Token, detail::StreamWriteSignature>(
         [client = client_, state = state_, item = std::move(item)](auto handler) mutable {
           state->write(std::move(item), std::move(handler));
         },
@@ -77,7 +81,7 @@ template <StreamMethod M, class Client> class ClientStream {
     requires(!M::streams_replies)
   {
     end_writes();
-    return asio::async_initiate<Token, StreamFinishSignature<M>>(
+    return asio::async_initiate<Token, detail::StreamFinishSignature<M>>(
         [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 

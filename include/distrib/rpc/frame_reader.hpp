@@ -8,6 +8,7 @@
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/frame_checksum.hpp>
+#include <distrib/rpc/frame_limits.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,17 +22,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// The largest frame that one end takes. Checked before memory is taken.
-struct FrameLimits {
-  std::uint32_t head_bytes = 2U << 20;    ///< 2 MiB: the text of a job fits twice.
-  std::uint32_t body_bytes = 256U << 20;  ///< 256 MiB: one block of a shard.
-
-  /// Whether a frame of this head and body is taken.
-  [[nodiscard]] constexpr auto allow(std::size_t head, std::size_t body) const noexcept -> bool {
-    return head <= head_bytes && body <= body_bytes;
-  }
-};
 
 /// For so long an end keeps the memory of a large body, when no further one comes.
 inline constexpr std::chrono::milliseconds memory_kept_for{1'000};

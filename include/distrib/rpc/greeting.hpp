@@ -5,7 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/rpc/frame.hpp>
-#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/nonce.hpp>
 
 #include <algorithm>

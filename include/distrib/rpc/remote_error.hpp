@@ -5,6 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/rpc/error_categories.hpp>
 
 #include <span>
 #include <string>
@@ -42,9 +43,6 @@ inline auto condition_of(const std::error_code& code) noexcept -> failure {
   static const detail::RemoteCategory category;
   return category;
 }
-
-/// The categories that errors of a peer are looked up in, by name, besides "distrib.rpc".
-using ErrorCategories = std::span<const std::error_category* const>;
 
 /// The head of an error frame: 1 category's name, 2 value, 3 shared condition, 4 where and what, for people.
 DISTRIB_DECL void encode_error(WireWriter& head, const std::error_code& code, std::string_view where);

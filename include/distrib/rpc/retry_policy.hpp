@@ -2,19 +2,13 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/rpc/retry_options.hpp>
 
 #include <algorithm>
 #include <system_error>
 
 namespace distrib {
 inline namespace v0 {
-
-/// How often calls are repeated.
-struct RetryOptions {
-  unsigned most_attempts = 3;  ///< Of one call, the first included; 1: none is repeated.
-  double most_tokens = 1'000;  ///< A repeat of what may have been carried out takes one; so many at the begin,
-  double per_success = 0.1;    ///< and each call that is answered brings so many back.
-};
 
 /// Decides which calls that failed are made again.
 ///

@@ -27,7 +27,6 @@ namespace detail {
 struct NoMethod : Method<"", Empty, Empty> {};  // returned where a sentence of ours was the answer
 
 template <class M> inline constexpr bool is_method = RpcMethod<M>;
-}  // namespace detail
 
 /// A method and what answers it: see `on`.
 template <RpcMethod M, class Handler> struct Route {
@@ -35,6 +34,8 @@ template <RpcMethod M, class Handler> struct Route {
   static constexpr bool takes_chunks = false;
   Handler handler;
 };
+
+}  // namespace detail
 
 /// Calls of `M` go to `handler`. What it throws fails the call; what is no `std::system_error` comes out of the
 /// context's `run()` as well. It is one of
@@ -45,12 +46,12 @@ template <RpcMethod M, class Handler> struct Route {
 ///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
 ///   events (see `RpcServer`);
 /// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
-template <RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
+template <RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Handler handler) -> detail::Route<M, Handler> {
   return {std::move(handler)};
 }
 
 /// The speaking twin, chosen when `M` is no method.
-template <class M, class Handler> constexpr auto on(Handler) -> Route<detail::NoMethod, Handler> {
+template <class M, class Handler> constexpr auto on(Handler) -> detail::Route<detail::NoMethod, Handler> {
   static_assert(detail::is_method<M>,
                 "distrib: on<M>(handler): M must be a method, like "
                 "struct Push : distrib::Method<\"ps.Push\", PushRequest, PushReply> {}; requests and replies have "
@@ -102,12 +103,13 @@ template <class... Routes> class Router {
 
  private:
   template <class Connection, class M, class Handler>
-  static constexpr auto takes(const ChunkedRoute<M, Handler>*) -> bool {
+  static constexpr auto takes(const detail::ChunkedRoute<M, Handler>*) -> bool {
     return std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
   }
 
   /// Whether the handler can be called with what there is of `M`.
-  template <class Connection, class M, class Handler> static constexpr auto takes(const Route<M, Handler>*) -> bool {
+  template <class Connection, class M, class Handler> static constexpr auto takes(const detail::Route<M, Handler>*)
+      -> bool {
     using Request = typename M::Request;
     using Answer = Call<M, Connection>;
     if constexpr (M::streams_requests) {
@@ -122,7 +124,8 @@ template <class... Routes> class Router {
   }
 
   template <class M, class Handler, class Connection>
-  static auto dispatch_to(Route<M, Handler>& route, const Connection& connection, const ServerEvent& event) -> bool {
+  static auto dispatch_to(detail::Route<M, Handler>& route, const Connection& connection, const ServerEvent& event)
+      -> bool {
     if (event.method != M::id) return false;
     if constexpr (M::streams_requests) {
       run(route.handler, ServerStream<M, Connection>{connection, event});
@@ -137,8 +140,8 @@ template <class... Routes> class Router {
   }
 
   template <class M, class Handler, class Connection>
-  static auto dispatch_to(ChunkedRoute<M, Handler>& route, const Connection& connection, const ServerEvent& event)
-      -> bool {
+  static auto dispatch_to(detail::ChunkedRoute<M, Handler>& route, const Connection& connection,
+                          const ServerEvent& event) -> bool {
     if (event.method != M::id) return false;
     typename M::Request request{};
     if (!detail::decode_message({event.head, {}, 0}, request))

@@ -62,7 +62,7 @@ struct CallOptions {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context. What owns
 /// it and waits for one of its calls, a coroutine say, is kept by that call: let it end before the context is destroyed.
-template <class Stream, CallObserver Observes = const NoCallObserver> class BasicRpcClient {
+template <class Stream, CallObserver Observes = const detail::NoCallObserver> class BasicRpcClient {
  public:
   using Executor = typename Stream::executor_type;
 
@@ -71,7 +71,7 @@ template <class Stream, CallObserver Observes = const NoCallObserver> class Basi
   /// false when it takes no more calls. `observer` must outlive the client.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
                           std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {},
-                          Observes& observer = no_call_observer)
+                          Observes& observer = detail::no_call_observer)
       : state_{std::make_shared<State>(stream, std::move(closed), std::move(available), observer)} {
     state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(
         std::move(stream), *state_, options, std::chrono::steady_clock::now(), draw_nonce());
@@ -281,7 +281,7 @@ template <class Stream, CallObserver Observes = const NoCallObserver> class Basi
     }
 
     void observe(const ClientEvent& event) {
-      if constexpr (!std::is_same_v<Observes, const NoCallObserver>) {
+      if constexpr (!std::is_same_v<Observes, const detail::NoCallObserver>) {
         const std::size_t bytes = event.head.size() + event.body.bytes().size();
         if (event.ends_call()) observed.ended(event.call, event.error.code, bytes, now);
         else if (bytes != 0) observed.more(event.call, bytes);

@@ -15,6 +15,7 @@
 #include <distrib/rpc/detail/kept_client.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
+#include <distrib/rpc/retry_options.hpp>
 #include <distrib/rpc/retry_policy.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
@@ -76,7 +77,7 @@ struct RpcClientPoolOptions {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class ExecutorType, CallObserver Observes = const NoCallObserver,
+template <class ExecutorType, CallObserver Observes = const detail::NoCallObserver,
           class ConnectorType = BasicConnector<ExecutorType>>
 class BasicRpcClientPool {
   static_assert(std::is_same_v<ExecutorType, typename ConnectorType::Executor>,
@@ -88,7 +89,7 @@ class BasicRpcClientPool {
   /// Begins to connect. Throws `net_errc::bad_address` for port 0, to which nobody can connect. `observer` must outlive
   /// the pool; a call that is repeated is several to it.
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options = {},
-                     Observes& observer = no_call_observer)
+                     Observes& observer = detail::no_call_observer)
       : state_{std::make_shared<State>(executor, address, std::move(options), observer)} {
     state_->begin();
   }
@@ -96,7 +97,7 @@ class BasicRpcClientPool {
   template <class How>
     requires std::is_same_v<typename How::Connector, ConnectorType>
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options, How how,
-                     Observes& observer = no_call_observer)
+                     Observes& observer = detail::no_call_observer)
       : state_{std::make_shared<State>(executor, address, std::move(options), observer, std::move(how))} {
     state_->begin();
   }
@@ -387,7 +388,7 @@ BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, Observ
     -> BasicRpcClientPool<Executor, Observes>;
 template <class Executor, class How>
 BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How)
-    -> BasicRpcClientPool<Executor, const NoCallObserver, typename How::Connector>;
+    -> BasicRpcClientPool<Executor, const detail::NoCallObserver, typename How::Connector>;
 template <class Executor, class How, CallObserver Observes>
 BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How, Observes&)
     -> BasicRpcClientPool<Executor, Observes, typename How::Connector>;

@@ -36,7 +36,7 @@ inline namespace v0 {
 /// Threads: made and destroyed on a thread that is none of the pool's (on one of them the destructor would wait for
 /// itself); `port` and `drain` from any. It must not outlive the pool. Routers are made and destroyed there too, and
 /// live on their threads meanwhile.
-template <class RouterType, CallObserver Observes = const NoCallObserver> class RpcPoolServer {
+template <class RouterType, CallObserver Observes = const detail::NoCallObserver> class RpcPoolServer {
  public:
   /// Listens from now on; port 0 takes a free one. `make_router(thread)` is called for each thread. The number of
   /// services is that of the threads, unless `options` has more. Throws as `Listener` does.
@@ -44,7 +44,7 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t>
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
       : RpcPoolServer{pool, address, std::move(make_router), options,
-                      [](std::size_t) -> auto& { return no_call_observer; }} {}
+                      [](std::size_t) -> auto& { return detail::no_call_observer; }} {}
   /// The same. `observer(thread)`, a reference, hears of the calls of that thread, there; it must outlive the server.
   template <class MakeRouter, class ObserverOf>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&

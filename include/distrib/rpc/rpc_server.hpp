@@ -38,7 +38,7 @@ inline namespace v0 {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class RouterType, class ListenerType = Listener, CallObserver Observes = const NoCallObserver>
+template <class RouterType, class ListenerType = Listener, CallObserver Observes = const detail::NoCallObserver>
 class RpcServer {
  public:
   using Executor = asio::io_context::executor_type;
@@ -47,13 +47,13 @@ class RpcServer {
 
   /// Listens from now on; port 0 takes a free one. Throws as the listener does. `observer` must outlive the server.
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
-            Observes& observer = no_call_observer)
+            Observes& observer = detail::no_call_observer)
       : sessions_{std::move(router), options, observer}, listener_{executor, address, adding()} {}
   /// The same. `how`: what another listener wants to know beside the address.
   template <class How>
     requires std::is_same_v<typename How::Listener, ListenerType>
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options,
-            How how, Observes& observer = no_call_observer)
+            How how, Observes& observer = detail::no_call_observer)
       : sessions_{std::move(router), options, observer}, listener_{executor, address, adding(), std::move(how)} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;

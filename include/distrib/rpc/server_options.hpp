@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>

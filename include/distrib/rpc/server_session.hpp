@@ -31,7 +31,7 @@ inline namespace v0 {
 /// answer written. Answers to a connection that is gone are passed over in silence.
 ///
 /// Threads: one at a time, which is the executor's. Handlers hold it by `ServerConnection` for as long as they like.
-template <class Stream, CallObserver Observes = const NoCallObserver>
+template <class Stream, CallObserver Observes = const detail::NoCallObserver>
 class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stream, Observes>, Stream> {
   using Base = Connection<ServerCore, BasicServerSession, Stream>;
   friend Base;
@@ -47,13 +47,13 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   /// `observer` is heard of no more after `closed`, or `close()`.
   BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget,
-                     Observes& observer = no_call_observer)
+                     Observes& observer = detail::no_call_observer)
       : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now(), draw_nonce()},
         owner_{&owner},
         observed_{observer, *this} {}
 
   /// Goes on with a core that was released elsewhere.
-  BasicServerSession(Owner& owner, Stream stream, ServerCore released, Observes& observer = no_call_observer)
+  BasicServerSession(Owner& owner, Stream stream, ServerCore released, Observes& observer = detail::no_call_observer)
       : Base{std::move(stream), *this, std::move(released)}, owner_{&owner}, observed_{observer, *this} {}
 
   /// Begins to read; once.
@@ -218,7 +218,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   }
 
   struct Nothing {};
-  static constexpr bool is_observed = !std::is_same_v<Observes, const NoCallObserver>;
+  static constexpr bool is_observed = !std::is_same_v<Observes, const detail::NoCallObserver>;
 
   bool active_ = false;
   bool is_paused_ = false;

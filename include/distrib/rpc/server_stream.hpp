@@ -19,12 +19,16 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// How `async_read` of a stream of `Item`s is completed: with the next one, with nothing after the last one, or with
 /// why there are no more.
 template <class Item> using StreamReadSignature = void(std::error_code, std::optional<Item>);
 
 /// How `async_write` of a stream is completed.
 using StreamWriteSignature = void(std::error_code);
+
+}  // namespace detail
 
 /// One streaming call of method `M` at the server, as its handler has it: reads what the client streams, writes what
 /// the method streams back, and ends the call, once. When the client takes the call back or is lost, reads and writes
@@ -51,7 +55,7 @@ template <StreamMethod M, class Connection> class ServerStream {
   auto async_read(Token&& token) const
     requires M::streams_requests
   {
-    return asio::async_initiate<Token, StreamReadSignature<typename M::Request>>(
+    return asio::async_initiate<Token, detail::StreamReadSignature<typename M::Request>>(
         [state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
@@ -60,7 +64,7 @@ template <StreamMethod M, class Connection> class ServerStream {
   auto async_write(typename M::Reply item, Token&& token) const
     requires M::streams_replies
   {
-    return asio::async_initiate<Token, StreamWriteSignature>(
+    return asio::async_initiate<Token, detail::StreamWriteSignature>(
         [state = state_, item = std::move(item)](auto handler) mutable {
           state->write(std::move(item), std::move(handler));
         },

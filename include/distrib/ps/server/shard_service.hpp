@@ -393,7 +393,7 @@ class ShardService final : private ShardSink {
   }
   void operator()(ShardDone) override { end(exit_code::done, {}); }
 
-  template <class... Methods> using RouterOf = Router<Route<Methods, Serve>...>;
+  template <class... Methods> using RouterOf = Router<detail::Route<Methods, Serve>...>;
   ShardOptions options_;
   detail::ServedJob job_;
   ShardShell& shell_;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <system_error>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The categories that errors of a peer are looked up in, by name, besides "distrib.rpc".
+using ErrorCategories = std::span<const std::error_category* const>;
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The largest frame that one end takes. Checked before memory is taken.
+struct FrameLimits {
+  std::uint32_t head_bytes = 2U << 20;    ///< 2 MiB: the text of a job fits twice.
+  std::uint32_t body_bytes = 256U << 20;  ///< 256 MiB: one block of a shard.
+
+  /// Whether a frame of this head and body is taken.
+  [[nodiscard]] constexpr auto allow(std::size_t head, std::size_t body) const noexcept -> bool {
+    return head <= head_bytes && body <= body_bytes;
+  }
+};
+
+}  // namespace v0
+}  // namespace distrib
