@@ -46,7 +46,7 @@ void ours(benchmark::State& state) {
   const U updater{};
   run(state, [&](Blocks& blocks) {
     const std::array<std::span<float>, 3> slots{blocks.first, blocks.second, blocks.third};
-    updater.apply({1}, blocks.gradient, blocks.from, blocks.to, std::span{slots}.first(distrib::slot_count<U>));
+    updater.apply({1}, blocks.gradient, blocks.from, blocks.to, std::span{slots}.first(distrib::detail::slot_count<U>));
   });
 }
 

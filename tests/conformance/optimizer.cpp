@@ -81,7 +81,7 @@ struct Named {
 
 template <class U>
 auto checked(const U& updater) -> U {
-  distrib::check_updater(updater);
+  distrib::detail::check_updater(updater);
   return updater;
 }
 

@@ -203,7 +203,7 @@ auto partition_slices(const Json& input) -> Json {
   const Shape shape = shape_of(input.at("full_shape"));
   const auto counts = input.at("slicing").get<std::vector<std::int64_t>>();
   Json texts = Json::array();
-  for (const distrib::Slice& slice : distrib::part_slices(shape, distrib::partition_from_counts(counts, shape)))
+  for (const distrib::Slice& slice : distrib::part_slices(shape, distrib::detail::partition_from_counts(counts, shape)))
     texts.push_back(distrib::part_text(shape, slice));
   return {{"slice_specs", texts}};
 }
@@ -391,7 +391,7 @@ auto ps_strategy_placement(const Json& input) -> Json {
     std::vector<std::int64_t> extents;
     for (const std::int64_t count : counts) extents.push_back(std::max<std::int64_t>(count, 1));
     const Shape shape{input.contains("shape") ? shape_of(input["shape"]) : Shape{extents}};
-    const distrib::Partition partition = distrib::partition_from_counts(counts, shape);
+    const distrib::Partition partition = distrib::detail::partition_from_counts(counts, shape);
     return {{"partitions", distrib::ShardedVariable{shape, DType::float32, partition}.num_shards()}};
   }
   const Shape shape{input.at("rows").get<std::int64_t>()};

@@ -27,7 +27,7 @@ TEST_CASE("Adagrad: as TensorFlow's", "[optimizer]") {
 TEST_CASE("Adagrad: what it says of itself", "[optimizer]") {
   CHECK(Adagrad{}.describe() == "learning_rate=0.01 initial_accumulator_value=0.1");
   CHECK(Adagrad{.initial_accumulator_value = 0.5F}.slots()[0] == distrib::Slot{"Adagrad", 0.5F});
-  CHECK_FALSE(distrib::updates_every_row<Adagrad>);
+  CHECK_FALSE(distrib::detail::updates_every_row<Adagrad>);
   check_texts(
       {Adagrad{}, Adagrad{.learning_rate = distrib::Linear{0.02F, 0.0F, 12}, .initial_accumulator_value = 1.0F}});
 }
@@ -36,6 +36,6 @@ TEST_CASE("Adagrad: the accumulator must be positive", "[optimizer]") {
   CHECK_FALSE(checked(Adagrad{}));
   CHECK(checked(Adagrad{.initial_accumulator_value = 0.0F}) == distrib::optimizer_errc::accumulator_not_positive);
   CHECK(checked(Adagrad{.initial_accumulator_value = -1.0F}) == distrib::optimizer_errc::accumulator_not_positive);
-  CHECK_THROWS_WITH(distrib::check_updater(Adagrad{.initial_accumulator_value = 0.0F}),
+  CHECK_THROWS_WITH(distrib::detail::check_updater(Adagrad{.initial_accumulator_value = 0.0F}),
                     ContainsSubstring("adagrad learning_rate=0.01 initial_accumulator_value=0"));
 }

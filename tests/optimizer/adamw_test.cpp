@@ -26,6 +26,6 @@ TEST_CASE("AdamW: without a gradient only the decay moves a weight", "[optimizer
 TEST_CASE("AdamW: what it says of itself", "[optimizer]") {
   CHECK(AdamW{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004");
   CHECK(AdamW{}.slots()[1] == distrib::Slot{"AdamW_1", 0.0F});
-  CHECK(distrib::updates_every_row<AdamW>);
+  CHECK(distrib::detail::updates_every_row<AdamW>);
   check_texts({AdamW{}, AdamW{.weight_decay = 0.25F}});
 }

@@ -19,7 +19,7 @@ namespace reference {
 /// `next(count, gradient, weight, slots)` updates one element by `updater`'s rule.
 template <class U, class Next>
 void check_updater(const U& updater, Next next) {
-  constexpr std::size_t n = distrib::slot_count<U>;
+  constexpr std::size_t n = distrib::detail::slot_count<U>;
   for (const std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 16U, 17U, 31U, 33U, 1003U}) {
     CAPTURE(size);
     std::vector<float> expected = numbers(size, 2);
@@ -48,7 +48,7 @@ void check_updater(const U& updater, Next next) {
       updater.apply({count}, gradient, values, in_place ? values : to, spans);
       if (!in_place) values = to;
       float* const rows[] = {row.data()};
-      distrib::apply_rows(updater, {count}, {.dim = size, .rows = rows, .gradients = gradient});
+      distrib::detail::apply_rows(updater, {count}, {.dim = size, .rows = rows, .gradients = gradient});
 
       CHECK(values == expected);
       for (std::size_t i = 0; i < n; ++i) CHECK(slots[i] == expected_slots[i]);
@@ -72,7 +72,7 @@ void check_texts(std::initializer_list<U> updaters) {
 template <class U>
 auto checked(const U& updater) -> std::error_code {
   std::error_code ec;
-  distrib::check_updater(updater, ec);
+  distrib::detail::check_updater(updater, ec);
   return ec;
 }
 

@@ -32,6 +32,6 @@ TEST_CASE("AMSGrad: the largest stays when gradients get small", "[optimizer]") 
 TEST_CASE("AMSGrad: what it says of itself", "[optimizer]") {
   CHECK(AMSGrad{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
   CHECK(AMSGrad{}.slots()[2] == distrib::Slot{"AMSGrad_2", 0.0F});
-  CHECK(distrib::updates_every_row<AMSGrad>);
+  CHECK(distrib::detail::updates_every_row<AMSGrad>);
   check_texts({AMSGrad{}, AMSGrad{.beta1 = 0.25F}});
 }

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-using distrib::hyper_parameter;
 using distrib::HyperParameters;
+using distrib::detail::hyper_parameter;
 
 namespace {
 
@@ -21,9 +21,9 @@ struct NormChoice {
     return std::nullopt;
   }
 };
-static_assert(distrib::HyperParameter<NormChoice>);
-static_assert(distrib::HyperParameter<float> && distrib::HyperParameter<bool>);
-static_assert(!distrib::HyperParameter<std::string>);
+static_assert(distrib::detail::HyperParameter<NormChoice>);
+static_assert(distrib::detail::HyperParameter<float> && distrib::detail::HyperParameter<bool>);
+static_assert(!distrib::detail::HyperParameter<std::string>);
 
 struct All {
   float rate = 0.5F;

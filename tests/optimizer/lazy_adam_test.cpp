@@ -19,6 +19,6 @@ TEST_CASE("LazyAdam: what it says of itself", "[optimizer]") {
   CHECK(LazyAdam::name == "lazy_adam");
   CHECK(LazyAdam{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
   CHECK(LazyAdam{}.slots()[1] == distrib::Slot{"Adam_1", 0.0F});
-  CHECK_FALSE(distrib::updates_every_row<LazyAdam>);
+  CHECK_FALSE(distrib::detail::updates_every_row<LazyAdam>);
   check_texts({LazyAdam{}, LazyAdam{.beta1 = 0.25F}});
 }

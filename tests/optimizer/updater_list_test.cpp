@@ -28,7 +28,7 @@ struct Still {
 struct Forgetful : Still {
   static constexpr std::string_view name = "forgetful";
   float rate = 0.5F;
-  auto describe() const -> std::string { return distrib::hyper_parameter("rate", rate); }
+  auto describe() const -> std::string { return distrib::detail::hyper_parameter("rate", rate); }
   static auto parse(std::string_view) -> std::optional<Forgetful> { return Forgetful{}; }
   auto operator==(const Forgetful&) const -> bool = default;
 };

@@ -10,10 +10,10 @@ using distrib::DType;
 using distrib::FixedShardsPartitioner;
 using distrib::part_slices;
 using distrib::Partition;
-using distrib::partition_from_counts;
 using distrib::Shape;
 using distrib::sharding_errc;
 using distrib::Slice;
+using distrib::detail::partition_from_counts;
 using Counts = std::vector<std::int64_t>;
 
 namespace {

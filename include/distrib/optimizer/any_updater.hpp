@@ -55,12 +55,12 @@ template <Updater U> class UpdaterModel final : public UpdaterModelBase {
     const auto parsed = parse_updater<U>(text);
     return parsed ? std::make_shared<const UpdaterModel>(*parsed) : nullptr;
   }
-  [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return distrib::updates_every_row<U>; }
+  [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return detail::updates_every_row<U>; }
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const override {
     updater_.apply(step, gradient, from, to, slot_blocks);
   }
-  void apply_rows(UpdateStep step, const RowBatch& batch) const override { distrib::apply_rows(updater_, step, batch); }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const override { detail::apply_rows(updater_, step, batch); }
 
  private:
   static auto slots_of(const U& updater) -> std::vector<Slot> {

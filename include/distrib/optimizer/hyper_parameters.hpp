@@ -13,6 +13,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// What can be a hyper-parameter: a number, a bool, or a value that writes itself with `describe()` and reads itself
 /// with a static `parse(text)`, as `LearningRate` does. Semantics: the text has no spaces; equal texts, equal values.
 template <class T>
@@ -30,6 +32,8 @@ template <HyperParameter T> [[nodiscard]] auto hyper_parameter(std::string_view 
   else return text + value.describe();
 }
 
+}  // namespace detail
+
 /// Reads "key=value key=value" for an updater's `parse`: `read` once for each key, in the order of the text, then
 /// `ok()`. The text may be a stranger's. A value; it views the text, which must live as long.
 class HyperParameters {
@@ -38,12 +42,12 @@ class HyperParameters {
 
   /// Reads the next one into `value`, which stays as it is when that has another key or no canonical value. Returns
   /// this object, for the next read.
-  template <HyperParameter T> auto read(std::string_view key, T& value) -> HyperParameters& {
+  template <detail::HyperParameter T> auto read(std::string_view key, T& value) -> HyperParameters& {
     const std::string_view field = next();
     std::string_view text = field;
     detail::cut_before(text, '=');
     const std::optional<T> read = parse<T>(text);
-    if (ok_ && read && hyper_parameter(key, *read) == field) value = *read;
+    if (ok_ && read && detail::hyper_parameter(key, *read) == field) value = *read;
     else ok_ = false;
     return *this;
   }

@@ -103,6 +103,8 @@ template <class U>
 concept Updater = std::regular<U> && detail::NamesItself<U> && detail::ListsSlots<U> && detail::DescribesItself<U> &&
                   detail::ParsesItself<U> && detail::AppliesGradients<U>;
 
+namespace detail {
+
 /// How many slots `U` keeps.
 template <Updater U>
 inline constexpr std::size_t slot_count = std::tuple_size_v<decltype(std::declval<const U&>().slots())>;
@@ -141,8 +143,6 @@ template <Updater U> void check_updater(const U& updater) {
   check_updater(updater, ec);
   if (ec) throw_error(ec, std::string{U::name} + ' ' + updater.describe());
 }
-
-namespace detail {
 
 /// One sentence for each thing that `U` lacks; for the speaking twins of entry points that take an Updater.
 template <class U> constexpr void explain_updater() {

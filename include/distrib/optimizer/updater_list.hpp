@@ -30,7 +30,6 @@ template <class U, class... Others> inline constexpr bool name_is_taken = (names
 template <class U>
 inline constexpr bool name_is_word =
     !std::string_view{U::name}.empty() && std::string_view{U::name}.find_first_of(" \n") == std::string_view::npos;
-}  // namespace detail
 
 /// The updaters that a parameter server has, one of which a job names. All is known at compile time; the list itself is
 /// an empty value. One type may stand in it twice, but two types of one name do not compile.
@@ -55,9 +54,11 @@ template <Updater... Us> class UpdaterList {
   }
 };
 
+}  // namespace detail
+
 /// The updaters of this library.
 using StandardUpdaters =
-    UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW, Ftrl>;
+    detail::UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW, Ftrl>;
 
 namespace detail {
 template <class Last> struct UpdatersBefore;

@@ -28,15 +28,19 @@ struct ByteSizeLoad {
 /// `GreedyLoadBalancingStrategy{byte_size_load}` balances memory and traffic.
 inline constexpr ByteSizeLoad byte_size_load{};
 
+namespace detail {
+
 /// Load 1 of every variable.
 struct UnitLoad {
   [[nodiscard]] auto operator()(const PlacementRequest&) const noexcept -> double { return 1; }
   [[nodiscard]] auto operator==(const UnitLoad&) const -> bool = default;
 };
 
+}  // namespace detail
+
 /// `GreedyLoadBalancingStrategy{unit_load}` is round robin; `{unit_load, {2, 1}}` a round robin with weights, in which
 /// task 0 has two turns for one of task 1.
-inline constexpr UnitLoad unit_load{};
+inline constexpr detail::UnitLoad unit_load{};
 
 /// The task with the smallest load so far, the lowest index among equals; then `load(request)` is added to it. With
 /// weights, one for each task, a load counts divided by the weight of its task: a task of weight 2 gets twice as much

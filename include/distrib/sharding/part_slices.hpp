@@ -37,12 +37,16 @@ template <class P> auto part_slices(const Shape&, DType, P) -> std::vector<Slice
   return {};
 }
 
+namespace detail {
+
 /// TensorFlow's form of a partition, one number of parts for each axis of a variable that has any: {5, 1} cuts axis 0.
 /// Fails with `sharding_errc::no_such_axis` for a scalar, `too_many_axes`, `not_positive`, `too_many_parts`.
 [[nodiscard]] DISTRIB_DECL auto partition_from_counts(std::span<const std::int64_t> counts, const Shape& shape,
                                                       std::error_code& ec) -> Partition;
 [[nodiscard]] DISTRIB_DECL auto partition_from_counts(std::span<const std::int64_t> counts, const Shape& shape)
     -> Partition;
+
+}  // namespace detail
 
 /// Name of a part: "hidden/weights/part_1".
 [[nodiscard]] inline auto part_name(std::string_view variable, std::size_t part) -> std::string {

@@ -136,7 +136,7 @@ class TrainerBuilder {
   /// How gradients change variables. Default: `Sgd`. Throws `optimizer_errc` when it cannot be trained with.
   template <Updater U>
   [[nodiscard]] auto with_updater(U updater) const -> TrainerBuilder {
-    check_updater(updater);
+    detail::check_updater(updater);
     return with(&TrainingOptions::updater, std::move(updater));
   }
   template <class U>
@@ -150,7 +150,7 @@ class TrainerBuilder {
   /// begins so.
   template <Updater U>
   [[nodiscard]] auto with_updater(std::string_view prefix, U updater) const -> TrainerBuilder {
-    check_updater(updater);
+    detail::check_updater(updater);
     TrainerBuilder next = *this;
     auto& of = next.recipe_.options.updaters_of;
     std::erase_if(of, [&](const auto& other) { return other.first == prefix; });

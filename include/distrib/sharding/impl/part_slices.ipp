@@ -36,6 +36,8 @@ DISTRIB_DECL auto part_slices(const Shape& shape, Partition partition) -> std::v
   return slices;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto partition_from_counts(std::span<const std::int64_t> counts, const Shape& shape, std::error_code& ec)
     -> Partition {
   ec.clear();
@@ -57,6 +59,8 @@ DISTRIB_DECL auto partition_from_counts(std::span<const std::int64_t> counts, co
   if (ec) throw_error(ec, "a partition of " + to_string(shape));
   return partition;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib
