@@ -7,6 +7,7 @@
 #include <distrib/checkpoint.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/summary.hpp>
+#include <distrib/summary/parse_event.hpp>
 
 #include <cstring>
 #include <deque>
@@ -129,8 +130,8 @@ auto data_class_name(distrib::DataClass data_class) -> const char* {
 
 auto event_file(const Json& input) -> Json {
   if (input.contains("logdir"))
-    return {{"path", distrib::event_file_name(input["logdir"].get<std::string>(), input.at("unix_seconds"),
-                                              input.at("hostname").get<std::string>())}};
+    return {{"path", distrib::detail::event_file_name(input["logdir"].get<std::string>(), input.at("unix_seconds"),
+                                                      input.at("hostname").get<std::string>())}};
   if (input.contains("event_hex")) {
     const auto bytes = from_hex(input["event_hex"]);
     distrib::ParsedEvent event;

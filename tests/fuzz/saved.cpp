@@ -12,6 +12,7 @@
 #include <distrib/cluster/cluster_def.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/summary/event.hpp>
+#include <distrib/summary/parse_event.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include <distrib/summary/event.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/summary/graph_event.hpp>
+#include <distrib/summary/parse_event.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

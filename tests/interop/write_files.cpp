@@ -263,7 +263,7 @@ auto write_events(const std::string& directory) -> std::string {
   // The old form, which TensorBoard reads as well.
   const std::string old = directory + "/old";
   std::filesystem::create_directories(old);
-  distrib::RecordWriter old_file{distrib::event_file_name(old, 1465000000, "host")};
+  distrib::RecordWriter old_file{distrib::detail::event_file_name(old, 1465000000, "host")};
   distrib::WireWriter event;
   distrib::write_version_event(event, 1465000000);
   old_file.append(event.view());

@@ -27,8 +27,8 @@ auto point(double wall_time, std::int64_t step, std::string tag, double value) -
 }  // namespace
 
 TEST_CASE("event files have TensorFlow's names", "[summary][event_writer]") {
-  CHECK(distrib::event_file_name("/logs", 1465000000, "w0") == "/logs/events.out.tfevents.1465000000.w0");
-  CHECK(distrib::event_file_name("/logs", 5, "w0") == "/logs/events.out.tfevents.0000000005.w0");
+  CHECK(distrib::detail::event_file_name("/logs", 1465000000, "w0") == "/logs/events.out.tfevents.1465000000.w0");
+  CHECK(distrib::detail::event_file_name("/logs", 5, "w0") == "/logs/events.out.tfevents.0000000005.w0");
 }
 
 TEST_CASE("events are on the disk after flush, the version at once", "[summary][event_writer]") {

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/summary/event.hpp>
+#include <distrib/summary/parse_event.hpp>
 
 #include "support/catch.hpp"
 
@@ -15,7 +16,7 @@
 #include <vector>
 
 using distrib::Histogram;
-using distrib::histogram_limits;
+using distrib::detail::histogram_limits;
 
 TEST_CASE("histogram_limits are TensorFlow's", "[summary][histogram]") {
   CHECK(histogram_limits.size() == 1551);

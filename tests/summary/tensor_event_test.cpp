@@ -2,6 +2,7 @@
 #include <distrib/summary/tensor_event.hpp>
 
 #include <distrib/summary/event.hpp>
+#include <distrib/summary/parse_event.hpp>
 
 #include "summary/summary_bytes.hpp"
 #include "support/catch.hpp"

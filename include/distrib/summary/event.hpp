@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/summary/scalar_event.hpp>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 // Events as TensorBoard reads them: tensorflow.Event (tensorflow/core/util/event.proto) in protobuf's binary form.
 
@@ -17,30 +15,6 @@ inline namespace v0 {
 
 /// Version that the first record of an event file tells.
 inline constexpr std::string_view event_file_version = "brain.Event:2";
-
-/// What kind of data a plugin shows: DataClass of tensorflow/core/framework/summary.proto.
-enum class DataClass : std::uint8_t { unknown = 0, scalar = 1, tensor = 2, blob_sequence = 3 };
-
-/// One point of a curve.
-struct ScalarEvent {
-  double wall_time = 0;  ///< Seconds since 1970.
-  std::int64_t step = 0;
-  std::string tag;  ///< Name of the curve: "loss".
-  double value = 0;
-  std::string plugin_name = {};  ///< Of TensorBoard, as the writer named it: "scalars"; empty in TensorFlow 1's form.
-  DataClass data_class = DataClass::unknown;
-
-  [[nodiscard]] auto operator==(const ScalarEvent&) const -> bool = default;
-};
-
-/// How a scalar stands in an event. TensorBoard reads both.
-enum class ScalarForm {
-  tensor,  ///< TensorFlow 2: a tensor, and that the plugin "scalars" shows it.
-  simple_value,  ///< TensorFlow 1.
-};
-
-/// What happened to a run.
-enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
 
 namespace detail {
 inline void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
@@ -75,16 +49,6 @@ DISTRIB_DECL void write_scalar_event(WireWriter& out, double wall_time, std::int
 /// A mark of the run's life. `checkpoint_path`: the prefix, of `SessionStatus::checkpoint` only.
 DISTRIB_DECL void write_session_event(WireWriter& out, double wall_time, std::int64_t step, SessionStatus status,
                                       std::string_view checkpoint_path = {});
-
-/// What one event says that this library understands.
-struct ParsedEvent {
-  std::string_view file_version;  ///< Of the version event, else empty; points into the event's bytes.
-  std::vector<ScalarEvent> scalars;  ///< Of a summary; values that are no scalars are passed over.
-};
-
-/// Reads the bytes of one event, of either scalar form. False: they are no event. Events of other kinds (graphs,
-/// session logs) are well and say nothing. Throws only `std::bad_alloc`.
-[[nodiscard]] DISTRIB_DECL auto parse_event(ByteView bytes, ParsedEvent& event) -> bool;
 
 }  // namespace v0
 }  // namespace distrib

@@ -8,6 +8,8 @@
 #include <distrib/record/record_reader.hpp>
 #include <distrib/summary/error.hpp>
 #include <distrib/summary/event.hpp>
+#include <distrib/summary/parse_event.hpp>
+#include <distrib/summary/scalar_event.hpp>
 
 #include <algorithm>
 #include <compare>

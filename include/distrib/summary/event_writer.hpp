@@ -7,6 +7,7 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event.hpp>
+#include <distrib/summary/scalar_event.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -18,6 +19,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Name of an event file as TensorBoard looks for it: "DIRECTORY/events.out.tfevents.SECONDS.HOST", the seconds since
 /// 1970 in at least ten digits.
 [[nodiscard]] inline auto event_file_name(const std::string& directory, std::int64_t seconds, std::string_view host)
@@ -26,6 +29,8 @@ inline namespace v0 {
   digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, '0');
   return detail::join_path(directory, "events.out.tfevents." + digits + "." + std::string{host});
 }
+
+}  // namespace detail
 
 /// Writes an event file for TensorBoard: curves of scalars, marks of the run's life, and other
 /// events that were made before.

@@ -39,11 +39,11 @@ constexpr auto make_histogram_limits() -> std::array<double, 2 * histogram_power
   return limits;
 }
 
-}  // namespace detail
-
 /// Upper limits of the buckets of a `Histogram`, ascending; they are TensorFlow's (tsl/lib/histogram/histogram.cc): the
 /// powers of 1.1 times 1e-12 up to 1e20, the same below 0, 0, and the largest numbers that there are.
 inline constexpr auto histogram_limits = detail::make_histogram_limits();
+
+}  // namespace detail
 
 /// How many values lie where, in TensorFlow's buckets. A value that is no finite number is counted in `not_finite` and
 /// nowhere else; TensorFlow's own operation fails there. A value; one thread at a time. Memory: 12 KiB.
@@ -57,15 +57,15 @@ class Histogram {
     [[nodiscard]] auto operator==(const Bucket&) const -> bool = default;
   };
 
-  Histogram() : counts_(histogram_limits.size()) {}
+  Histogram() : counts_(detail::histogram_limits.size()) {}
 
   void add(double value) {
     if (!std::isfinite(value)) {
       ++not_finite_;
       return;
     }
-    const auto above = std::upper_bound(histogram_limits.begin(), histogram_limits.end() - 1, value);
-    counts_[static_cast<std::size_t>(above - histogram_limits.begin())] += 1;
+    const auto above = std::upper_bound(detail::histogram_limits.begin(), detail::histogram_limits.end() - 1, value);
+    counts_[static_cast<std::size_t>(above - detail::histogram_limits.begin())] += 1;
     min_ = std::min(min_, value);
     max_ = std::max(max_, value);
     count_ += 1;

@@ -13,5 +13,6 @@
 #include <distrib/summary/impl/graph_event.ipp>
 #include <distrib/summary/impl/histogram.ipp>
 #include <distrib/summary/impl/image_event.ipp>
+#include <distrib/summary/impl/parse_event.ipp>
 #include <distrib/summary/impl/png.ipp>
 #include <distrib/summary/impl/tensor_event.ipp>

@@ -43,7 +43,7 @@ DISTRIB_DECL void EventWriter::open(std::string directory) {
 DISTRIB_DECL auto EventWriter::unused_name(const std::string& directory) -> std::string {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
-  const auto name = event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
+  const auto name = detail::event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
   for (int count = 0;; ++count) {
     std::string path = name + '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
     if (!detail::path_exists(path)) return path;

@@ -11,8 +11,8 @@ inline namespace v0 {
 DISTRIB_DECL auto Histogram::buckets() const -> std::vector<Bucket> {
   std::vector<Bucket> found;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] == 0 && !found.empty() && found.back().count == 0) found.back().limit = histogram_limits[i];
-    else found.push_back({histogram_limits[i], counts_[i]});
+    if (counts_[i] == 0 && !found.empty() && found.back().count == 0) found.back().limit = detail::histogram_limits[i];
+    else found.push_back({detail::histogram_limits[i], counts_[i]});
   }
   return found;
 }
