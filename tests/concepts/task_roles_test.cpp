@@ -72,7 +72,7 @@ TEST_CASE("Roles of a task: the least models, and what is none", "[concepts]") {
   STATIC_REQUIRE(distrib::hadoop::Partitioner<LeastTaskPartitioner>);
   STATIC_REQUIRE(distrib::hadoop::RecordReader<LeastReader>);
   STATIC_REQUIRE(distrib::hadoop::RecordWriter<LeastWriter>);
-  STATIC_REQUIRE_FALSE(distrib::hadoop::TaskRole<LeastRole>);
+  STATIC_REQUIRE_FALSE(distrib::hadoop::detail::TaskRole<LeastRole>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::Reducer<LeastCombiner>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::Combiner<LeastReducer>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::Reducer<NoValues>);

@@ -87,12 +87,12 @@ void codecs(ByteView input) {
   distrib::Error error;
   const auto split = distrib::hadoop::FileSplit::parse(input, error);
   distrib::Error of_path;
-  if (!error) static_cast<void>(distrib::hadoop::local_path(split.path, of_path));
+  if (!error) static_cast<void>(distrib::hadoop::detail::local_path(split.path, of_path));
   WritableReader reader{input};
   const std::int64_t number = reader.vlong();
   if (reader.error()) return;
   Bytes shortest;
-  distrib::hadoop::append_vint(shortest, number);
+  distrib::hadoop::detail::append_vint(shortest, number);
   WritableReader back{shortest};
   expect(back.vlong() == number && back.used() == shortest.size(), "numbers come back");
   expect(shortest.size() <= reader.used(), "numbers are as short as can be");

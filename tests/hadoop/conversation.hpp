@@ -73,11 +73,11 @@ class Said {
   }
   auto message(PipesMessage code) -> Said& { return number(static_cast<std::int32_t>(code)); }
   auto number(std::int64_t value) -> Said& {
-    distrib::hadoop::append_vint(said, value);
+    distrib::hadoop::detail::append_vint(said, value);
     return *this;
   }
   auto bytes(ByteView bytes) -> Said& {
-    distrib::hadoop::append_bytes(said, bytes);
+    distrib::hadoop::detail::append_bytes(said, bytes);
     return *this;
   }
   auto bytes(std::string_view text) -> Said& { return bytes(as_bytes(text)); }
@@ -159,7 +159,7 @@ struct MemoryLink {
   }
   void write(ByteView bytes, std::error_code& ec) {
     ec.clear();
-    distrib::hadoop::append_raw(up, bytes);
+    distrib::hadoop::detail::append_raw(up, bytes);
   }
 };
 

@@ -38,13 +38,13 @@ TEST_CASE("FileSplit: what is none is refused", "[hadoop][file_split]") {
 }
 
 TEST_CASE("local_path: names of this machine's files", "[hadoop][file_split]") {
-  CHECK(distrib::hadoop::local_path("file:/a/b c") == "/a/b c");
-  CHECK(distrib::hadoop::local_path("file:///a/b") == "/a/b");
-  CHECK(distrib::hadoop::local_path("/a/b") == "/a/b");
+  CHECK(distrib::hadoop::detail::local_path("file:/a/b c") == "/a/b c");
+  CHECK(distrib::hadoop::detail::local_path("file:///a/b") == "/a/b");
+  CHECK(distrib::hadoop::detail::local_path("/a/b") == "/a/b");
   for (const char* other : {"hdfs://h:1/a", "s3a://bucket/a", "file:a", "file://host/a", "a", ""}) {
     Error error;
-    CHECK(distrib::hadoop::local_path(other, error).empty());
+    CHECK(distrib::hadoop::detail::local_path(other, error).empty());
     CHECK(error.code == hadoop_errc::unsupported_path);
   }
-  CHECK_THROWS_AS(distrib::hadoop::local_path("hdfs:/a"), std::system_error);
+  CHECK_THROWS_AS(distrib::hadoop::detail::local_path("hdfs:/a"), std::system_error);
 }

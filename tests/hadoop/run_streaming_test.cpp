@@ -15,7 +15,7 @@
 using conversation::text_of;
 using distrib::as_bytes;
 using distrib::ByteView;
-using distrib::hadoop::DescriptorLink;
+using distrib::hadoop::detail::DescriptorLink;
 
 TEST_CASE("DescriptorLink: pairs in and out, lines aside", "[hadoop][run_streaming]") {
   std::array<int, 2> in{};

@@ -15,7 +15,7 @@
 using conversation::Recorded;
 using distrib::hadoop_errc;
 using distrib::hadoop::run_task;
-using distrib::hadoop::run_task_in;
+using distrib::hadoop::detail::run_task_in;
 
 namespace {
 

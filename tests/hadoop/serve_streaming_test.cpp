@@ -21,6 +21,8 @@ using conversation::text_of;
 using distrib::as_bytes;
 using distrib::ByteView;
 using distrib::hadoop_errc;
+using distrib::hadoop::detail::append_big_endian;
+using distrib::hadoop::detail::append_raw;
 using namespace distrib::hadoop;
 using word_count::Sum;
 using word_count::Words;

@@ -5,8 +5,8 @@
 
 using distrib::Error;
 using distrib::hadoop_errc;
-using distrib::hadoop::LocalTaskFiles;
 using distrib::hadoop::TaskContext;
+using distrib::hadoop::detail::LocalTaskFiles;
 
 TEST_CASE("LocalTaskFiles: where they lie, and no others", "[hadoop][task_files]") {
   STATIC_REQUIRE(distrib::hadoop::TaskFiles<LocalTaskFiles>);

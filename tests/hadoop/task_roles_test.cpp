@@ -4,7 +4,7 @@
 #include "hadoop/word_count.hpp"
 #include "support/catch.hpp"
 
-using namespace distrib::hadoop;
+using distrib::hadoop::detail::TaskRoles;
 using word_count::ByLength;
 using word_count::Sum;
 using word_count::Words;

@@ -13,6 +13,7 @@
 using distrib::as_bytes;
 using distrib::as_text;
 using distrib::hadoop_errc;
+using distrib::hadoop::detail::append_raw;
 using namespace distrib::hadoop;
 
 namespace {

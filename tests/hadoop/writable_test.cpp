@@ -18,7 +18,7 @@ namespace {
 
 auto vint(std::int64_t number) -> std::string {
   Bytes bytes;
-  distrib::hadoop::append_vint(bytes, number);
+  distrib::hadoop::detail::append_vint(bytes, number);
   return distrib::to_hex(bytes);
 }
 
@@ -49,12 +49,12 @@ TEST_CASE("writable: what is written is read again", "[hadoop][writable]") {
       numbers.push_back(-numbers.back());
     }
   numbers.push_back(std::numeric_limits<std::int64_t>::min());
-  for (const std::int64_t number : numbers) distrib::hadoop::append_vint(bytes, number);
-  distrib::hadoop::append_bytes(bytes, as_bytes("naïve"));
-  distrib::hadoop::append_float(bytes, 0.25F);
-  distrib::hadoop::append_big_endian(bytes, std::int64_t{-2});
-  distrib::hadoop::append_big_endian(bytes, std::uint32_t{3});
-  distrib::hadoop::append_raw(bytes, as_bytes("abc"));
+  for (const std::int64_t number : numbers) distrib::hadoop::detail::append_vint(bytes, number);
+  distrib::hadoop::detail::append_bytes(bytes, as_bytes("naïve"));
+  distrib::hadoop::detail::append_float(bytes, 0.25F);
+  distrib::hadoop::detail::append_big_endian(bytes, std::int64_t{-2});
+  distrib::hadoop::detail::append_big_endian(bytes, std::uint32_t{3});
+  distrib::hadoop::detail::append_raw(bytes, as_bytes("abc"));
   WritableReader reader{bytes};
   for (const std::int64_t number : numbers) CHECK(reader.vlong() == number);
   CHECK(reader.text(6) == "naïve");

@@ -36,6 +36,8 @@ struct FileSplit {
   }
 };
 
+namespace detail {
+
 /// The name that a file of this machine has for the system: of "file:/a/b", "file:///a/b" and "/a/b" it is "/a/b".
 /// Fails with `hadoop_errc::unsupported_path` for every other scheme.
 [[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, Error& error) -> std::string;
@@ -45,6 +47,8 @@ struct FileSplit {
   Error error;
   return distrib::detail::or_throw(local_path(uri, error), error);
 }
+
+}  // namespace detail
 
 }  // namespace hadoop
 }  // namespace v0

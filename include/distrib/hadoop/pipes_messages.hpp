@@ -37,13 +37,13 @@ enum class PipesMessage : std::int32_t {
 };
 
 /// Adds a message that has no body, or the code of one whose body follows.
-inline void append_message(Bytes& to, PipesMessage code) { append_vint(to, static_cast<std::int32_t>(code)); }
+inline void append_message(Bytes& to, PipesMessage code) { detail::append_vint(to, static_cast<std::int32_t>(code)); }
 
 /// Adds `output`.
 inline void append_output(Bytes& to, ByteView key, ByteView value) {
   append_message(to, PipesMessage::output);
-  append_bytes(to, key);
-  append_bytes(to, value);
+  detail::append_bytes(to, key);
+  detail::append_bytes(to, value);
 }
 
 /// Adds `partitioned_output`.
@@ -52,13 +52,13 @@ DISTRIB_DECL void append_partitioned_output(Bytes& to, std::uint32_t reduce, Byt
 /// Adds `status`.
 inline void append_status(Bytes& to, std::string_view line) {
   append_message(to, PipesMessage::status);
-  append_bytes(to, as_bytes(line));
+  detail::append_bytes(to, as_bytes(line));
 }
 
 /// Adds `progress`.
 inline void append_progress(Bytes& to, float done) {
   append_message(to, PipesMessage::progress);
-  append_float(to, done);
+  detail::append_float(to, done);
 }
 
 /// Adds `register_counter`.
@@ -68,8 +68,8 @@ DISTRIB_DECL void append_register_counter(Bytes& to, std::uint32_t counter, std:
 /// Adds `increment_counter`.
 inline void append_increment_counter(Bytes& to, std::uint32_t counter, std::int64_t amount) {
   append_message(to, PipesMessage::increment_counter);
-  append_vint(to, counter);
-  append_vint(to, amount);
+  detail::append_vint(to, counter);
+  detail::append_vint(to, amount);
 }
 
 }  // namespace hadoop

@@ -23,8 +23,8 @@ struct RawBytes {
 
   /// Adds bytes.
   static void append(Bytes& to, ByteView bytes) {
-    append_big_endian(to, static_cast<std::uint32_t>(bytes.size()));
-    append_raw(to, bytes);
+    detail::append_big_endian(to, static_cast<std::uint32_t>(bytes.size()));
+    detail::append_raw(to, bytes);
   }
 };
 

@@ -20,6 +20,8 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
+namespace detail {
+
 /// Standard input, output and error of this process, or other descriptors, which stay open. One thread at a time.
 class DescriptorLink {
  public:
@@ -45,6 +47,8 @@ class DescriptorLink {
   int err_;
 };
 
+}  // namespace detail
+
 /// Does the one task that Hadoop Streaming started this program for, and returns main's 0. `roles`: a Mapper, a
 /// Reducer, or both; the same program may be `-mapper` and `-reducer`, since Hadoop tells it which. The job must say
 /// `-io rawbytes`, or `-io typedbytes` for `run_streaming<TypedBytes>`.
@@ -54,7 +58,7 @@ class DescriptorLink {
 template <StreamingCodec Codec = RawBytes, class... Roles>
   requires StreamingRoles<std::remove_cvref_t<Roles>...>
 auto run_streaming(Roles&&... roles) -> int {
-  DescriptorLink link;
+  detail::DescriptorLink link;
   constexpr std::size_t most_bytes = (std::size_t{1} << 31) - 1;
   serve_streaming<Codec>(
       link, JobConf::of(Environment::of_process()), [] { return std::chrono::steady_clock::now(); }, most_bytes,

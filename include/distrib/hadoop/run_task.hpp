@@ -24,8 +24,6 @@ template <class Link, class... Roles> void run_over(Link& link, PipesOptions opt
   link.finish();
 }
 
-}  // namespace detail
-
 /// Does the one task that Hadoop Pipes started this program for, and returns main's 0. `roles`: a Mapper and, in any
 /// order, at most one each of Reducer, Combiner, Partitioner, RecordReader and RecordWriter; a value may play several.
 /// A job has maps and reduces, so the same program is given all that either needs.
@@ -58,11 +56,13 @@ template <class... Roles> auto run_task_in(const Environment&, Roles&&...) -> in
   return 1;
 }
 
+}  // namespace detail
+
 /// The same, in the environment of this process.
 template <class... Roles>
-  requires TaskRoles<std::remove_cvref_t<Roles>...>
+  requires detail::TaskRoles<std::remove_cvref_t<Roles>...>
 auto run_task(Roles&&... roles) -> int {
-  return run_task_in(Environment::of_process(), std::forward<Roles>(roles)...);
+  return detail::run_task_in(Environment::of_process(), std::forward<Roles>(roles)...);
 }
 
 template <class... Roles> auto run_task(Roles&&...) -> int {

@@ -242,7 +242,7 @@ void serve_reduce(PipesTalk<Link>& talk, TaskContext& context, const PipesEvent&
 /// Throws what the roles throw, the link's failures, and `hadoop_errc` with the place. Then the other side is told why,
 /// where it can still be, as the status of the task.
 template <PipesLink Link, class... Roles>
-  requires TaskRoles<Roles...>
+  requires detail::TaskRoles<Roles...>
 void serve_pipes(Link& link, PipesOptions options, const std::function<Instant()>& now, Roles&... roles) {
   detail::PipesTalk<Link> talk{link, std::move(options), now};
   try {

@@ -24,20 +24,24 @@ concept TaskFiles = std::move_constructible<F> &&
                       files.publish(name, context, error);
                     };
 
+namespace detail {
+
 /// Files of this machine, and of file systems that are mounted: "file:" and plain paths. Others fail with
 /// `hadoop_errc::unsupported_path`.
 struct LocalTaskFiles {
   /// Where it lies.
   [[nodiscard]] auto fetch(const std::string& name, const TaskContext&, Error& error) const -> std::string {
-    return local_path(name, error);
+    return detail::local_path(name, error);
   }
   /// The same.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) const -> std::string {
-    return local_path(name, error);
+    return detail::local_path(name, error);
   }
   /// It is where it shall be.
   void publish(const std::string&, const TaskContext&, Error&) const noexcept {}
 };
+
+}  // namespace detail
 
 }  // namespace hadoop
 }  // namespace v0

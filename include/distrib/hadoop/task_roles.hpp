@@ -66,11 +66,11 @@ concept RecordWriter =
       writer.close();
     };
 
+namespace detail {
+
 /// Plays at least one of the roles.
 template <class T>
 concept TaskRole = Mapper<T> || Reducer<T> || Combiner<T> || Partitioner<T> || RecordReader<T> || RecordWriter<T>;
-
-namespace detail {
 
 template <class T> struct IsMapper : std::bool_constant<Mapper<T>> {};
 template <class T> struct IsReducer : std::bool_constant<Reducer<T>> {};
@@ -108,14 +108,10 @@ template <class T> void end_role(T& role, TaskContext& context) {
   if constexpr (requires { role.end(context); }) role.end(context);
 }
 
-}  // namespace detail
-
 /// What a task is put together from: a Mapper, and at most one of each other role.
 template <class... Roles>
 concept TaskRoles =
     (TaskRole<Roles> && ...) && detail::players<detail::IsMapper, Roles...> == 1 && detail::once_each<Roles...>;
-
-namespace detail {
 
 /// One sentence for each thing that is wrong with `Roles`; for the speaking twins of entry points that take them.
 template <class... Roles> constexpr void explain_task_roles() {

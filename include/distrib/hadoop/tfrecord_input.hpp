@@ -34,7 +34,7 @@ namespace hadoop {
 /// Both checksums of each record are verified; `tensorflow.read.crc32check=false` turns that off where a split is a
 /// whole file. `Files` comes by the file: of this machine ("file:") unless told. Throws `std::system_error` with file,
 /// record and offset.
-template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordInput {
+template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
  public:
   BasicTFRecordInput() = default;
 

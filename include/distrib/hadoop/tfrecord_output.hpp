@@ -40,7 +40,7 @@ namespace hadoop {
 /// `Files` writes the file: on this machine ("file:") unless told. Throws `std::system_error`:
 /// `hadoop_errc::bad_setting` for no directory, or a codec that TFRecords have not; `unsupported_path`; what the writer
 /// cannot do.
-template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordOutput {
+template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
  public:
   BasicTFRecordOutput() = default;
 

@@ -35,25 +35,25 @@ enum class TypedCode : std::uint8_t {
 /// Adds one typed value.
 inline void append_typed(Bytes& to, std::int32_t value) {
   to.push_back(static_cast<std::byte>(TypedCode::int32));
-  append_big_endian(to, value);
+  detail::append_big_endian(to, value);
 }
 inline void append_typed(Bytes& to, std::int64_t value) {
   to.push_back(static_cast<std::byte>(TypedCode::int64));
-  append_big_endian(to, value);
+  detail::append_big_endian(to, value);
 }
 inline void append_typed(Bytes& to, double value) {
   to.push_back(static_cast<std::byte>(TypedCode::float64));
-  append_big_endian(to, std::bit_cast<std::uint64_t>(value));
+  detail::append_big_endian(to, std::bit_cast<std::uint64_t>(value));
 }
 inline void append_typed(Bytes& to, std::string_view value) {
   to.push_back(static_cast<std::byte>(TypedCode::string));
-  append_big_endian(to, static_cast<std::uint32_t>(value.size()));
-  append_raw(to, as_bytes(value));
+  detail::append_big_endian(to, static_cast<std::uint32_t>(value.size()));
+  detail::append_raw(to, as_bytes(value));
 }
 inline void append_typed(Bytes& to, ByteView value) {
   to.push_back(static_cast<std::byte>(TypedCode::bytes));
-  append_big_endian(to, static_cast<std::uint32_t>(value.size()));
-  append_raw(to, value);
+  detail::append_big_endian(to, static_cast<std::uint32_t>(value.size()));
+  detail::append_raw(to, value);
 }
 
 /// One typed value, as its code and the bytes behind that; those of what has a length are without it.
@@ -79,7 +79,7 @@ struct TypedBytes {
   DISTRIB_DECL static auto read(WritableReader& reader, std::size_t most) -> ByteView;
 
   /// Adds a value that is typed already.
-  static void append(Bytes& to, ByteView typed) { append_raw(to, typed); }
+  static void append(Bytes& to, ByteView typed) { detail::append_raw(to, typed); }
 };
 
 /// Takes one typed value apart. Fails as `TypedBytes::read` does, and with `hadoop_errc::bad_number` for bytes behind

@@ -45,7 +45,7 @@ class WebHdfsTaskFiles {
 
   /// A copy of it. `error` as of `WebHdfsFile`, or the system's reason.
   [[nodiscard]] auto fetch(const std::string& name, const TaskContext& context, Error& error) -> std::string {
-    if (!is_webhdfs_url(name)) return local_path(name, error);
+    if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     const std::string path = copy_name();
     distrib::detail::FileDescriptor file{path, O_WRONLY | O_CREAT | O_TRUNC, error.code};
     if (error) error.where = path;
@@ -63,7 +63,7 @@ class WebHdfsTaskFiles {
 
   /// Where to write.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) -> std::string {
-    if (!is_webhdfs_url(name)) return local_path(name, error);
+    if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     written_ = copy_name();
     copies_.push_back(written_);
     return written_;

@@ -24,6 +24,8 @@ namespace hadoop {
 /// Bytes on their way out.
 using Bytes = std::vector<std::byte>;
 
+namespace detail {
+
 /// Adds raw bytes.
 inline void append_raw(Bytes& to, ByteView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
 
@@ -54,6 +56,8 @@ inline void append_bytes(Bytes& to, ByteView bytes) {
 
 /// Adds a float, the highest byte first.
 inline void append_float(Bytes& to, float number) { append_big_endian(to, std::bit_cast<std::uint32_t>(number)); }
+
+}  // namespace detail
 
 /// Reads what the functions above write, from bytes that somebody else owns, and takes no memory: what it hands out are
 /// views of them. The first failure sticks: `hadoop_errc::truncated` when the bytes end early, which for bytes that are

@@ -11,9 +11,9 @@ namespace hadoop {
 
 DISTRIB_DECL auto FileSplit::encode() const -> Bytes {
   Bytes bytes;
-  append_bytes(bytes, as_bytes(path));
-  append_big_endian(bytes, start);
-  append_big_endian(bytes, length);
+  detail::append_bytes(bytes, as_bytes(path));
+  detail::append_big_endian(bytes, start);
+  detail::append_big_endian(bytes, length);
   return bytes;
 }
 
@@ -30,6 +30,8 @@ DISTRIB_DECL auto FileSplit::parse(ByteView bytes, Error& error) -> FileSplit {
   return {};
 }
 
+namespace detail {
+
 DISTRIB_DECL auto local_path(std::string_view uri, Error& error) -> std::string {
   constexpr std::string_view scheme = "file:";
   if (uri.starts_with('/')) return std::string{uri};
@@ -41,6 +43,8 @@ DISTRIB_DECL auto local_path(std::string_view uri, Error& error) -> std::string 
   error = {hadoop_errc::unsupported_path, std::string{uri.substr(0, 200)}};
   return {};
 }
+
+}  // namespace detail
 
 }  // namespace hadoop
 }  // namespace v0

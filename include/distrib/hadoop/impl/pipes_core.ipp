@@ -140,7 +140,7 @@ DISTRIB_DECL auto PipesCore::authenticate(WritableReader& reader) -> bool {
   if (!token_digest_matches(*options_.token, challenge, digest, ec))
     return fail(ec ? ec : make_error_code(hadoop_errc::wrong_digest));
   append_message(outbox_, PipesMessage::authentication_response);
-  append_bytes(outbox_, as_bytes(token_digest(*options_.token, digest, digest.size(), ec)));
+  detail::append_bytes(outbox_, as_bytes(token_digest(*options_.token, digest, digest.size(), ec)));
   return true;
 }
 

@@ -41,7 +41,7 @@ DISTRIB_DECL auto PipesEnvironment::read(const Environment& environment, Error& 
   if (!error.code && (token.empty() || token.size() > longest)) error.code = hadoop_errc::bad_secret;
   if (error.code) error.where = path;
   found.token.emplace();
-  append_raw(*found.token, as_bytes(token));
+  detail::append_raw(*found.token, as_bytes(token));
   return found;
 }
 

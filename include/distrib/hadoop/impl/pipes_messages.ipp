@@ -9,17 +9,17 @@ namespace hadoop {
 
 DISTRIB_DECL void append_partitioned_output(Bytes& to, std::uint32_t reduce, ByteView key, ByteView value) {
   append_message(to, PipesMessage::partitioned_output);
-  append_vint(to, reduce);
-  append_bytes(to, key);
-  append_bytes(to, value);
+  detail::append_vint(to, reduce);
+  detail::append_bytes(to, key);
+  detail::append_bytes(to, value);
 }
 
 DISTRIB_DECL void append_register_counter(Bytes& to, std::uint32_t counter, std::string_view group,
                                           std::string_view name) {
   append_message(to, PipesMessage::register_counter);
-  append_vint(to, counter);
-  append_bytes(to, as_bytes(group));
-  append_bytes(to, as_bytes(name));
+  detail::append_vint(to, counter);
+  detail::append_bytes(to, as_bytes(group));
+  detail::append_bytes(to, as_bytes(name));
 }
 
 }  // namespace hadoop

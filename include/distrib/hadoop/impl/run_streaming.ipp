@@ -13,6 +13,8 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
+namespace detail {
+
 DISTRIB_DECL auto DescriptorLink::read_some(std::span<std::byte> space, std::error_code& ec) const -> std::size_t {
   ssize_t count = 0;
   do {
@@ -32,6 +34,8 @@ DISTRIB_DECL void DescriptorLink::write_to(int descriptor, ByteView bytes, std::
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
 }
+
+}  // namespace detail
 
 }  // namespace hadoop
 }  // namespace v0
