@@ -22,6 +22,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// How a stream opens files that are elsewhere.
 template <RemoteFiles F> struct OpenRemoteFiles {
   using Reader = RecordReader;
@@ -31,6 +33,8 @@ template <RemoteFiles F> struct OpenRemoteFiles {
     return std::make_unique<Reader>(files.open(name), name);
   }
 };
+
+}  // namespace detail
 
 /// Record files elsewhere: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
 template <RemoteFiles F> class RemoteTfRecords {
@@ -62,8 +66,8 @@ template <RemoteFiles F> class RemoteTfRecords {
 
   /// The records one after the other, read while they come; see `TfRecords::stream`.
   [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
-      -> Pipeline<TfRecordStream<OpenRemoteFiles<F>>> {
-    return Pipeline{TfRecordStream<OpenRemoteFiles<F>>{{}, cycle_length, block_length, {files_}}};
+      -> Pipeline<TfRecordStream<detail::OpenRemoteFiles<F>>> {
+    return Pipeline{TfRecordStream<detail::OpenRemoteFiles<F>>{{}, cycle_length, block_length, {files_}}};
   }
 
  private:

@@ -13,8 +13,12 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// How `async_connect` completes: with a connected socket, or with a closed one and the reason.
 template <class Executor> using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>::Socket);
+
+}  // namespace detail
 
 /// Connects as a `BasicConnector` does, whose reasons it completes with; for any token of Asio:
 /// `auto socket = co_await async_connect(context.get_executor(), address, options, asio::use_awaitable);`
@@ -33,11 +37,11 @@ template <class Executor> using ConnectSignature = void(std::error_code, typenam
 /// In a coroutine give address and options names before: g++ 12 destroys a `{...}` beside `co_await` twice.
 ///
 /// Threads: may be called from any; cancelled from the executor's, one at a time, where `waiting` is called too.
-template <class Executor, asio::completion_token_for<ConnectSignature<Executor>> Token>
+template <class Executor, asio::completion_token_for<detail::ConnectSignature<Executor>> Token>
 auto async_connect(const Executor& executor, const Address& address, ConnectOptions options, Token&& token) {
   using Made = BasicConnector<Executor>;
   using Wait = detail::ConnectWait<Made, typename Made::Socket>;
-  return asio::async_compose<Token, ConnectSignature<Executor>>(
+  return asio::async_compose<Token, detail::ConnectSignature<Executor>>(
       detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, address, std::move(options))}, token, executor);
 }
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-using IntStream = distrib::VectorStream<int>;
+using IntStream = distrib::detail::VectorStream<int>;
 
 /// A step of a user's own.
 template <distrib::Stream Below>

@@ -7,10 +7,10 @@
 #include <string>
 
 TEST_CASE("VectorStream: elements in memory, from the beginning when rewound", "[data]") {
-  STATIC_REQUIRE(distrib::Stream<distrib::VectorStream<int>>);
+  STATIC_REQUIRE(distrib::Stream<distrib::detail::VectorStream<int>>);
   STATIC_REQUIRE(!distrib::Stream<int>);
-  STATIC_REQUIRE(!distrib::detail::SeekableStream<distrib::VectorStream<int>>);
-  distrib::VectorStream<std::string> stream{{"a", "b"}};
+  STATIC_REQUIRE(!distrib::detail::SeekableStream<distrib::detail::VectorStream<int>>);
+  distrib::detail::VectorStream<std::string> stream{{"a", "b"}};
   distrib::Error error;
   CHECK(numbers::drained(stream) == std::vector<std::string>{"a", "b"});
   CHECK(!stream.next(error));

@@ -3,6 +3,7 @@
 
 #include <distrib/data/order/error.hpp>
 #include <distrib/data/order/order.hpp>
+#include <distrib/data/order/remainder.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,10 +11,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// What becomes of elements that are fewer than a batch at the end: dropped, so that all batches are of one size, or
-/// kept as a last, short batch (TensorFlow's default).
-enum class Remainder : std::uint8_t { drop, keep };
 
 /// How a row of elements is cut into batches. A value.
 struct Batching {

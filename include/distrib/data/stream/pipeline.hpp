@@ -158,7 +158,7 @@ template <Stream S> class Pipeline {
     Error error;
     if (!begun_) begin_again(error);
     throw_if(error);
-    const StreamPosition at = position();
+    const detail::StreamPosition at = position();
     return {detail::data_hash(stream_.describe()), at.epoch, at.elements};
   }
 
@@ -203,7 +203,7 @@ template <Stream S> class Pipeline {
     given_ = 0;
   }
 
-  auto position() const -> StreamPosition {
+  auto position() const -> detail::StreamPosition {
     if constexpr (detail::SeekableStream<S>) return stream_.position();
     else return {0, given_};
   }
@@ -240,8 +240,8 @@ template <Stream S> class Pipeline<S>::Iterator {
 };
 
 /// A pipeline over elements that are held in memory.
-template <std::copyable T> [[nodiscard]] auto pipeline(std::vector<T> elements) -> Pipeline<VectorStream<T>> {
-  return Pipeline{VectorStream<T>{std::move(elements)}};
+template <std::copyable T> [[nodiscard]] auto pipeline(std::vector<T> elements) -> Pipeline<detail::VectorStream<T>> {
+  return Pipeline{detail::VectorStream<T>{std::move(elements)}};
 }
 
 }  // namespace v0

@@ -154,12 +154,12 @@ template <Stream Below> class PrefetchedStream {
     return description_.empty() ? shared_->below.describe() : description_;
   }
 
-  [[nodiscard]] auto position() const -> StreamPosition
+  [[nodiscard]] auto position() const -> detail::StreamPosition
     requires detail::SeekableStream<Below>
   {
     return given_ ? given_->position : begin_;
   }
-  void seek(StreamPosition position, Error& error)
+  void seek(detail::StreamPosition position, Error& error)
     requires detail::SeekableStream<Below>
   {
     shared_->halt();
@@ -183,7 +183,7 @@ template <Stream Below> class PrefetchedStream {
   std::shared_ptr<Shared> shared_;
   std::optional<typename Shared::Item> given_;  // last; its element is with the caller
   std::string description_;
-  StreamPosition begin_;
+  detail::StreamPosition begin_;
 };
 
 }  // namespace v0

@@ -16,12 +16,12 @@ template <Stream Below> class StatelessStep {
  public:
   void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
 
-  [[nodiscard]] auto position() const -> StreamPosition
+  [[nodiscard]] auto position() const -> detail::StreamPosition
     requires detail::SeekableStream<Below>
   {
     return below_.position();
   }
-  void seek(StreamPosition position, Error& error)
+  void seek(detail::StreamPosition position, Error& error)
     requires detail::SeekableStream<Below>
   {
     below_.seek(position, error);

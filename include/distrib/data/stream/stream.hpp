@@ -32,13 +32,13 @@ concept Stream = std::move_constructible<S> && requires(S& stream, const S& fixe
   { fixed.describe() } -> std::convertible_to<std::string>;
 };
 
+namespace detail {
+
 /// Where a stream stands that can say it by itself: in this epoch, behind so many elements.
 struct StreamPosition {
   std::uint64_t epoch = 0;
   std::uint64_t elements = 0;
 };
-
-namespace detail {
 
 /// A Stream that knows its position and goes there without passing through all epochs before.
 template <class S>
@@ -70,8 +70,6 @@ template <class S> void pass_over(S& stream, std::uint64_t count, Error& error) 
     if (!stream.next(error)) return;
 }
 
-}  // namespace detail
-
 /// Elements that are held in memory.
 template <std::copyable T> class VectorStream {
  public:
@@ -90,6 +88,8 @@ template <std::copyable T> class VectorStream {
   std::vector<T> elements_;
   std::size_t next_ = 0;
 };
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

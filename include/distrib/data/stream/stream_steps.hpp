@@ -151,15 +151,15 @@ template <Stream Below> class RepeatedStream {
   }
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " repeat=" + std::to_string(count_); }
 
-  [[nodiscard]] auto position() const noexcept -> StreamPosition { return position_; }
-  void seek(StreamPosition position, Error& error) {
+  [[nodiscard]] auto position() const noexcept -> detail::StreamPosition { return position_; }
+  void seek(detail::StreamPosition position, Error& error) {
     begin({position.epoch, 0}, error);
     for (; position_.elements < position.elements && !error; ++position_.elements)
       if (!below_.next(error)) return;
   }
 
  private:
-  void begin(StreamPosition position, Error& error) {
+  void begin(detail::StreamPosition position, Error& error) {
     position_ = position;
     if (position_.epoch < count_) below_.rewind(first_epoch_ + position_.epoch, error);
   }
@@ -167,7 +167,7 @@ template <Stream Below> class RepeatedStream {
   Below below_;
   std::uint64_t count_;
   std::uint64_t first_epoch_ = 0;
-  StreamPosition position_;
+  detail::StreamPosition position_;
 };
 
 /// First all elements of the one, then of the other.
