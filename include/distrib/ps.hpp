@@ -5,8 +5,8 @@
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
-#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/rows/clip_rows.hpp>
 #include <distrib/ps/rows/combiner.hpp>
 #include <distrib/ps/rows/embedding_lookup_sparse.hpp>

@@ -50,7 +50,7 @@ auto rows_of(const std::vector<float>& values, std::size_t row_size) -> Json {
 auto combine(const Json& input) -> Json {
   distrib::LookupOptions options;
   if (input.contains("combiner") && !input["combiner"].is_null())
-    options.combiner = distrib::parse_combiner(input["combiner"].get<std::string>());
+    options.combiner = distrib::detail::parse_combiner(input["combiner"].get<std::string>());
   if (input.contains("max_norm") && !input["max_norm"].is_null()) options.max_norm = input["max_norm"].get<float>();
   if (!input.contains("rows")) return {{"combiner", to_text(options.combiner)}};
   const Json& from = input.contains("table") ? input["table"] : input["rows"];

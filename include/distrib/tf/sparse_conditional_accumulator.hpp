@@ -3,7 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/rows/row_math.hpp>
 #include <distrib/tf/conditional_accumulator.hpp>
 

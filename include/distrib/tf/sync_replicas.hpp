@@ -4,7 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/tf/conditional_accumulator.hpp>
 #include <distrib/tf/sync_replicas_plan.hpp>
 

@@ -47,7 +47,7 @@ TEST_CASE("Consistency: what it answers, and its text there and back", "[ps]") {
     CHECK(row.consistency.replicas_to_aggregate(5) == row.of_5_ranks);
     CHECK(row.consistency.can_have_replicas() == row.can_have_replicas);
     CHECK(row.consistency.describe() == row.text);
-    CHECK(distrib::parse_consistency(row.text) == row.consistency);
+    CHECK(distrib::detail::parse_consistency(row.text) == row.consistency);
     for (const Row& other : rows) CHECK((row.consistency == other.consistency) == (&row == &other));
   }
 }
@@ -92,6 +92,6 @@ TEST_CASE("parse_consistency: every other text is refused", "[ps]") {
                            "bulk_synchronous_parallel replicas_to_aggregate=02",
                            "replicas_to_aggregate=2"}) {
     CAPTURE(text);
-    CHECK_FALSE(distrib::parse_consistency(text));
+    CHECK_FALSE(distrib::detail::parse_consistency(text));
   }
 }

@@ -6,8 +6,8 @@
 #include "support/catch.hpp"
 
 using distrib::Combiner;
-using distrib::parse_combiner;
 using distrib::ps_errc;
+using distrib::detail::parse_combiner;
 
 TEST_CASE("Combiner: TensorFlow's words, and its default", "[ps]") {
   CHECK(Combiner{} == Combiner::mean);

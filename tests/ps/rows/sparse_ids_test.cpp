@@ -7,9 +7,9 @@
 
 #include <vector>
 
-using distrib::check_sparse_ids;
 using distrib::ps_errc;
 using distrib::SparseIds;
+using distrib::detail::check_sparse_ids;
 using Ids = std::vector<std::int64_t>;
 
 TEST_CASE("SparseIds: rows by their splits", "[ps]") {

@@ -8,11 +8,11 @@
 #include <map>
 #include <random>
 
-using distrib::KeyIndexer;
 using distrib::ps_errc;
 using distrib::sum_by_key;
 using distrib::unique_keys;
 using distrib::UniqueKeys;
+using distrib::detail::KeyIndexer;
 using Keys = std::vector<std::uint64_t>;
 using Index = std::vector<std::int64_t>;
 using Floats = std::vector<float>;

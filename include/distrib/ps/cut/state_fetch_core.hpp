@@ -6,8 +6,8 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/wire/messages.hpp>
 

@@ -96,8 +96,12 @@ class Consistency {
   std::variant<BulkSynchronousParallel, StaleSynchronousParallel, AsynchronousParallel> choice_;
 };
 
+namespace detail {
+
 /// The consistency with this `describe()`; empty for every other text.
 [[nodiscard]] DISTRIB_DECL auto parse_consistency(std::string_view text) -> std::optional<Consistency>;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/job/step.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -12,10 +13,6 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A step of the job. Values of step k are what k rounds of contributions have made of the initial values (step 0).
-using Step = std::uint64_t;
-/// Who contributes: the chief is 0, then the workers.
-using Rank = std::uint32_t;
 /// Which connection a message came by. A worker that comes back has a new one; a zombie still has its own.
 using Peer = std::uint64_t;
 

@@ -90,7 +90,7 @@ class BatchKeys {
 
     const TableInfo* info;
     TableSharding sharding;
-    KeyIndexer indexer;
+    detail::KeyIndexer indexer;
     const UniqueKeys* unique = nullptr;
     std::size_t lookups = 0;  // as many are of the batch; the others follow
     std::vector<unsigned char> is_pushed;  // of each key: whether the batch has it

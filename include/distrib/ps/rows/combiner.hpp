@@ -27,9 +27,13 @@ enum class Combiner : std::uint8_t {
   return "mean";
 }
 
+namespace detail {
+
 /// The opposite; fails with `ps_errc::unknown_combiner`.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner;
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text) -> Combiner;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -33,7 +33,7 @@ struct PrunedIds {
                                           std::optional<std::int64_t> default_id, std::error_code& ec) -> PrunedIds;
 [[nodiscard]] inline auto prune_ids(const SparseIds& lookups, Combiner combiner = Combiner::mean,
                                     std::optional<std::int64_t> default_id = {}) -> PrunedIds {
-  check_sparse_ids(lookups);
+  detail::check_sparse_ids(lookups);
   std::error_code ec;
   return prune_ids(lookups, combiner, default_id, ec);
 }

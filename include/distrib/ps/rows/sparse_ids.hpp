@@ -32,6 +32,8 @@ struct SparseIds {
   }
 };
 
+namespace detail {
+
 /// Whether rows, ids and weights fit together; fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
 DISTRIB_DECL void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept;
 inline void check_sparse_ids(const SparseIds& lookups) {
@@ -41,6 +43,8 @@ inline void check_sparse_ids(const SparseIds& lookups) {
     throw_error(ec, "a lookup of " + std::to_string(lookups.ids.size()) + " ids with " +
                         std::to_string(lookups.weights.size()) + " weights");
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -27,6 +27,8 @@ struct UniqueKeys {
   [[nodiscard]] auto operator==(const UniqueKeys&) const -> bool = default;
 };
 
+namespace detail {
+
 /// Finds the unique keys of one list after the other; a list no longer than those before it takes no memory. A radix
 /// sort: time in proportion to the length, for 100,000 keys several times less than a comparing sort. A value; threads:
 /// one at a time.
@@ -82,9 +84,11 @@ class KeyIndexer {
   UniqueKeys unique_;
 };
 
+}  // namespace detail
+
 /// The same for one list.
 [[nodiscard]] inline auto unique_keys(std::span<const std::uint64_t> list) -> UniqueKeys {
-  return KeyIndexer{}.index(list);
+  return detail::KeyIndexer{}.index(list);
 }
 
 /// The opposite for gradients: row i of `rows` is added to row `index[i]` of `sums`, which begin as zeros. Rows have

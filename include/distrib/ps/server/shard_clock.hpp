@@ -3,7 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/net/instant.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/shard_options.hpp>
 
@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace distrib {

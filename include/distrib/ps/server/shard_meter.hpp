@@ -4,8 +4,8 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/wire/shard_status.hpp>

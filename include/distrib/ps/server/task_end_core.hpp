@@ -4,7 +4,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 
 #include <chrono>
 #include <cstddef>

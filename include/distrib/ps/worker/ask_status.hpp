@@ -20,10 +20,14 @@ struct AskOptions {
   SharedSecret secret;
 };
 
+namespace detail {
+
 /// How one shard of a task is. Waits, at most twice `how.within`; what is not there is told at once. Fails with a
 /// `net_errc`, `rpc_errc` or `ps_errc`, and `where` names whom it waited for. Threads: any.
 [[nodiscard]] DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how,
                                           Error& error) -> ShardStatus;
+
+}  // namespace detail
 
 /// How each shard of the task at `server` is, in their order; of one that knows no job yet, its first. Fails likewise,
 /// and then the result is empty.

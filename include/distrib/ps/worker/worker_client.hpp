@@ -12,7 +12,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>

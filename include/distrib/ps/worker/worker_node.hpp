@@ -8,8 +8,8 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/client_core.hpp>

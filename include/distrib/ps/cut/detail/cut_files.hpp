@@ -5,7 +5,7 @@
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 
 #include <cstdint>
 #include <string>

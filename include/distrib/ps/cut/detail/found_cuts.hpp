@@ -3,7 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 
 #include <cstdint>
 #include <string>

@@ -19,6 +19,8 @@ DISTRIB_DECL auto Consistency::describe() const -> std::string {
   return with("asynchronous_parallel", " barrier_every=", std::get<AsynchronousParallel>(choice_).barrier_every);
 }
 
+namespace detail {
+
 DISTRIB_DECL auto parse_consistency(std::string_view text) -> std::optional<Consistency> {
   // Without a number, 0 stands for it, which the description of two of them leaves out.
   const auto number = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1)).value_or(0);
@@ -28,6 +30,8 @@ DISTRIB_DECL auto parse_consistency(std::string_view text) -> std::optional<Cons
     if (candidate.describe() == text) return candidate;
   return std::nullopt;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -179,7 +179,7 @@ DISTRIB_DECL auto parse_job(std::string_view text, Error& error) -> Job {
     if (!job.check_numerics) lines.fail();
   }
   job.wire_format = detail::take_format(lines, "wire_format");
-  const auto consistency = parse_consistency(lines.take("consistency"));
+  const auto consistency = detail::parse_consistency(lines.take("consistency"));
   if (!consistency || (job.replicas > 1 && !consistency->can_have_replicas())) lines.fail();
   if (consistency) job.consistency = *consistency;
   job.data = lines.take("data");

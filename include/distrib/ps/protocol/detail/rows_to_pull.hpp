@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 
 #include <cstdint>

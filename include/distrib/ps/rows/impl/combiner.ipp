@@ -11,6 +11,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner {
   ec.clear();
   for (const Combiner combiner : {Combiner::mean, Combiner::sqrtn, Combiner::sum})
@@ -25,6 +27,8 @@ DISTRIB_DECL auto parse_combiner(std::string_view text) -> Combiner {
   if (ec) throw_error(ec, '"' + std::string{text} + '"');
   return combiner;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -8,7 +8,7 @@ inline namespace v0 {
 
 DISTRIB_DECL auto prune_ids(const SparseIds& lookups, Combiner combiner, std::optional<std::int64_t> default_id,
                             std::error_code& ec) -> PrunedIds {
-  check_sparse_ids(lookups, ec);
+  detail::check_sparse_ids(lookups, ec);
   if (ec) return {};
   const bool weighted = !lookups.weights.empty();
   PrunedIds kept;

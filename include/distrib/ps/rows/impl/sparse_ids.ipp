@@ -8,6 +8,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept {
   ec.clear();
   std::int64_t last = 0;
@@ -20,6 +22,8 @@ DISTRIB_DECL void check_sparse_ids(const SparseIds& lookups, std::error_code& ec
     ec = ps_errc::bad_row_splits;
   if (!ec && !lookups.weights.empty() && lookups.weights.size() != lookups.ids.size()) ec = ps_errc::bad_weights;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

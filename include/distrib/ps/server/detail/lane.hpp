@@ -10,7 +10,7 @@
 #include <distrib/ps/cut/stored_cuts.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/server/detail/state_fetch.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_meter.hpp>

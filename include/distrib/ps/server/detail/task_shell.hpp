@@ -14,7 +14,7 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
-#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
 #include <distrib/ps/server/detail/lane.hpp>

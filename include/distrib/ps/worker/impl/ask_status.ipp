@@ -17,6 +17,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how, Error& error)
     -> ShardStatus {
   error = {};
@@ -50,11 +52,14 @@ DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const As
   return error ? ShardStatus{} : status;
 }
 
+}  // namespace detail
+
 DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, Error& error) -> std::vector<ShardStatus> {
   constexpr std::uint32_t most_shards = 256;  // of one task
-  std::vector<ShardStatus> all{ask_shard(server, 0, how, error)};
+  std::vector<ShardStatus> all{detail::ask_shard(server, 0, how, error)};
   const std::uint32_t shards = std::min(all.front().shards, most_shards);
-  for (std::uint32_t shard = 1; shard < shards && !error; ++shard) all.push_back(ask_shard(server, shard, how, error));
+  for (std::uint32_t shard = 1; shard < shards && !error; ++shard)
+    all.push_back(detail::ask_shard(server, shard, how, error));
   return error ? std::vector<ShardStatus>{} : all;
 }
 
