@@ -4,12 +4,11 @@
 
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_file.hpp>
-#include <distrib/remote/http_message.hpp>
-#include <distrib/remote/http_retry.hpp>
+#include <distrib/remote/http_options.hpp>
 #include <distrib/remote/webhdfs.hpp>
-#include <distrib/remote/webhdfs_answer.hpp>
 #include <distrib/remote/webhdfs_client.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
 #include <distrib/remote/webhdfs_file.hpp>
-#include <distrib/remote/webhdfs_url.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
+#include <distrib/remote/webhdfs_status.hpp>
 #include <distrib/remote/webhdfs_writer.hpp>

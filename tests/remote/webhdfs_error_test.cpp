@@ -18,11 +18,11 @@ TEST_CASE("webhdfs_errc: every member has its words and its condition", "[hadoop
 }
 
 TEST_CASE("webhdfs_meaning: by the exception's class", "[hadoop]") {
-  CHECK(distrib::webhdfs_meaning("FileNotFoundException") == webhdfs_errc::no_such_file);
-  CHECK(distrib::webhdfs_meaning("AccessControlException") == webhdfs_errc::denied);
-  CHECK(distrib::webhdfs_meaning("StandbyException") == webhdfs_errc::standby);
-  CHECK(distrib::webhdfs_meaning("RetriableException") == webhdfs_errc::not_ready);
-  CHECK(distrib::webhdfs_meaning("DSQuotaExceededException") == webhdfs_errc::no_room);
-  CHECK(distrib::webhdfs_meaning("NobodyKnowsException") == webhdfs_errc::refused);
-  CHECK(distrib::webhdfs_meaning("") == webhdfs_errc::refused);
+  CHECK(distrib::detail::webhdfs_meaning("FileNotFoundException") == webhdfs_errc::no_such_file);
+  CHECK(distrib::detail::webhdfs_meaning("AccessControlException") == webhdfs_errc::denied);
+  CHECK(distrib::detail::webhdfs_meaning("StandbyException") == webhdfs_errc::standby);
+  CHECK(distrib::detail::webhdfs_meaning("RetriableException") == webhdfs_errc::not_ready);
+  CHECK(distrib::detail::webhdfs_meaning("DSQuotaExceededException") == webhdfs_errc::no_room);
+  CHECK(distrib::detail::webhdfs_meaning("NobodyKnowsException") == webhdfs_errc::refused);
+  CHECK(distrib::detail::webhdfs_meaning("") == webhdfs_errc::refused);
 }

@@ -7,6 +7,7 @@
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_message.hpp>
+#include <distrib/remote/http_options.hpp>
 #include <distrib/remote/http_url.hpp>
 
 #include <httplib.h>

@@ -7,6 +7,7 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/remote/detail/http_steps.hpp>
 #include <distrib/remote/http_client.hpp>
+#include <distrib/remote/http_options.hpp>
 #include <distrib/remote/http_range_core.hpp>
 #include <distrib/remote/http_retry.hpp>
 #include <distrib/remote/http_url.hpp>
@@ -35,6 +36,8 @@ struct HttpReadOptions {
   /// files. Null: the reader fetches when it reads.
   IoPool* pool = nullptr;
 };
+
+namespace detail {
 
 /// Fetches parts of a file from an HTTP server that gives parts of files (RFC 9110 ranges): a `RemoteFetch`. Lost
 /// connections are made again at the byte; a file that became another one meanwhile is noticed where the server has ETags.
@@ -70,8 +73,10 @@ struct HttpFetch {
   }
 };
 
+}  // namespace detail
+
 /// The bytes of a file behind an HTTP server. Errors are an `http_errc` with the URL, without its query.
-using HttpFile = RemoteFile<HttpFetch>;
+using HttpFile = RemoteFile<detail::HttpFetch>;
 
 /// Files behind HTTP servers, by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A value.
 class HttpFiles {

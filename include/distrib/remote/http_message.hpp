@@ -16,15 +16,6 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How long a client waits, and whom it trusts. Names are resolved by the system, by deadlines of its own.
-struct HttpOptions {
-  std::chrono::milliseconds connect_timeout{10'000};  ///< For a connection.
-  std::chrono::milliseconds idle_timeout{30'000};     ///< For the next byte, in either direction.
-  std::chrono::milliseconds timeout{300'000};         ///< For a request and its answer.
-  /// Certificates, in PEM, of who signs those of https servers; empty: those of the system.
-  std::string authority = {};
-};
-
 /// A request. The body's bytes are the caller's, who keeps them until the answer is there.
 struct HttpRequest {
   std::string method = "GET";

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_message.hpp>
+#include <distrib/remote/http_options.hpp>
 #include <distrib/remote/http_url.hpp>
 
 #include <algorithm>
@@ -18,14 +19,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// How often something is tried, and the pauses between, which double.
-struct HttpRetryOptions {
-  std::size_t attempts = 8;  ///< In a row, without progress.
-  std::chrono::milliseconds first_pause{100};
-  std::chrono::milliseconds longest_pause{5000};
-  std::uint64_t progress_bytes = 1 << 20;  ///< So many bytes that came make the attempts begin anew.
-};
 
 /// Counts attempts. Reads no clock. One thread at a time.
 class HttpRetries {

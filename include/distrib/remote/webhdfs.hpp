@@ -7,6 +7,8 @@
 #include <distrib/remote/webhdfs_client.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
 #include <distrib/remote/webhdfs_file.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
+#include <distrib/remote/webhdfs_status.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 
 #include <fnmatch.h>

@@ -4,6 +4,7 @@
 
 #include <distrib/core/json.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_status.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,21 +17,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// What HDFS says of a file or a directory.
-struct WebHdfsStatus {
-  enum class Type : std::uint8_t { file, directory, symlink };
-
-  std::string name;  ///< In a listing: the last part of the path; else empty.
-  Type type = Type::file;
-  std::uint64_t bytes = 0;
-  std::int64_t modified_ms = 0;  ///< Since 1970.
-  std::uint64_t block_bytes = 0;
-  std::uint64_t replication = 0;
-  std::string owner;
-  std::string group;
-  std::string permission;  ///< In octal: "644".
-};
 
 /// The exception that Hadoop answers with.
 struct RemoteException {

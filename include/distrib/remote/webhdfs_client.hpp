@@ -9,7 +9,9 @@
 #include <distrib/remote/webhdfs_answer.hpp>
 #include <distrib/remote/webhdfs_core.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
 #include <distrib/remote/webhdfs_request.hpp>
+#include <distrib/remote/webhdfs_status.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include <distrib/remote/http_url.hpp>
 #include <distrib/remote/webhdfs_answer.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
 #include <distrib/remote/webhdfs_request.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 
@@ -143,7 +144,7 @@ class WebHdfsCore {
   void refused(const HttpAnswer& answer) {
     const auto remote = RemoteException::parse(answer.body);
     const std::string why = remote ? remote->text() : "status " + std::to_string(answer.status);
-    webhdfs_errc code = remote ? webhdfs_meaning(remote->exception) : webhdfs_errc::bad_answer;
+    webhdfs_errc code = remote ? detail::webhdfs_meaning(remote->exception) : webhdfs_errc::bad_answer;
     if (answer.status == 401 && code != webhdfs_errc::denied) code = webhdfs_errc::unauthenticated;
     if (!remote && answer.status == 403) code = webhdfs_errc::denied;
     const bool busy = answer.status == 429 || answer.status == 502 || answer.status == 503 || answer.status == 504 ||

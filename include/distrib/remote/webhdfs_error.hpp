@@ -63,6 +63,8 @@ inline constexpr ErrorText webhdfs_texts[] = {
   return {static_cast<int>(value), detail::webhdfs_category()};
 }
 
+namespace detail {
+
 /// What an exception of Hadoop's means, by its class, without the package.
 [[nodiscard]] constexpr auto webhdfs_meaning(std::string_view exception) noexcept -> webhdfs_errc {
   constexpr struct {
@@ -93,6 +95,8 @@ inline constexpr ErrorText webhdfs_texts[] = {
     if (row.exception == exception) return row.meaning;
   return webhdfs_errc::refused;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

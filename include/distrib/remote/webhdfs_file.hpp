@@ -9,7 +9,9 @@
 #include <distrib/remote/webhdfs_client.hpp>
 #include <distrib/remote/webhdfs_core.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
 #include <distrib/remote/webhdfs_request.hpp>
+#include <distrib/remote/webhdfs_status.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 
 #include <atomic>
@@ -23,6 +25,8 @@
 
 namespace distrib {
 inline namespace v0 {
+
+namespace detail {
 
 /// Fetches parts of a file in HDFS: a `RemoteFetch`. Asks for them again, at the byte, when a connection is lost or a data
 /// node dies. Copies share which name node is active. A value.
@@ -56,8 +60,10 @@ struct WebHdfsFetch {
   }
 };
 
+}  // namespace detail
+
 /// The bytes of a file in HDFS. Errors as of `WebHdfsClient`.
-using WebHdfsFile = RemoteFile<WebHdfsFetch>;
+using WebHdfsFile = RemoteFile<detail::WebHdfsFetch>;
 
 }  // namespace v0
 }  // namespace distrib

@@ -4,6 +4,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/remote/http_url.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 
 #include <cstdint>

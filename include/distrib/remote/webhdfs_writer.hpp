@@ -7,6 +7,7 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/remote/webhdfs_client.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_options.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 
 #include <unistd.h>
