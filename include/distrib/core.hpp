@@ -10,7 +10,7 @@
 #include <distrib/core/event.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
-#include <distrib/core/json.hpp>
+#include <distrib/core/json_error.hpp>
 #include <distrib/core/philox.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/shape.hpp>

@@ -52,8 +52,8 @@ const std::vector<Slice> tiles{{{0, 0}, {3, 2}}, {{0, 2}, {3, 3}}, {{3, 0}, {4, 
 
 auto part_of(const Slice& slice) -> std::vector<float> {
   std::vector<float> values(static_cast<std::size_t>(slice.extents.elements()));
-  distrib::copy_overlap(Slice::whole(shape), std::as_bytes(std::span{counted}).data(), slice,
-                        std::as_writable_bytes(std::span{values}).data(), sizeof(float));
+  distrib::detail::copy_overlap(Slice::whole(shape), std::as_bytes(std::span{counted}).data(), slice,
+                                std::as_writable_bytes(std::span{values}).data(), sizeof(float));
   return values;
 }
 

@@ -45,7 +45,7 @@ auto bytes_of(const std::vector<T>& values) -> distrib::ByteView {
 /// A tensor saved whole.
 template <class T>
 auto whole(std::string name, const distrib::Shape& shape, const std::vector<T>& values) -> distrib::TensorPiece {
-  return {std::move(name), distrib::dtype_of<T>, shape, distrib::Slice::whole(shape), bytes_of(values)};
+  return {std::move(name), distrib::detail::dtype_of<T>, shape, distrib::Slice::whole(shape), bytes_of(values)};
 }
 
 inline const std::string fixtures = test_dir() + "/checkpoint/fixtures/";

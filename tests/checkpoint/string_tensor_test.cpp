@@ -47,7 +47,7 @@ TEST_CASE("lengths that do not end with the texts are refused", "[checkpoint][st
     const std::size_t at = out.size();
     out.raw_number(distrib::mask_crc(lengths_crc));
     out.raw(distrib::as_bytes(text));
-    const std::uint32_t crc = distrib::crc32c_extend(lengths_crc, out.view().subspan(at));
+    const std::uint32_t crc = distrib::detail::crc32c_extend(lengths_crc, out.view().subspan(at));
     std::vector<std::string> read;
     return distrib::parse_strings(out.view(), 1, distrib::mask_crc(crc), read);
   };

@@ -30,11 +30,11 @@ TEST_CASE("load_le, store_le: little-endian at any alignment", "[core]") {
 }
 
 TEST_CASE("aligned_size: the next multiple of 64", "[core]") {
-  STATIC_REQUIRE(distrib::tensor_alignment == 64);
-  CHECK(distrib::aligned_size(0) == 0);
-  CHECK(distrib::aligned_size(1) == 64);
-  CHECK(distrib::aligned_size(64) == 64);
-  CHECK(distrib::aligned_size(65) == 128);
+  STATIC_REQUIRE(distrib::detail::tensor_alignment == 64);
+  CHECK(distrib::detail::aligned_size(0) == 0);
+  CHECK(distrib::detail::aligned_size(1) == 64);
+  CHECK(distrib::detail::aligned_size(64) == 64);
+  CHECK(distrib::detail::aligned_size(65) == 128);
 }
 
 TEST_CASE("AlignedBuffer: aligned, zeroed, movable, not copyable", "[core]") {
@@ -43,7 +43,7 @@ TEST_CASE("AlignedBuffer: aligned, zeroed, movable, not copyable", "[core]") {
   for (const std::size_t size : {1U, 63U, 64U, 1000U}) {
     AlignedBuffer buffer{size};
     CHECK(buffer.size() == size);
-    CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % distrib::tensor_alignment == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % distrib::detail::tensor_alignment == 0);
     for (const std::byte b : buffer.bytes()) CHECK(b == std::byte{0});
     CHECK(buffer.as<float>().size() == size / sizeof(float));
     const std::byte* data = buffer.data();

@@ -35,7 +35,7 @@ TEST_CASE("DType: numbers from outside that are none", "[core]") {
 }
 
 TEST_CASE("dtype_of: the DType of an element type, of the same size", "[core]") {
-  const auto fits = []<class T>(T) { return size_bytes(distrib::dtype_of<T>) == sizeof(T); };
+  const auto fits = []<class T>(T) { return size_bytes(distrib::detail::dtype_of<T>) == sizeof(T); };
   CHECK(fits(float{}));
   CHECK(fits(double{}));
   CHECK(fits(std::int8_t{}));
@@ -47,6 +47,6 @@ TEST_CASE("dtype_of: the DType of an element type, of the same size", "[core]") 
   CHECK(fits(std::uint32_t{}));
   CHECK(fits(std::uint64_t{}));
   CHECK(fits(bool{}));
-  CHECK(distrib::dtype_of<float> == DType::float32);
-  CHECK(distrib::dtype_of<bool> == DType::boolean);
+  CHECK(distrib::detail::dtype_of<float> == DType::float32);
+  CHECK(distrib::detail::dtype_of<bool> == DType::boolean);
 }

@@ -11,7 +11,7 @@ using User = Embedding<"user", float, 16>;
 using ListWithTables =
     VariableList<Variable<"w", float, 2>, User, Variable<"b", float, 1>, Embedding<"item", float, 8>>;
 
-static_assert(is_embedding<User> && !is_embedding<Variable<"w", float, 2>>);
+static_assert(detail::is_embedding<User> && !detail::is_embedding<Variable<"w", float, 2>>);
 static_assert(User::dim == 16 && User::name.view() == "user");
 static_assert(ListWithTables::size == 4 && ListWithTables::tables == 2);
 static_assert(ListWithTables::index_of("item") == 3);

@@ -28,7 +28,7 @@ constexpr std::uint64_t fixed_seed = 20160411;
 auto filled(const Initializer& initializer, std::string_view name, const Shape& whole, const Slice& part)
     -> std::vector<float> {
   std::vector<float> values(static_cast<std::size_t>(part.extents.elements()), -7.0F);
-  distrib::fill(initializer, fixed_seed, name, whole, part, values);
+  distrib::detail::fill(initializer, fixed_seed, name, whole, part, values);
   return values;
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("fill: element i is a pure function of seed, name and i", "[initialize
   CHECK(filled(uniform, "hidden/weights", {7, 1}) == values);
   CHECK(filled(uniform, "hidden/weight", {7}) != values);
   std::vector<float> other(7);
-  distrib::fill(uniform, fixed_seed + 1, "hidden/weights", {7}, Slice::whole({7}), other);
+  distrib::detail::fill(uniform, fixed_seed + 1, "hidden/weights", {7}, Slice::whole({7}), other);
   CHECK(other != values);
 }
 
@@ -108,8 +108,8 @@ TEST_CASE("fill: parts are the pieces of the whole, bit for bit", "[initializer]
         for (std::int64_t first = 0; first < whole[axis]; first += rows) {
           const Slice part = Slice::along(whole, axis, first, std::min(rows, whole[axis] - first));
           const std::vector<float> values = filled(initializer, "conv", whole, part);
-          distrib::copy_overlap(part, std::as_bytes(std::span{values}).data(), Slice::whole(whole),
-                                std::as_writable_bytes(std::span{joined}).data(), sizeof(float));
+          distrib::detail::copy_overlap(part, std::as_bytes(std::span{values}).data(), Slice::whole(whole),
+                                        std::as_writable_bytes(std::span{joined}).data(), sizeof(float));
         }
         CAPTURE(axis, rows);
         CHECK(std::memcmp(joined.data(), expected.data(), expected.size() * sizeof(float)) == 0);
@@ -117,8 +117,8 @@ TEST_CASE("fill: parts are the pieces of the whole, bit for bit", "[initializer]
     const Slice box{{1, 2, 3}, {3, 2, 4}};
     const std::vector<float> values = filled(initializer, "conv", whole, box);
     std::vector<float> cut(values.size());
-    distrib::copy_overlap(Slice::whole(whole), std::as_bytes(std::span{expected}).data(), box,
-                          std::as_writable_bytes(std::span{cut}).data(), sizeof(float));
+    distrib::detail::copy_overlap(Slice::whole(whole), std::as_bytes(std::span{expected}).data(), box,
+                                  std::as_writable_bytes(std::span{cut}).data(), sizeof(float));
     CHECK(values == cut);
   }
 }
@@ -177,9 +177,9 @@ TEST_CASE("parse_initializer: the opposite of describe()", "[initializer]") {
                               distrib::CustomInitializer{distrib::sha256(distrib::as_bytes(std::string_view{"x"}))}};
   for (const Initializer& initializer : list) {
     CAPTURE(initializer.describe());
-    CHECK(distrib::parse_initializer(initializer.describe()) == initializer);
+    CHECK(distrib::detail::parse_initializer(initializer.describe()) == initializer);
   }
-  const auto nan = distrib::parse_initializer("constant value=nan");
+  const auto nan = distrib::detail::parse_initializer("constant value=nan");
   REQUIRE(nan);
   CHECK(nan->describe() == "constant value=nan");
 }
@@ -219,6 +219,6 @@ TEST_CASE("parse_initializer: nothing else", "[initializer]") {
                            "uniform low=0=0 high=1",
                            "normal mean=0"}) {
     CAPTURE(text);
-    CHECK_FALSE(distrib::parse_initializer(text));
+    CHECK_FALSE(distrib::detail::parse_initializer(text));
   }
 }

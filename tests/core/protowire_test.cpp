@@ -42,13 +42,13 @@ TEST_CASE("varints are protobuf's", "[protowire]") {
 
     ByteView rest = writer.view();
     std::uint64_t value = 99;
-    REQUIRE(distrib::read_varint(rest, value));
+    REQUIRE(distrib::detail::read_varint(rest, value));
     CHECK(value == c.value);
     CHECK(rest.empty());
 
     for (std::size_t size = 0; size < writer.size(); ++size) {  // cut anywhere: refused, nothing taken
       ByteView cut = writer.view().first(size);
-      CHECK_FALSE(distrib::read_varint(cut, value));
+      CHECK_FALSE(distrib::detail::read_varint(cut, value));
       CHECK(cut.size() == size);
     }
   }
@@ -58,7 +58,7 @@ TEST_CASE("a varint of more than ten bytes is refused", "[protowire]") {
   const auto bytes = from_hex("8080808080808080808001");
   ByteView rest = bytes;
   std::uint64_t value = 0;
-  CHECK_FALSE(distrib::read_varint(rest, value));
+  CHECK_FALSE(distrib::detail::read_varint(rest, value));
 }
 
 TEST_CASE("what WireWriter wrote, WireReader reads", "[protowire]") {
@@ -124,7 +124,7 @@ TEST_CASE("a long nested message gets a length of two bytes", "[protowire]") {
   ByteView rest = reader.bytes();
   std::uint64_t value = 0;
   for (std::uint64_t i = 0; i < 200; ++i) {
-    REQUIRE(distrib::read_varint(rest, value));
+    REQUIRE(distrib::detail::read_varint(rest, value));
     REQUIRE(value == i);
   }
   CHECK(rest.empty());

@@ -61,7 +61,7 @@ TEST_CASE("Shape: what comes from outside is checked first", "[core]") {
 
 TEST_CASE("parse_shape: the opposite of to_string", "[core]") {
   for (const Shape& shape : {Shape{}, Shape{7}, Shape{784, 128}, Shape{3, 0, 5}, Shape{1, 2, 1, 2, 1, 2, 1, 2}})
-    CHECK(distrib::parse_shape(to_string(shape)) == shape);
+    CHECK(distrib::detail::parse_shape(to_string(shape)) == shape);
 }
 
 TEST_CASE("parse_shape: nothing else", "[core]") {
@@ -91,6 +91,6 @@ TEST_CASE("parse_shape: nothing else", "[core]") {
                            "[,]",
                            "[[7]]"}) {
     CAPTURE(text);
-    CHECK_FALSE(distrib::parse_shape(text));
+    CHECK_FALSE(distrib::detail::parse_shape(text));
   }
 }

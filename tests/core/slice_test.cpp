@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-using distrib::copy_overlap;
 using distrib::Shape;
 using distrib::Slice;
+using distrib::detail::copy_overlap;
 
 namespace {
 
@@ -106,7 +106,7 @@ TEST_CASE("copy_overlap: what two boxes have in common, and nothing else", "[cor
 TEST_CASE("parse_slice: the opposite of to_string", "[core]") {
   for (const Slice& slice : {Slice{}, Slice{{0, 0}, {4, 16}}, Slice{{400, 0}, {384, 128}}, Slice{{7}, {0}},
                              Slice{{1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}}})
-    CHECK(distrib::parse_slice(to_string(slice)) == slice);
+    CHECK(distrib::detail::parse_slice(to_string(slice)) == slice);
 }
 
 TEST_CASE("parse_slice: nothing else", "[core]") {
@@ -132,6 +132,6 @@ TEST_CASE("parse_slice: nothing else", "[core]") {
                            "0,4294967296:0,4294967296",
                            "4294967296,0:4294967296,0"}) {
     CAPTURE(text);
-    CHECK_FALSE(distrib::parse_slice(text));
+    CHECK_FALSE(distrib::detail::parse_slice(text));
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/stochastic_rounding.hpp>
 
 #include "support/catch.hpp"
@@ -133,7 +134,7 @@ TEST_CASE("encode_elements_at_random: a function of the number given, other for 
     double sum = 0;
     std::size_t count = 0;
     for (std::uint64_t key = 0; key < 500; ++key)
-      for (const float value : encoded(format, same, distrib::mix_bits(key))) {
+      for (const float value : encoded(format, same, distrib::detail::mix_bits(key))) {
         sum += static_cast<double>(value);
         ++count;
       }
@@ -155,7 +156,7 @@ TEST_CASE("encode_elements_at_random: small steps are not lost", "[core]") {
       std::vector<float> memory(64);
       distrib::encode_elements(format, to_nearest, reinterpret_cast<std::byte*>(memory.data()));
       distrib::decode_elements(format, reinterpret_cast<const std::byte*>(memory.data()), to_nearest);
-      at_random = encoded(format, at_random, distrib::mix_bits(step));
+      at_random = encoded(format, at_random, distrib::detail::mix_bits(step));
     }
     double sum = 0;
     for (const float value : at_random) sum += static_cast<double>(value);

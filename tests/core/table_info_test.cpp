@@ -62,7 +62,7 @@ TEST_CASE("RowInitializer: rows of numbered keys are those of a variable", "[cor
       const TableInfo info = table(initializer, dim, 50);
       const Shape shape{50, dim};
       Floats whole(50 * dim);
-      distrib::fill(initializer, 7, "user", shape, Slice::whole(shape), whole);
+      distrib::detail::fill(initializer, 7, "user", shape, Slice::whole(shape), whole);
       for (std::uint64_t key = 0; key < 50; ++key)
         CHECK(row(info, key) == Floats(whole.begin() + static_cast<std::ptrdiff_t>(key * dim),
                                        whole.begin() + static_cast<std::ptrdiff_t>((key + 1) * dim)));

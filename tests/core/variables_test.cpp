@@ -26,8 +26,8 @@ static_assert(Variables::index_of("temperature") == 2);
 static_assert(Variables::index_of("hidden/wieghts") == Variables::size);
 static_assert(Variables::At<1>::name.view() == "hidden/bias");
 static_assert(Variables::At<0>::rank == 2);
-static_assert(distrib::is_variable_list<Variables>);
-static_assert(!distrib::is_variable_list<int>);
+static_assert(distrib::detail::is_variable_list<Variables>);
+static_assert(!distrib::detail::is_variable_list<int>);
 static_assert(VariableList<>::size == 0 && VariableList<>::index_of("a") == 0);
 
 }  // namespace
@@ -58,11 +58,11 @@ TEST_CASE("VariableList: the model's order, at compile time and at run time", "[
 
 TEST_CASE("block_offsets: each variable at a multiple of 64, the size of the block last", "[core]") {
   const auto infos = variables().infos();
-  CHECK(distrib::block_offsets(infos) == std::vector<std::size_t>{0, 31360, 31424, 31488});
-  CHECK(distrib::block_offsets({}) == std::vector<std::size_t>{0});
+  CHECK(distrib::detail::block_offsets(infos) == std::vector<std::size_t>{0, 31360, 31424, 31488});
+  CHECK(distrib::detail::block_offsets({}) == std::vector<std::size_t>{0});
   const std::vector<VariableInfo> empty{{"e", distrib::DType::float32, {0, 4}, {}},
                                         {"f", distrib::DType::float32, {17}, {}}};
-  CHECK(distrib::block_offsets(empty) == std::vector<std::size_t>{0, 0, 128});
+  CHECK(distrib::detail::block_offsets(empty) == std::vector<std::size_t>{0, 0, 128});
 }
 
 TEST_CASE("Variable: counters of int64 and float64 start at zeros", "[core]") {
@@ -74,10 +74,10 @@ TEST_CASE("Variable: counters of int64 and float64 start at zeros", "[core]") {
   CHECK(list.infos() == expected);
   CHECK(expected[0].size_bytes() == 24);
   CHECK(expected[2].size_bytes() == 8);
-  CHECK(distrib::block_offsets(expected) == std::vector<std::size_t>{0, 64, 128, 192});
+  CHECK(distrib::detail::block_offsets(expected) == std::vector<std::size_t>{0, 64, 128, 192});
   static_assert(std::is_same_v<Counters::At<2>::Element, double>);
   static_assert(!std::is_constructible_v<Variable<"seen", std::int64_t, 1>, std::array<std::int64_t, 1>, const char*>);
-  CHECK(distrib::is_counter(distrib::DType::int64));
-  CHECK(distrib::is_counter(distrib::DType::float64));
-  CHECK_FALSE(distrib::is_counter(distrib::DType::float32));
+  CHECK(distrib::detail::is_counter(distrib::DType::int64));
+  CHECK(distrib::detail::is_counter(distrib::DType::float64));
+  CHECK_FALSE(distrib::detail::is_counter(distrib::DType::float32));
 }

@@ -46,7 +46,9 @@ auto records(std::size_t count) -> std::vector<std::vector<std::byte>> {
 
 auto views(const std::vector<std::vector<std::byte>>& all) -> std::vector<ByteView> { return {all.begin(), all.end()}; }
 
-auto aligned(const void* at) -> bool { return std::bit_cast<std::uintptr_t>(at) % distrib::tensor_alignment == 0; }
+auto aligned(const void* at) -> bool {
+  return std::bit_cast<std::uintptr_t>(at) % distrib::detail::tensor_alignment == 0;
+}
 
 }  // namespace
 

@@ -42,7 +42,7 @@ TEST_CASE("padded: short lists are filled up to the longest", "[example]") {
   CHECK(std::vector<std::int64_t>(ids.values().begin(), ids.values().end()) ==
         std::vector<std::int64_t>{1, 2, 3, -1, -1, -1, 4, -1, -1});
   CHECK(ids[2][0] == 4);
-  CHECK(reinterpret_cast<std::uintptr_t>(ids.values().data()) % distrib::tensor_alignment == 0);
+  CHECK(reinterpret_cast<std::uintptr_t>(ids.values().data()) % distrib::detail::tensor_alignment == 0);
   CHECK(padded(batch, &Query::words).columns == 0);
   CHECK(padded(batch_of({}), &Query::ids).values().empty());
 }

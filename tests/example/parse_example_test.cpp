@@ -72,7 +72,7 @@ TEST_CASE("parse_example: FixedLen", "[example]") {
   CHECK(values<std::int64_t>(parsed[0]) == Ints{7, -1});
   CHECK(parsed[1].shape == Ints{2, 2, 2});
   CHECK(values<float>(parsed[1]) == Floats{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(reinterpret_cast<std::uintptr_t>(parsed[1].values<float>().data()) % distrib::tensor_alignment == 0);
+  CHECK(reinterpret_cast<std::uintptr_t>(parsed[1].values<float>().data()) % distrib::detail::tensor_alignment == 0);
   CHECK(text(parsed[2].values<ByteView>()[0]) == "x");
   CHECK(text(parsed[2].values<ByteView>()[1]) == "none");
 }

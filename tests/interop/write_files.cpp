@@ -65,7 +65,7 @@ class Checkpoint {
     const Bytes& whole = bytes_.emplace_back(some_bytes(dtype, shape.elements()));
     for (const Slice& slice : slices.empty() ? std::vector{Slice::whole(shape)} : slices) {
       Bytes& piece = bytes_.emplace_back(static_cast<std::size_t>(slice.extents.elements()) * size_bytes(dtype));
-      distrib::copy_overlap(Slice::whole(shape), whole.data(), slice, piece.data(), size_bytes(dtype));
+      distrib::detail::copy_overlap(Slice::whole(shape), whole.data(), slice, piece.data(), size_bytes(dtype));
       parts_[next_++ % 2].tensors.push_back({name, dtype, shape, slice, piece});
     }
     expect(name, dtype, shape, "\"bytes\": " + hex(whole));

@@ -102,7 +102,7 @@ void print_kernel(const char* kernel, Factors factors) {
 void print_initializer(const char* kernel, const distrib::Initializer& initializer) {
   const distrib::Shape shape{97, 31};
   std::vector<float> values(97 * 31);
-  distrib::fill(initializer, 20160411, "hidden/weights", shape, distrib::Slice::whole(shape), values);
+  distrib::detail::fill(initializer, 20160411, "hidden/weights", shape, distrib::Slice::whole(shape), values);
   print(kernel, {values});
 }
 

@@ -185,7 +185,7 @@ TEST_CASE("ServerStream: when the server goes, what waits at both ends is comple
   asio::io_context context{1};
   std::vector<std::error_code> at_server;
   using Handler = std::function<void(ServerStream<Chat, ServerConnection>)>;
-  using ChatRouter = Router<Route<Chat, Handler>>;
+  using ChatRouter = Router<detail::Route<Chat, Handler>>;
   std::optional<RpcServer<ChatRouter>> server;
   server.emplace(context.get_executor(), anywhere, ChatRouter{on<Chat>(Handler{[&](auto stream) {
                    stream.async_read([&](std::error_code ec, const std::optional<Text>&) { at_server.push_back(ec); });

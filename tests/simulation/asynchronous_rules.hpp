@@ -302,9 +302,9 @@ class Asynchronous {
         const auto row = block.as<float>().subspan(begin, columns);
         if (!good_weights(table, number, row, applied)) return false;
       }
-      at += distrib::aligned_size(keys.size() * columns * sizeof(float));
+      at += distrib::detail::aligned_size(keys.size() * columns * sizeof(float));
     }
-    const std::size_t digests = distrib::aligned_size(job.tables.size() * sizeof(distrib::TableDigest));
+    const std::size_t digests = distrib::detail::aligned_size(job.tables.size() * sizeof(distrib::TableDigest));
     return block.size() == at || block.size() == at + digests;
   }
 

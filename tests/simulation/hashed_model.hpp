@@ -4,6 +4,7 @@
 #include "simulation/table_oracle.hpp"
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -75,7 +76,8 @@ inline auto draw_initial_values(distrib::Job& job) -> std::vector<distrib::Share
   std::vector<distrib::AlignedBuffer> whole;
   for (distrib::VariableInfo& variable : job.variables) {
     for (float& element : whole.emplace_back(variable.size_bytes()).as<float>()) element = number(random.next());
-    if (!is_counter(variable.dtype) && random.percent(70)) variable.initializer = distrib::CustomInitializer{};
+    if (!distrib::detail::is_counter(variable.dtype) && random.percent(70))
+      variable.initializer = distrib::CustomInitializer{};
   }
   std::vector<distrib::ByteView> bytes;
   for (const distrib::AlignedBuffer& buffer : whole) bytes.push_back(buffer.bytes());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/optimizer/reduce.hpp>
@@ -92,7 +93,7 @@ class TableOracle {
         distrib::encode_elements(job_->wire_format, row, block.data() + to);
         to += row.size() * distrib::element_bytes(job_->wire_format);
       }
-      at = distrib::aligned_size(to);
+      at = distrib::detail::aligned_size(to);
     }
     if (!rows.digests || tables_.empty()) return block;
     std::vector<distrib::TableDigest> digests(tables_.size());

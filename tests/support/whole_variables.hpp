@@ -13,15 +13,15 @@ namespace support {
 template <class VariableMemory>
 void spread(const distrib::ShardLayout& layout, const std::byte* block, VariableMemory&& variable) {
   for (const auto& entry : layout.entries())
-    copy_overlap(entry.slice, block + entry.offset_bytes, distrib::Slice::whole(entry.whole), variable(entry.variable),
-                 size_bytes(entry.dtype));
+    distrib::detail::copy_overlap(entry.slice, block + entry.offset_bytes, distrib::Slice::whole(entry.whole),
+                                  variable(entry.variable), size_bytes(entry.dtype));
 }
 
 template <class VariableMemory>
 void gather(const distrib::ShardLayout& layout, VariableMemory&& variable, std::byte* block) {
   for (const auto& entry : layout.entries())
-    copy_overlap(distrib::Slice::whole(entry.whole), variable(entry.variable), entry.slice, block + entry.offset_bytes,
-                 size_bytes(entry.dtype));
+    distrib::detail::copy_overlap(distrib::Slice::whole(entry.whole), variable(entry.variable), entry.slice,
+                                  block + entry.offset_bytes, size_bytes(entry.dtype));
 }
 
 template <class VariableMemory>

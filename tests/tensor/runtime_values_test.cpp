@@ -117,12 +117,12 @@ TEST_CASE("RuntimeValues: aligned, zeroed, apart; an empty list has nothing", "[
   std::size_t offset = 0;
   for (std::size_t v = 0; v < values.size(); ++v) {
     CAPTURE(v);
-    CHECK(reinterpret_cast<std::uintptr_t>(values.data(v)) % tensor_alignment == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(values.data(v)) % detail::tensor_alignment == 0);
     CHECK(values.data(v) == values.data(0) + offset);
     CHECK(values.shape(v) == list[v].shape);
     CHECK(values.size_bytes(v) == list[v].size_bytes());
     for (std::size_t i = 0; i < values.size_bytes(v); ++i) CHECK(values.data(v)[i] == std::byte{0});
-    offset += aligned_size(list[v].size_bytes());
+    offset += detail::aligned_size(list[v].size_bytes());
   }
   RuntimeGradients none{std::vector<VariableInfo>{}};
   none.zero();
@@ -140,5 +140,5 @@ TEST_CASE("RuntimeValues: moved, lent memory and memory of its own stay where th
   CHECK(moved.data(0) == own);
   CHECK(std::as_const(moved).data(2) == reinterpret_cast<const std::byte*>(elsewhere));
   moved.lend(2, nullptr);
-  CHECK(moved.data(2) == own + 2 * tensor_alignment);
+  CHECK(moved.data(2) == own + 2 * detail::tensor_alignment);
 }

@@ -27,7 +27,7 @@ TEST_CASE("Values: one block, each variable at a multiple of 64 bytes, zeroed", 
   Values<Variables> values{variables()};
   for (std::size_t v = 0; v < Variables::size; ++v) {
     CAPTURE(v);
-    CHECK(reinterpret_cast<std::uintptr_t>(values.data(v)) % distrib::tensor_alignment == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(values.data(v)) % distrib::detail::tensor_alignment == 0);
     for (std::size_t i = 0; i < values.size_bytes(v); ++i) CHECK(values.data(v)[i] == std::byte{0});
   }
   CHECK(values.size() == 4);

@@ -6,6 +6,7 @@
 #include "train/line_model.hpp"
 #include "train/table_model.hpp"
 
+#include <distrib/core/float_codec.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>

@@ -194,7 +194,7 @@ class BundleReader {
       const auto chunk =
           buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.size_bytes - done)));
       if (!file->read(piece.offset + done, chunk, error)) return false;
-      crc = crc32c_extend(crc, chunk);
+      crc = detail::crc32c_extend(crc, chunk);
       f(done, ByteView{chunk});
       done += chunk.size();
     }

@@ -55,6 +55,8 @@ inline void store_le(std::byte* to, T value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
+namespace detail {
+
 /// Alignment of every tensor and block: one cache line, one AVX-512 register.
 inline constexpr std::size_t tensor_alignment = 64;
 
@@ -62,6 +64,8 @@ inline constexpr std::size_t tensor_alignment = 64;
 [[nodiscard]] constexpr auto aligned_size(std::size_t bytes) noexcept -> std::size_t {
   return (bytes + tensor_alignment - 1) / tensor_alignment * tensor_alignment;
 }
+
+}  // namespace detail
 
 /// Owns zeroed memory aligned to `tensor_alignment`, and to a page where it is large. Movable, not copyable. Throws
 /// `std::bad_alloc`.
@@ -95,7 +99,7 @@ class AlignedBuffer {
   // from there to 64 of a page, 12 bytes on, it goes at a seventeenth of the speed on AMD's Zen 4: `rep movsb`, which the
   // kernel copies with, is that slow wherever it writes 1 to 15 bytes behind what it reads, in addresses modulo 4096.
   [[nodiscard]] static constexpr auto alignment_of(std::size_t size_bytes) noexcept -> std::size_t {
-    return size_bytes < 32'768 ? tensor_alignment : 4'096;
+    return size_bytes < 32'768 ? detail::tensor_alignment : 4'096;
   }
 
   /// Gives it another size. What it has stays where its memory is large enough, though not more than it ever was; else

@@ -27,8 +27,6 @@ namespace detail {
   return crc32c_portable(state, bytes);
 }
 
-}  // namespace detail
-
 /// CRC-32C of some bytes followed by `bytes`, where `crc` is the CRC-32C of the former (0 when there are none).
 /// Any length, any alignment; the same value on every machine, by the fastest way the processor offers: wide or plain
 /// carry-less products (x86-64), the crc instruction (aarch64), tables. Any thread.
@@ -41,9 +39,13 @@ namespace detail {
   return ~detail::crc32c_many(~crc, bytes);
 }
 
+}  // namespace detail
+
 /// CRC-32C of `bytes`: Castagnoli polynomial, reflected, initial and final inversion (RFC 3720, appendix B.4).
 /// The check value, of "123456789", is 0xE3069283.
-[[nodiscard]] constexpr auto crc32c(ByteView bytes) noexcept -> std::uint32_t { return crc32c_extend(0, bytes); }
+[[nodiscard]] constexpr auto crc32c(ByteView bytes) noexcept -> std::uint32_t {
+  return detail::crc32c_extend(0, bytes);
+}
 
 /// A CRC as TFRecord files and checkpoint tables store it: rotated right by 15 bits, plus a constant, so that a CRC
 /// over bytes that hold CRCs stays useful.

@@ -69,45 +69,45 @@ enum class DType : std::uint8_t {
 }
 
 namespace detail {
-template <class T>
-struct dtype_of;
-template <> struct dtype_of<float> {
+template <class T> struct DTypeOf;
+template <> struct DTypeOf<float> {
   static constexpr DType value = DType::float32;
 };
-template <> struct dtype_of<double> {
+template <> struct DTypeOf<double> {
   static constexpr DType value = DType::float64;
 };
-template <> struct dtype_of<std::int8_t> {
+template <> struct DTypeOf<std::int8_t> {
   static constexpr DType value = DType::int8;
 };
-template <> struct dtype_of<std::int16_t> {
+template <> struct DTypeOf<std::int16_t> {
   static constexpr DType value = DType::int16;
 };
-template <> struct dtype_of<std::int32_t> {
+template <> struct DTypeOf<std::int32_t> {
   static constexpr DType value = DType::int32;
 };
-template <> struct dtype_of<std::int64_t> {
+template <> struct DTypeOf<std::int64_t> {
   static constexpr DType value = DType::int64;
 };
-template <> struct dtype_of<std::uint8_t> {
+template <> struct DTypeOf<std::uint8_t> {
   static constexpr DType value = DType::uint8;
 };
-template <> struct dtype_of<std::uint16_t> {
+template <> struct DTypeOf<std::uint16_t> {
   static constexpr DType value = DType::uint16;
 };
-template <> struct dtype_of<std::uint32_t> {
+template <> struct DTypeOf<std::uint32_t> {
   static constexpr DType value = DType::uint32;
 };
-template <> struct dtype_of<std::uint64_t> {
+template <> struct DTypeOf<std::uint64_t> {
   static constexpr DType value = DType::uint64;
 };
-template <> struct dtype_of<bool> {
+template <> struct DTypeOf<bool> {
   static constexpr DType value = DType::boolean;
 };
-}  // namespace detail
 
 /// The DType of a C++ element type: `dtype_of<float> == DType::float32`.
-template <class T> inline constexpr DType dtype_of = detail::dtype_of<T>::value;
+template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -58,10 +58,14 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
   EmbeddingOptions options_;
 };
 
+namespace detail {
+
 /// Whether `T` is an `Embedding`.
 template <class T> inline constexpr bool is_embedding = false;
+
+}  // namespace detail
 template <FixedString Name, class T, std::size_t Dim>
-inline constexpr bool is_embedding<Embedding<Name, T, Dim>> = true;
+inline constexpr bool detail::is_embedding<Embedding<Name, T, Dim>> = true;
 
 }  // namespace v0
 }  // namespace distrib

@@ -98,11 +98,11 @@ class Initializer {
   Choice choice_;
 };
 
+namespace detail {
+
 /// The opposite of `Initializer::describe`: empty for every text that it does not write, and for a range that is not
 /// finite or begins above its end. A constant may be any float.
 [[nodiscard]] DISTRIB_DECL auto parse_initializer(std::string_view text) -> std::optional<Initializer>;
-
-namespace detail {
 
 /// FNV-1a, 64 bits, of a variable's name.
 [[nodiscard]] constexpr auto name_hash(std::string_view name) noexcept -> std::uint64_t {
@@ -134,8 +134,6 @@ class UniformElements {
   std::uint64_t hash_;
 };
 
-}  // namespace detail
-
 /// Writes the initial values of `part` of a variable of shape `whole` to `out`, row-major.
 ///
 /// Element i of the whole variable is a pure function of (initializer, seed, name, i): however a variable is cut, and
@@ -144,6 +142,8 @@ class UniformElements {
 /// as long as the part.
 DISTRIB_DECL void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
                        const Slice& part, std::span<float> out);
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

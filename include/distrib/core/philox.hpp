@@ -36,6 +36,8 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return static_cast<float>(word >> 8) * 0x1p-24F;
 }
 
+namespace detail {
+
 /// The finalizer of SplitMix64, which mixes 64 bits one to one. Source: Steele, Lea, Flood, "Fast splittable pseudorandom
 /// number generators", 2014.
 [[nodiscard]] constexpr auto mix_bits(std::uint64_t bits) noexcept -> std::uint64_t {
@@ -43,6 +45,8 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   bits = (bits ^ bits >> 27) * 0x94D0'49BB'1331'11EB;
   return bits ^ bits >> 31;
 }
+
+}  // namespace detail
 
 /// The random words of (seed, a, b), for example of (seed, step, rank): different triples give different, independent
 /// sequences, the same triple the same one on every machine. A value: copying it copies the place in the sequence.

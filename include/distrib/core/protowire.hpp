@@ -28,6 +28,8 @@ enum class WireType : std::uint8_t {
   return field << 3 | static_cast<std::uint32_t>(type);
 }
 
+namespace detail {
+
 /// Most bytes of one varint.
 inline constexpr std::size_t max_varint_bytes = 10;
 
@@ -56,6 +58,8 @@ inline constexpr std::size_t max_varint_bytes = 10;
   to[size++] = static_cast<std::byte>(value);
   return size;
 }
+
+}  // namespace detail
 
 /// Walks the fields of one protobuf message, in the order they were written, with every length checked against the
 /// bytes that are there. Nested messages are read with a WireReader of their own over `bytes()`.
@@ -110,13 +114,13 @@ class WireReader {
  private:
   auto read_field() noexcept -> bool {
     std::uint64_t tag = 0;
-    if (!read_varint(rest_, tag, 5)) return false;
+    if (!detail::read_varint(rest_, tag, 5)) return false;
     tag_ = static_cast<std::uint32_t>(tag);
     number_ = 0;
     bytes_ = {};
     if (field() == 0) return false;
     switch (type()) {
-      case WireType::varint: return read_varint(rest_, number_);
+      case WireType::varint: return detail::read_varint(rest_, number_);
       case WireType::fixed32:
         if (rest_.size() < 4) return false;
         number_ = load_le<std::uint32_t>(rest_.data());
@@ -129,7 +133,7 @@ class WireReader {
         return true;
       case WireType::bytes: {
         std::uint64_t length = 0;
-        if (!read_varint(rest_, length, 5) || length > rest_.size()) return false;
+        if (!detail::read_varint(rest_, length, 5) || length > rest_.size()) return false;
         bytes_ = rest_.first(static_cast<std::size_t>(length));
         rest_ = rest_.subspan(bytes_.size());
         return true;
@@ -182,15 +186,15 @@ class WireWriter {
     tag(field, WireType::bytes);
     const std::size_t start = bytes_.size();
     std::forward<Fill>(fill)(*this);
-    std::array<std::byte, max_varint_bytes> length{};
-    const auto size = static_cast<std::ptrdiff_t>(write_varint(bytes_.size() - start, length.data()));
+    std::array<std::byte, detail::max_varint_bytes> length{};
+    const auto size = static_cast<std::ptrdiff_t>(detail::write_varint(bytes_.size() - start, length.data()));
     bytes_.insert(bytes_.begin() + static_cast<std::ptrdiff_t>(start), length.begin(), length.begin() + size);
   }
 
   /// Without a tag: for packed numbers, and for messages that were written before.
   void raw_varint(std::uint64_t value) {
-    std::array<std::byte, max_varint_bytes> digits{};
-    raw({digits.data(), write_varint(value, digits.data())});
+    std::array<std::byte, detail::max_varint_bytes> digits{};
+    raw({digits.data(), detail::write_varint(value, digits.data())});
   }
   template <class T>
     requires std::is_arithmetic_v<T>

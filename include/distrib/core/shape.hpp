@@ -16,13 +16,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Most axes a tensor may have.
-inline constexpr std::size_t max_rank = 8;
-
 /// Extents of a tensor, outermost axis first; rank 0 is a scalar. A value. Programmer error: more than `max_rank` axes
 /// or a negative extent; whoever reads shapes from outside checks them first with `valid`.
 class Shape {
  public:
+  /// Most axes a tensor may have.
+  static constexpr std::size_t max_rank = 8;
+
   constexpr Shape() = default;
   constexpr Shape(std::initializer_list<std::int64_t> extents)
       : Shape{std::span<const std::int64_t>{extents.begin(), extents.size()}} {}
@@ -66,8 +66,12 @@ class Shape {
 /// "[784,128]"; "[]" for a scalar.
 [[nodiscard]] DISTRIB_DECL auto to_string(const Shape& shape) -> std::string;
 
+namespace detail {
+
 /// The opposite of `to_string`: empty for every text that it does not write, and for extents that make no Shape.
 [[nodiscard]] DISTRIB_DECL auto parse_shape(std::string_view text) -> std::optional<Shape>;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

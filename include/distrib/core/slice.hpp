@@ -24,14 +24,15 @@ struct Slice {
 
   /// All of a tensor of this shape.
   [[nodiscard]] static constexpr auto whole(const Shape& shape) -> Slice {
-    return {Shape{std::span<const std::int64_t>{std::array<std::int64_t, max_rank>{}.data(), shape.rank()}}, shape};
+    return {Shape{std::span<const std::int64_t>{std::array<std::int64_t, Shape::max_rank>{}.data(), shape.rank()}},
+            shape};
   }
 
   /// Rows `first .. first + count` of `axis`, all of the other axes.
   [[nodiscard]] static constexpr auto along(const Shape& shape, std::size_t axis, std::int64_t first,
                                             std::int64_t count) -> Slice {
-    std::array<std::int64_t, max_rank> start{};
-    std::array<std::int64_t, max_rank> extents{};
+    std::array<std::int64_t, Shape::max_rank> start{};
+    std::array<std::int64_t, Shape::max_rank> extents{};
     std::copy(shape.extents().begin(), shape.extents().end(), extents.begin());
     start[axis] = first;
     extents[axis] = count;
@@ -53,6 +54,8 @@ struct Slice {
 /// TensorFlow's slice text: "0,4:0,16" is start,length of each axis (tensor_slice.cc); "" for a scalar.
 [[nodiscard]] DISTRIB_DECL auto to_string(const Slice& slice) -> std::string;
 
+namespace detail {
+
 /// The opposite of `to_string`: empty for every text that it does not write, and for numbers that make no Shape.
 /// Whether the box fits a tensor is told by `Slice::inside`.
 [[nodiscard]] DISTRIB_DECL auto parse_slice(std::string_view text) -> std::optional<Slice>;
@@ -62,8 +65,8 @@ struct Slice {
 template <class Visit>
 constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, Visit&& visit) -> std::int64_t {
   const std::size_t rank = from_slice.extents.rank();
-  std::array<std::int64_t, max_rank> first{};
-  std::array<std::int64_t, max_rank> count{};
+  std::array<std::int64_t, Shape::max_rank> first{};
+  std::array<std::int64_t, Shape::max_rank> count{};
   std::int64_t elements = 1;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     first[axis] = std::max(from_slice.start[axis], to_slice.start[axis]);
@@ -82,7 +85,7 @@ constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, 
     --outer;
     if (count[outer] != from_slice.extents[outer] || count[outer] != to_slice.extents[outer]) break;
   }
-  std::array<std::int64_t, max_rank> at = first;
+  std::array<std::int64_t, Shape::max_rank> at = first;
   const auto offset = [&](const Slice& box) {
     std::int64_t position = 0;
     for (std::size_t axis = 0; axis < rank; ++axis)
@@ -107,6 +110,8 @@ inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const S
     std::memcpy(to + to_at * element_bytes, from + from_at * element_bytes, count * element_bytes);
   });
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

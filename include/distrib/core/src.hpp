@@ -10,7 +10,7 @@
 #include <distrib/core/impl/error.ipp>
 #include <distrib/core/impl/file_descriptor.ipp>
 #include <distrib/core/impl/files.ipp>
-#include <distrib/core/impl/float_format.ipp>
+#include <distrib/core/impl/float_codec.ipp>
 #include <distrib/core/impl/initializer.ipp>
 #include <distrib/core/impl/json.ipp>
 #include <distrib/core/impl/json_text.ipp>

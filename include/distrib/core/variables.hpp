@@ -24,18 +24,22 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Whether a variable of this element type is a counter, which no updater trains: it starts at zeros, and what a
 /// contribution says of it is added, whole (TensorFlow's `assign_add`). int64 counts modulo 2^64.
 [[nodiscard]] constexpr auto is_counter(DType dtype) noexcept -> bool {
   return dtype == DType::int64 || dtype == DType::float64;
 }
 
+}  // namespace detail
+
 /// One trained tensor of a model (float), or a counter (double, std::int64_t; see `is_counter`): name, element type and
 /// number of axes at compile time; extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
                 "distrib: the element type of a Variable must be float, or of a counter double or std::int64_t");
-  static_assert(Rank <= max_rank, "distrib: a Variable has at most 8 axes");
+  static_assert(Rank <= Shape::max_rank, "distrib: a Variable has at most 8 axes");
   static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
   static_assert(Name.view().empty() || valid_variable_name(Name.view()),
                 "distrib: the name of a Variable has no spaces, line ends or other control characters");
@@ -94,7 +98,7 @@ template <class... Vs> class VariableList {
  public:
   static constexpr std::size_t size = sizeof...(Vs);
   /// How many of them are tables.
-  static constexpr std::size_t tables = (std::size_t{0} + ... + (is_embedding<Vs> ? 1 : 0));
+  static constexpr std::size_t tables = (std::size_t{0} + ... + (detail::is_embedding<Vs> ? 1 : 0));
 
   template <std::size_t I> using At = std::tuple_element_t<I, std::tuple<Vs...>>;
 
@@ -112,7 +116,7 @@ template <class... Vs> class VariableList {
 
   /// Of position `index` the number among the tables, or among those that are none.
   [[nodiscard]] static constexpr auto number_of(std::size_t index) noexcept -> std::size_t {
-    constexpr std::array<bool, size> is_table{is_embedding<Vs>...};
+    constexpr std::array<bool, size> is_table{detail::is_embedding<Vs>...};
     std::size_t number = 0;
     for (std::size_t i = 0; i < index; ++i)
       if (is_table[i] == is_table[index]) ++number;
@@ -125,8 +129,8 @@ template <class... Vs> class VariableList {
     list.reserve(size - tables);
     const auto add = [&](const auto& v) {
       using V = std::remove_cvref_t<decltype(v)>;
-      if constexpr (!is_embedding<V>)
-        list.push_back({std::string{v.name.view()}, dtype_of<typename V::Element>, v.shape(), v.initializer()});
+      if constexpr (!detail::is_embedding<V>)
+        list.push_back({std::string{v.name.view()}, detail::dtype_of<typename V::Element>, v.shape(), v.initializer()});
     };
     std::apply([&](const auto&... v) { (add(v), ...); }, variables_);
     return list;
@@ -136,7 +140,7 @@ template <class... Vs> class VariableList {
   [[nodiscard]] auto table_infos() const -> std::vector<TableInfo> {
     std::vector<TableInfo> list;
     const auto add = [&](const auto& v) {
-      if constexpr (is_embedding<std::remove_cvref_t<decltype(v)>>) list.push_back(v.info());
+      if constexpr (detail::is_embedding<std::remove_cvref_t<decltype(v)>>) list.push_back(v.info());
     };
     std::apply([&](const auto&... v) { (add(v), ...); }, variables_);
     return list;
@@ -154,18 +158,26 @@ template <class... Vs> class VariableList {
   std::tuple<Vs...> variables_;
 };
 
+namespace detail {
+
 /// Whether `T` is a `VariableList`.
 template <class T> inline constexpr bool is_variable_list = false;
-template <class... Vs> inline constexpr bool is_variable_list<VariableList<Vs...>> = true;
+
+}  // namespace detail
+template <class... Vs> inline constexpr bool detail::is_variable_list<VariableList<Vs...>> = true;
+
+namespace detail {
 
 /// Byte offset of each variable in one block that holds them all, each at a multiple of `tensor_alignment`; the last
 /// entry is the size of the block.
 [[nodiscard]] inline auto block_offsets(std::span<const VariableInfo> variables) -> std::vector<std::size_t> {
   std::vector<std::size_t> offsets{0};
   for (const VariableInfo& variable : variables)
-    offsets.push_back(offsets.back() + aligned_size(variable.size_bytes()));
+    offsets.push_back(offsets.back() + detail::aligned_size(variable.size_bytes()));
   return offsets;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

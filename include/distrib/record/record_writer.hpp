@@ -206,7 +206,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     while (!payload.empty() && !error_) {
       const ByteView slice = payload.first(std::min(payload.size(), slice_bytes));
       payload = payload.subspan(slice.size());
-      crc = crc32c_extend(crc, slice);
+      crc = detail::crc32c_extend(crc, slice);
       std::array<std::byte, record_footer_bytes> footer;
       store_le(footer.data(), mask_crc(crc));
       const std::size_t last = payload.empty() ? footer.size() : 0;

@@ -19,7 +19,7 @@ struct FrameChecksum {
 
   /// The checksum of the bytes that have the checksum `sum`, followed by `bytes`.
   [[nodiscard]] static auto extend(std::uint32_t sum, ByteView bytes) noexcept -> std::uint32_t {
-    return crc32c_extend(sum, bytes);
+    return detail::crc32c_extend(sum, bytes);
   }
 };
 

@@ -36,7 +36,7 @@ template <std::floating_point T> class ShardedValues {
  public:
   /// All zeros. The element type of `variable` is `T` (programmer error otherwise).
   explicit ShardedValues(ShardedVariable variable) : variable_{std::move(variable)} {
-    assert(variable_.dtype() == dtype_of<T>);
+    assert(variable_.dtype() == detail::dtype_of<T>);
     const auto extents = variable_.shape().extents().subspan(1);
     row_size_ =
         static_cast<std::size_t>(std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>{}));

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t num_virtual_shards = 1024;
 /// splitmix64 gives for the state `key` (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 /// Part of what is stored and sent: it never changes. No protection against keys that are chosen to collide.
 [[nodiscard]] constexpr auto hash_key(std::uint64_t key) noexcept -> std::uint64_t {
-  return mix_bits(key + 0x9E3779B97F4A7C15U);
+  return detail::mix_bits(key + 0x9E3779B97F4A7C15U);
 }
 
 /// The virtual shard of a key: the top ten bits of its hash. The bits below are free for the hash table of the shard.

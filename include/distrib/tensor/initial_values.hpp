@@ -14,7 +14,7 @@ inline namespace v0 {
 /// Where a model writes initial values of its own: those of its variables with a `CustomInitializer`; what is written to
 /// others is not looked at. Arrives zeroed, laid out like `Values`. Threads: one at a time.
 template <class Variables> class InitialValues : public detail::VariableBlock {
-  static_assert(is_variable_list<Variables>, "distrib: InitialValues take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: InitialValues take a VariableList");
 
  public:
   explicit InitialValues(const Variables& variables) : InitialValues{variables.infos()} {}

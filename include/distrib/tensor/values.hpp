@@ -43,7 +43,7 @@ template <class Variables, FixedString Name, class Holder> auto view_of(Holder& 
 /// `RuntimeValues` holds, with the names and types of the model's list. A model sees it const. Movable. Threads: const
 /// access from any.
 template <class Variables> class Values : public RuntimeValues {
-  static_assert(is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
 
  public:
   explicit Values(const Variables& variables) : Values{variables.infos()} {}
@@ -58,7 +58,7 @@ template <class Variables> class Values : public RuntimeValues {
 /// Where a model writes one gradient per variable and one per row of a table, and for a counter what is added to it;
 /// arrives zeroed. To `RuntimeGradients` what `Values` is to `RuntimeValues`. Movable. Threads: one at a time.
 template <class Variables> class Gradients : public RuntimeGradients {
-  static_assert(is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
 
  public:
   explicit Gradients(const Variables& variables) : Gradients{variables.infos()} {}

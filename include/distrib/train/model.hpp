@@ -39,7 +39,7 @@ concept LooksUp =
 /// batch needs. All are pure functions of their arguments, called from several threads at once.
 template <class M>
 concept Model =
-    is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
+    detail::is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
     requires(const M& model, const Batch<typename M::Example>& batch, const Values<typename M::Variables>& values,
              Gradients<typename M::Variables>& gradients, StepContext context) {
       { model.variables() } -> std::same_as<typename M::Variables>;

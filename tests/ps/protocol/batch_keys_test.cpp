@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/float_codec.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
 
 #include "support/catch.hpp"
@@ -53,7 +54,7 @@ auto answer(const ShardLayout& layout, const WantedRows& wanted) -> SharedBuffer
       for (std::size_t i = 0; i < dim; ++i) elements.push_back(element(table, keys[table][row], i));
     }
     encode_elements(layout.wire_format(), elements, block->data() + at);
-    at += aligned_size(elements.size() * element_bytes(layout.wire_format()));
+    at += detail::aligned_size(elements.size() * element_bytes(layout.wire_format()));
   }
   return block;
 }

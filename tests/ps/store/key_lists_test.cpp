@@ -54,9 +54,9 @@ TEST_CASE("varint_bytes: seven bits a byte", "[ps]") {
   CHECK(varint_bytes(1 << 14) == 3);
   CHECK(varint_bytes(largest_number >> 1) == 9);
   CHECK(varint_bytes(largest_number) == 10);
-  std::byte to[distrib::max_varint_bytes];
+  std::byte to[distrib::detail::max_varint_bytes];
   for (unsigned bit = 0; bit < 64; ++bit)
-    CHECK(varint_bytes(std::uint64_t{1} << bit) == distrib::write_varint(std::uint64_t{1} << bit, to));
+    CHECK(varint_bytes(std::uint64_t{1} << bit) == distrib::detail::write_varint(std::uint64_t{1} << bit, to));
 }
 
 TEST_CASE("append_keys: twice how many, the first, then differences", "[ps]") {
@@ -106,7 +106,7 @@ TEST_CASE("read_key_lists: as varints one by one say, also such that could be sh
     std::vector<std::uint64_t> expected(count);
     bool is_good = true;
     for (std::size_t i = 0; i < count && is_good; ++i) {
-      is_good = distrib::read_varint(slow, expected[i]);
+      is_good = distrib::detail::read_varint(slow, expected[i]);
       if (i != 0) is_good = is_good && (expected[i] += expected[i - 1]) > expected[i - 1];
     }
     KeyLists read(1);

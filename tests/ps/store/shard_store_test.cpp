@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/store/shard_store.hpp>
 
+#include <distrib/core/float_codec.hpp>
 #include <distrib/optimizer/sgd.hpp>
 
 #include "support/catch.hpp"

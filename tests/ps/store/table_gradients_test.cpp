@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/store/table_gradients.hpp>
 
+#include <distrib/core/float_codec.hpp>
 #include <distrib/ps/job/error.hpp>
 
 #include "support/catch.hpp"
@@ -91,14 +92,14 @@ TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]")
     const std::uint64_t first = layout.tables()[1].first();
     const KeyLists keys{owned(layout, 40), {first, first + 2, first + 4}};
     const AlignedBuffer bytes = contribution(layout, keys);
-    CHECK(bytes.size() % distrib::tensor_alignment == 0);
+    CHECK(bytes.size() % distrib::detail::tensor_alignment == 0);
     TableGradients gradients;
     REQUIRE_FALSE(gradients.read(layout, bytes.bytes()));
     float n = 0;
     for (std::size_t t = 0; t < 2; ++t) {
       CHECK(std::ranges::equal(gradients.keys(t), keys[t]));
       REQUIRE(gradients.rows(t).size() == keys[t].size() * layout.tables()[t].info().dim);
-      CHECK(reinterpret_cast<std::uintptr_t>(gradients.rows(t).data()) % distrib::tensor_alignment == 0);
+      CHECK(reinterpret_cast<std::uintptr_t>(gradients.rows(t).data()) % distrib::detail::tensor_alignment == 0);
       for (const float element : gradients.rows(t)) CHECK(element == ++n);
     }
     CHECK(rows_bytes(layout, keys) == 512 + 256);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/store/table_store.hpp>
 
+#include <distrib/core/float_codec.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/optimizer/lazy_adam.hpp>
@@ -181,7 +182,7 @@ class Oracle {
         const auto* begin = reinterpret_cast<const std::byte*>(row.data());
         bytes.insert(bytes.end(), begin, begin + row.size() * sizeof(float));
       }
-      bytes.resize(distrib::aligned_size(bytes.size()));
+      bytes.resize(distrib::detail::aligned_size(bytes.size()));
     }
     return bytes;
   }
@@ -579,8 +580,8 @@ TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
       Floats elements(keys[t].size() * job.tables[t].dim);
       std::memcpy(elements.data(), floats.data() + from, elements.size() * sizeof(float));
       encode_elements(layout.wire_format(), elements, expected.data() + to);
-      from += distrib::aligned_size(elements.size() * 4);
-      to += distrib::aligned_size(elements.size() * 2);
+      from += distrib::detail::aligned_size(elements.size() * 4);
+      to += distrib::detail::aligned_size(elements.size() * 2);
     }
     CHECK(to == expected.size());
     CHECK(values(store, layout, keys, previous) == Bytes{expected.bytes().begin(), expected.bytes().end()});

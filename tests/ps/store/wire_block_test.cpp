@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/float_codec.hpp>
 #include <distrib/ps/store/wire_block.hpp>
 
 #include "ps/cut_variables.hpp"
@@ -115,7 +116,7 @@ TEST_CASE("wire_block: half of the bytes; of float32 the block itself", "[ps]") 
       const ShardLayout layout{job, 0};
       CHECK(layout.block_bytes() == block->size());
       const SharedBuffer sent = wire_block(layout, block);
-      CHECK(sent->size() == aligned_size(block->size() / 2));
+      CHECK(sent->size() == detail::aligned_size(block->size() / 2));
       const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
       CHECK(std::ranges::all_of(sent->bytes().subspan(block->size() / 2), is_zero));
     }

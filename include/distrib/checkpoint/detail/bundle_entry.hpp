@@ -51,11 +51,11 @@ DISTRIB_DECL auto encode_entry(const BundleEntry& entry) -> std::vector<std::byt
 
 /// Extents as they come from a file, before they are known to make a Shape.
 struct Extents {
-  std::array<std::int64_t, max_rank> values{};
+  std::array<std::int64_t, Shape::max_rank> values{};
   std::size_t rank = 0;
 
   [[nodiscard]] auto add(std::int64_t value) noexcept -> bool {
-    if (rank == max_rank) return false;
+    if (rank == Shape::max_rank) return false;
     values[rank++] = value;
     return true;
   }

@@ -81,7 +81,7 @@ DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted,
     if (!touches(piece.slice, wanted)) continue;
     buffer.resize(static_cast<std::size_t>(piece.size_bytes));
     if (!read_piece(*tensor, piece, buffer, error)) return;
-    copy_overlap(piece.slice, buffer.data(), wanted, out.data(), element_bytes);
+    detail::copy_overlap(piece.slice, buffer.data(), wanted, out.data(), element_bytes);
   }
 }
 

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 DISTRIB_DECL auto unpack_snappy(ByteView packed, std::vector<std::byte>& to) -> bool {
   std::uint64_t size = 0;
-  if (!read_varint(packed, size, 5)) return false;
+  if (!detail::read_varint(packed, size, 5)) return false;
   if (size > 32 * std::uint64_t{packed.size()}) return false;  // 3 bytes make at most 64
   to.clear();
   to.reserve(static_cast<std::size_t>(size));

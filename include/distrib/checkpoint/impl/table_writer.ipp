@@ -92,7 +92,7 @@ DISTRIB_DECL auto TableWriter::write_block(const std::vector<std::byte>& block) 
   const std::byte kind{0};  // plain: see BlockKind
   file_.raw(block);
   file_.raw({&kind, 1});
-  file_.raw_number(mask_crc(crc32c_extend(crc32c(block), {&kind, 1})));
+  file_.raw_number(mask_crc(detail::crc32c_extend(crc32c(block), {&kind, 1})));
   return handle;
 }
 

@@ -11,6 +11,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto parse_initializer(std::string_view text) -> std::optional<Initializer> {
   const auto is = [&text](const Initializer& initializer) { return initializer.describe() == text; };
   if (is(ZerosInitializer{})) return ZerosInitializer{};
@@ -29,8 +31,6 @@ DISTRIB_DECL auto parse_initializer(std::string_view text) -> std::optional<Init
   if (!std::isfinite(*first) || !std::isfinite(*second) || *first > *second) return std::nullopt;
   return UniformInitializer{*first, *second};
 }
-
-namespace detail {
 
 DISTRIB_DECL auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
   const std::size_t rank = shape.rank();
@@ -52,7 +52,7 @@ template <class Row> void for_each_row(const Shape& whole, const Slice& part, st
   if (out.empty()) return;
   const std::size_t rank = whole.rank();
   const auto length = static_cast<std::size_t>(rank == 0 ? 1 : part.extents[rank - 1]);
-  std::array<std::int64_t, max_rank> at{};
+  std::array<std::int64_t, Shape::max_rank> at{};
   for (std::size_t filled = 0; filled < out.size(); filled += length) {
     std::int64_t first = 0;
     for (std::size_t axis = 0; axis < rank; ++axis) first = first * whole[axis] + part.start[axis] + at[axis];
@@ -82,8 +82,6 @@ DISTRIB_DECL void fill_uniform(UniformInitializer uniform, std::uint64_t seed, s
   for_each_row(whole, part, out, [&](std::uint64_t first, std::span<float> row) { elements.fill(first, row); });
 }
 
-}  // namespace detail
-
 DISTRIB_DECL void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
                        const Slice& part, std::span<float> out) {
   assert(part.inside(whole));
@@ -97,6 +95,8 @@ DISTRIB_DECL void fill(const Initializer& initializer, std::uint64_t seed, std::
   if (std::holds_alternative<GlorotUniformInitializer>(initializer.choice()))
     detail::fill_uniform(detail::glorot_range(whole), seed, name, whole, part, out);
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

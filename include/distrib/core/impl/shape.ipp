@@ -17,20 +17,24 @@ DISTRIB_DECL auto to_string(const Shape& shape) -> std::string {
   return text += ']';
 }
 
+namespace detail {
+
 DISTRIB_DECL auto parse_shape(std::string_view text) -> std::optional<Shape> {
   if (text.size() < 2) return std::nullopt;
   std::string_view rest = text.substr(1, text.size() - 2);
-  std::array<std::int64_t, max_rank> extents{};
+  std::array<std::int64_t, Shape::max_rank> extents{};
   std::size_t rank = 0;
   for (; !rest.empty(); ++rank) {
     const auto extent = detail::parse_shortest<std::int64_t>(detail::cut_before(rest, ','));
-    if (!extent || rank == max_rank) return std::nullopt;
+    if (!extent || rank == Shape::max_rank) return std::nullopt;
     extents[rank] = *extent;
   }
   const std::span<const std::int64_t> found{extents.data(), rank};
   if (!Shape::valid(found) || to_string(Shape{found}) != text) return std::nullopt;
   return Shape{found};
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -17,15 +17,17 @@ DISTRIB_DECL auto to_string(const Slice& slice) -> std::string {
   return text;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto parse_slice(std::string_view text) -> std::optional<Slice> {
-  std::array<std::int64_t, max_rank> start{};
-  std::array<std::int64_t, max_rank> extents{};
+  std::array<std::int64_t, Shape::max_rank> start{};
+  std::array<std::int64_t, Shape::max_rank> extents{};
   std::size_t rank = 0;
   for (std::string_view rest = text; !rest.empty(); ++rank) {
     std::string_view axis = detail::cut_before(rest, ':');
     const auto first = detail::parse_shortest<std::int64_t>(detail::cut_before(axis, ','));
     const auto length = detail::parse_shortest<std::int64_t>(axis);
-    if (!first || !length || rank == max_rank) return std::nullopt;
+    if (!first || !length || rank == Shape::max_rank) return std::nullopt;
     start[rank] = *first;
     extents[rank] = *length;
   }
@@ -35,6 +37,8 @@ DISTRIB_DECL auto parse_slice(std::string_view text) -> std::optional<Slice> {
   const Slice slice{Shape{starts}, Shape{lengths}};
   return to_string(slice) == text ? std::optional{slice} : std::nullopt;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

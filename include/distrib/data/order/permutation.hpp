@@ -54,8 +54,8 @@ class Permutation {
     std::uint64_t low = x & low_mask_;
     std::uint64_t high = x >> low_bits_;
     for (std::size_t round = 0; round < keys_.size(); round += 2) {
-      high ^= mix_bits(low ^ keys_[round]) & high_mask_;
-      low ^= mix_bits(high ^ keys_[round + 1]) & low_mask_;
+      high ^= detail::mix_bits(low ^ keys_[round]) & high_mask_;
+      low ^= detail::mix_bits(high ^ keys_[round + 1]) & low_mask_;
     }
     return high << low_bits_ | low;
   }

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/slice.hpp>
@@ -63,7 +64,7 @@ class ShardLayout {
   /// `ps/store/wire_block.hpp`.
   [[nodiscard]] auto wire_format() const noexcept -> FloatFormat { return wire_format_; }
   [[nodiscard]] auto wire_float_bytes() const noexcept -> std::size_t {
-    return aligned_size(float_bytes_ / sizeof(float) * element_bytes(wire_format_));
+    return detail::aligned_size(float_bytes_ / sizeof(float) * element_bytes(wire_format_));
   }
   [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
@@ -93,8 +94,8 @@ class ShardLayout {
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
   for (const auto& entry : layout.trained())
-    fill(job.variables[entry.variable].initializer, job.seed, entry.name, entry.whole, entry.slice,
-         block.as<float>().subspan(entry.offset_bytes / sizeof(float), entry.size_bytes / sizeof(float)));
+    detail::fill(job.variables[entry.variable].initializer, job.seed, entry.name, entry.whole, entry.slice,
+                 block.as<float>().subspan(entry.offset_bytes / sizeof(float), entry.size_bytes / sizeof(float)));
   return block;
 }
 

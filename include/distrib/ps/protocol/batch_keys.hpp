@@ -115,7 +115,7 @@ class BatchKeys {
   [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
     std::size_t at = layouts_[shard].wire_block_bytes();
     for (std::size_t before = 0; before < table; ++before)
-      at += aligned_size(wire_row_bytes(layouts_[shard], before, of_shards_[shard].keys[before].size()));
+      at += detail::aligned_size(wire_row_bytes(layouts_[shard], before, of_shards_[shard].keys[before].size()));
     return at;
   }
 

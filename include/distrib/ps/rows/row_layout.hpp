@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 
 #include <bit>

@@ -25,7 +25,7 @@ struct PullRows {
 
 /// Bytes of the answer behind the dense block.
 [[nodiscard]] inline auto answer_bytes(const ShardLayout& layout, const PullRows& rows) -> std::size_t {
-  const std::size_t digests = rows.digests ? aligned_size(layout.tables().size() * sizeof(TableDigest)) : 0;
+  const std::size_t digests = rows.digests ? detail::aligned_size(layout.tables().size() * sizeof(TableDigest)) : 0;
   return rows_bytes(layout, rows.keys) + digests;
 }
 

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/key_lists.hpp>
@@ -32,7 +33,7 @@ inline namespace v0 {
 [[nodiscard]] inline auto rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
   std::size_t bytes = 0;
   for (std::size_t table = 0; table < keys.size(); ++table)
-    bytes += aligned_size(wire_row_bytes(layout, table, keys[table].size()));
+    bytes += detail::aligned_size(wire_row_bytes(layout, table, keys[table].size()));
   return bytes;
 }
 

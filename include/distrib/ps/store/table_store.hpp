@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -160,7 +161,7 @@ class TableStore {
         write_table(tables_[i], std::span{keys[i]}, std::span{reinterpret_cast<float*>(out.data() + at), floats});
       else write_encoded(tables_[i], keys[i], out.data() + at, write_table);
       const std::size_t end = at + floats * element_bytes(wire_format_);
-      at = aligned_size(end);
+      at = detail::aligned_size(end);
       std::fill(out.begin() + static_cast<std::ptrdiff_t>(end), out.begin() + static_cast<std::ptrdiff_t>(at),
                 std::byte{0});
     }

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
+#include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -27,7 +28,7 @@ DISTRIB_DECL void decode_block(const ShardLayout& layout, ByteView received, std
 
 /// Where a part begins in a block that travels.
 [[nodiscard]] inline auto wire_offset(const ShardLayout& layout, const ShardLayout::Entry& entry) -> std::size_t {
-  if (is_counter(entry.dtype)) return layout.wire_float_bytes() + (entry.offset_bytes - layout.float_bytes());
+  if (detail::is_counter(entry.dtype)) return layout.wire_float_bytes() + (entry.offset_bytes - layout.float_bytes());
   return entry.offset_bytes / sizeof(float) * element_bytes(layout.wire_format());
 }
 

@@ -77,7 +77,7 @@ DISTRIB_DECL void write_index_file(const std::string& path, std::span<const std:
   const std::array<std::byte, detail::index_head_bytes> head = detail::index_head(file.bytes(), *changed, offsets);
   const ByteView ends = std::as_bytes(offsets.subspan(1));
   std::array<std::byte, 4> checksum{};
-  store_le(checksum.data(), crc32c_extend(crc32c(head), ends));
+  store_le(checksum.data(), detail::crc32c_extend(crc32c(head), ends));
   detail::replace_file(index_file_path(path), {head, ends, checksum}, ec);
 }
 

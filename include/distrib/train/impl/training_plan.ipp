@@ -74,7 +74,7 @@ DISTRIB_DECL void TrainingPlan::check_prefix(const std::string& prefix) const {
     return !prefix.empty() && name.starts_with(prefix);
   };
   for (const VariableInfo& variable : model_->variables())
-    if (!is_counter(variable.dtype) && look_at(variable.name)) return;
+    if (!detail::is_counter(variable.dtype) && look_at(variable.name)) return;
   for (const TableInfo& table : model_->tables())
     if (look_at(table.name)) return;
   throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);

@@ -34,8 +34,8 @@ DISTRIB_DECL auto set_initial_values(Job& job, std::span<const ByteView> whole) 
     auto block = std::make_shared<AlignedBuffer>(initial_values(job, layout));
     for (const ShardLayout::Entry& entry : layout.trained())
       if (job.variables[entry.variable].initializer.is_custom())
-        copy_overlap(Slice::whole(entry.whole), whole[entry.variable].data(), entry.slice,
-                     block->data() + entry.offset_bytes, sizeof(float));
+        detail::copy_overlap(Slice::whole(entry.whole), whole[entry.variable].data(), entry.slice,
+                             block->data() + entry.offset_bytes, sizeof(float));
     job.initial_blocks.push_back(sha256(block->bytes()));
     blocks.push_back(std::move(block));
   }

@@ -15,7 +15,7 @@ DISTRIB_DECL ShardLayout::ShardLayout(const Job& job, std::uint32_t shard)
   for (std::size_t part = 0; part < job.parts.size(); ++part) {
     if (job.parts[part].shard != shard) continue;
     const VariableInfo& variable = job.variables[job.parts[part].variable];
-    const std::size_t updater = is_counter(variable.dtype) ? counters : job.updater_of(variable.name);
+    const std::size_t updater = detail::is_counter(variable.dtype) ? counters : job.updater_of(variable.name);
     order.push_back(std::uint64_t{updater} << 32 | part);
   }
   std::sort(order.begin(), order.end());
@@ -30,7 +30,7 @@ DISTRIB_DECL ShardLayout::ShardLayout(const Job& job, std::uint32_t shard)
     const bool whole = part.slice == Slice::whole(variable.shape);
     entries_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice, block_bytes_,
                         part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
-    block_bytes_ += aligned_size(part_bytes);
+    block_bytes_ += detail::aligned_size(part_bytes);
     if (counter) continue;
     groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
     float_bytes_ = block_bytes_;

@@ -68,7 +68,7 @@ DISTRIB_DECL void BatchKeys::deal_gradients(std::span<const std::shared_ptr<Alig
   }
   for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
     const std::size_t used = pushed_[shard][table].size() * row_bytes;
-    std::memset(next[shard], 0, aligned_size(used) - used);
+    std::memset(next[shard], 0, detail::aligned_size(used) - used);
   }
 }
 

@@ -95,7 +95,7 @@ DISTRIB_DECL auto read_differences(ByteView& bytes, std::span<std::uint64_t> key
 DISTRIB_DECL auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool {
   for (std::vector<std::uint64_t>& keys : lists) {
     std::uint64_t head = 0;
-    if (!read_varint(bytes, head)) return false;
+    if (!detail::read_varint(bytes, head)) return false;
     if (head / 2 > bytes.size()) return false;  // a byte each at least
     keys.resize(static_cast<std::size_t>(head / 2));
     const bool whole = head % 2 == 1;

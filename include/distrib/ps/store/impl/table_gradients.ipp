@@ -21,7 +21,7 @@ DISTRIB_DECL auto TableGradients::read(const ShardLayout& layout, ByteView contr
   std::size_t at = dense + sizeof(std::uint64_t);
   if (key_bytes > contribution.size() - at) return ps_errc::wrong_size;
   if (!read_key_lists(contribution.subspan(at, key_bytes), keys_)) return ps_errc::unsorted_keys;
-  at = aligned_size(at + key_bytes);
+  at = detail::aligned_size(at + key_bytes);
   if (contribution.size() != at + rows_bytes(layout, keys_)) return ps_errc::wrong_size;
   for (std::size_t table = 0; table < keys_.size(); ++table) {
     const TableShare& share = layout.tables()[table];
@@ -29,7 +29,7 @@ DISTRIB_DECL auto TableGradients::read(const ShardLayout& layout, ByteView contr
     sent_[table] = contribution.data() + at;
     if (layout.wire_format() == FloatFormat::float32)
       rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * share.info().dim};
-    at += aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
+    at += detail::aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
   }
   return {};
 }
@@ -50,10 +50,10 @@ DISTRIB_DECL ContributionLayout::ContributionLayout(const ShardLayout& layout, c
     return;
   }
   for (const std::vector<std::uint64_t>& list : keys) append_keys(list, keys_);
-  size_bytes_ = aligned_size(dense_bytes_ + sizeof(std::uint64_t) + keys_.size());
+  size_bytes_ = detail::aligned_size(dense_bytes_ + sizeof(std::uint64_t) + keys_.size());
   for (std::size_t table = 0; table < keys.size(); ++table) {
     rows_.push_back(size_bytes_);
-    size_bytes_ += aligned_size(wire_row_bytes(layout, table, keys[table].size()));
+    size_bytes_ += detail::aligned_size(wire_row_bytes(layout, table, keys[table].size()));
   }
 }
 

@@ -40,12 +40,12 @@ DISTRIB_DECL void spread_received(const ShardLayout& layout, const ShardLayout::
                                   std::byte* variable) {
   const std::byte* const from = received + wire_offset(layout, entry);
   const Slice whole = Slice::whole(entry.whole);
-  if (layout.wire_format() == FloatFormat::float32 || is_counter(entry.dtype)) {
-    copy_overlap(entry.slice, from, whole, variable, size_bytes(entry.dtype));
+  if (layout.wire_format() == FloatFormat::float32 || detail::is_counter(entry.dtype)) {
+    detail::copy_overlap(entry.slice, from, whole, variable, size_bytes(entry.dtype));
     return;
   }
   const FloatFormat format = layout.wire_format();
-  for_each_overlap(entry.slice, whole, [&](std::size_t at, std::size_t to_at, std::size_t count) {
+  detail::for_each_overlap(entry.slice, whole, [&](std::size_t at, std::size_t to_at, std::size_t count) {
     decode_elements(format, from + at * element_bytes(format), {reinterpret_cast<float*>(variable) + to_at, count});
   });
 }
@@ -54,13 +54,13 @@ DISTRIB_DECL void gather_to_send(const ShardLayout& layout, const ShardLayout::E
                                  std::byte* to_send) {
   std::byte* const to = to_send + wire_offset(layout, entry);
   const Slice whole = Slice::whole(entry.whole);
-  if (layout.wire_format() == FloatFormat::float32 || is_counter(entry.dtype)) {
-    copy_overlap(whole, variable, entry.slice, to, size_bytes(entry.dtype));
+  if (layout.wire_format() == FloatFormat::float32 || detail::is_counter(entry.dtype)) {
+    detail::copy_overlap(whole, variable, entry.slice, to, size_bytes(entry.dtype));
     return;
   }
   const FloatFormat format = layout.wire_format();
   const auto* const floats = reinterpret_cast<const float*>(variable);
-  for_each_overlap(whole, entry.slice, [&](std::size_t at, std::size_t to_at, std::size_t count) {
+  detail::for_each_overlap(whole, entry.slice, [&](std::size_t at, std::size_t to_at, std::size_t count) {
     encode_elements(format, {floats + at, count}, to + to_at * element_bytes(format));
   });
 }

@@ -26,7 +26,7 @@ DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
       case wire_tag(2, WireType::bytes):
         for (ByteView rest = reader.bytes(); !rest.empty();) {
           Step cut = 0;
-          if (!read_varint(rest, cut) || (!progress.cuts.empty() && cut <= progress.cuts.back())) return false;
+          if (!detail::read_varint(rest, cut) || (!progress.cuts.empty() && cut <= progress.cuts.back())) return false;
           progress.cuts.push_back(cut);
         }
         break;
@@ -130,7 +130,8 @@ DISTRIB_DECL auto StateReply::decode(ByteView head) -> bool {
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): step = reader.uint64(); break;
       case wire_tag(2, WireType::bytes):
-        for (ByteView rest = reader.bytes(); !rest.empty() && good;) good = read_varint(rest, sizes.emplace_back());
+        for (ByteView rest = reader.bytes(); !rest.empty() && good;)
+          good = detail::read_varint(rest, sizes.emplace_back());
         break;
     }
   return reader.ok() && good;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/float_format.hpp>
+#include <distrib/core/float_codec.hpp>
 
 #include <distrib/core/half.hpp>
+
+#include <cstdint>
+#include <cstring>
 
 namespace distrib {
 inline namespace v0 {
