@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/core/float_codec.hpp>
 #include <distrib/core/stochastic_rounding.hpp>
+
+#include <distrib/core/float_codec.hpp>
 
 #include "support/catch.hpp"
 

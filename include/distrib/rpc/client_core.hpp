@@ -7,13 +7,13 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>
-#include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/detail/call_slots.hpp>
+#include <distrib/rpc/detail/deadline_wheel.hpp>
+#include <distrib/rpc/detail/frame_progress.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/frame_limits.hpp>
-#include <distrib/rpc/frame_progress.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/handshake.hpp>
@@ -216,7 +216,7 @@ class ClientCore {
   Instant opened_;
   Instant heard_;  // when the last bytes came
   Instant pinged_;  // then, or when the last ping was sent
-  FrameProgress progress_;
+  detail::FrameProgress progress_;
   FrameLimits peer_;  // what the server takes, as far as is known
   bool begun_reply_ = false;  // the last reply was for a call that was active when it began
   bool came_whole_ = false;  // frames have, since all was looked at
@@ -228,7 +228,7 @@ class ClientCore {
   std::uint64_t begun_ = std::numeric_limits<std::uint64_t>::max();  // no request behind this one will be
   Error reason_;
   std::uint32_t failing_ = 0;
-  DeadlineWheel deadlines_;  // by slot
+  detail::DeadlineWheel deadlines_;  // by slot
   Instant expired_;  // when they were last looked at
   std::deque<Failed> failed_;
 };

@@ -5,12 +5,12 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/detail/frame_progress.hpp>
 #include <distrib/rpc/detail/server_calls.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/frame_limits.hpp>
-#include <distrib/rpc/frame_progress.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/handshake.hpp>
@@ -224,7 +224,7 @@ class ServerCore {
   Instant read_;  // when the last bytes came
   Instant look_again_ = never;  // nothing is taken until there is less to do here
   Instant drain_by_ = never;
-  FrameProgress progress_;
+  detail::FrameProgress progress_;
   FrameLimits peer_;  // what the client takes
   bool came_whole_ = false;  // frames have, since all was looked at
   bool begun_ = false;  // the last request was taken on

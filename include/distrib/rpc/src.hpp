@@ -7,11 +7,11 @@
 #endif
 
 #include <distrib/rpc/detail/impl/call_slots.ipp>
+#include <distrib/rpc/detail/impl/deadline_wheel.ipp>
 #include <distrib/rpc/detail/impl/run_for.ipp>
 #include <distrib/rpc/detail/impl/server_calls.ipp>
 #include <distrib/rpc/impl/backoff.ipp>
 #include <distrib/rpc/impl/client_core.ipp>
-#include <distrib/rpc/impl/deadline_wheel.ipp>
 #include <distrib/rpc/impl/greeting.ipp>
 #include <distrib/rpc/impl/handshake.ipp>
 #include <distrib/rpc/impl/latency_histogram.ipp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/core/float_codec.hpp>
 #include <distrib/ps/store/wire_block.hpp>
+
+#include <distrib/core/float_codec.hpp>
 
 #include "ps/cut_variables.hpp"
 #include "support/catch.hpp"

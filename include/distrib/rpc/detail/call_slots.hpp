@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
-#include <distrib/rpc/stream_credit.hpp>
+#include <distrib/rpc/detail/stream_credit.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/rpc/detail/server_call_sink.hpp>
-#include <distrib/rpc/stream_credit.hpp>
+#include <distrib/rpc/detail/stream_credit.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include <distrib/rpc/server_core.hpp>
 
 #include <distrib/core/error.hpp>
+#include <distrib/rpc/detail/stream_credit.hpp>
 #include <distrib/rpc/greeting.hpp>
-#include <distrib/rpc/stream_credit.hpp>
 
 namespace distrib {
 inline namespace v0 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/rpc/frame_progress.hpp>
+#include <distrib/rpc/detail/frame_progress.hpp>
 
 #include "support/catch.hpp"
 
-using distrib::frame_progress_bytes;
-using distrib::FrameProgress;
 using distrib::Instant;
+using distrib::detail::frame_progress_bytes;
+using distrib::detail::FrameProgress;
 using namespace std::chrono_literals;
 
 TEST_CASE("FrameProgress: counts from the first byte, the next frame, and each good piece", "[rpc]") {

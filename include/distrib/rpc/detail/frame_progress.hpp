@@ -7,6 +7,7 @@
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
 
 /// Of a frame, so much has to come within its time limit.
 inline constexpr std::size_t frame_progress_bytes = std::size_t{64} << 10;
@@ -39,5 +40,6 @@ class FrameProgress {
   std::size_t bytes_ = 0;
 };
 
+}  // namespace detail
 }  // namespace v0
 }  // namespace distrib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/rpc/deadline_wheel.hpp>
+#include <distrib/rpc/detail/deadline_wheel.hpp>
 
 #include <distrib/sim/dice.hpp>
 
@@ -9,8 +9,8 @@
 #include <map>
 #include <vector>
 
-using distrib::DeadlineWheel;
 using distrib::Instant;
+using distrib::detail::DeadlineWheel;
 using namespace std::chrono_literals;
 
 namespace {

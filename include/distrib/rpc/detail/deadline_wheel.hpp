@@ -15,6 +15,7 @@
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
 
 /// Deadlines of calls, at most one for each slot: set, cleared and found in a time that does not depend on how many
 /// there are. They are kept by ticks of 4 ms: one passes up to a tick late, never early.
@@ -70,9 +71,10 @@ class DeadlineWheel {
   std::int64_t next_ = 0;  // no deadline is earlier
 };
 
+}  // namespace detail
 }  // namespace v0
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/rpc/impl/deadline_wheel.ipp>
+#include <distrib/rpc/detail/impl/deadline_wheel.ipp>
 #endif

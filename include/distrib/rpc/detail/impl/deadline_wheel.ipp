@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/rpc/deadline_wheel.hpp>
+#include <distrib/rpc/detail/deadline_wheel.hpp>
 
 #include <bit>
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
 
 DISTRIB_DECL void DeadlineWheel::set(std::uint32_t slot, Instant when) {
   if (wheel_ == nullptr) wheel_ = std::make_unique<Wheel>();
@@ -59,5 +60,6 @@ DISTRIB_DECL auto DeadlineWheel::next_used() const noexcept -> std::int64_t {
   return next_;
 }
 
+}  // namespace detail
 }  // namespace v0
 }  // namespace distrib

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/rpc/stream_credit.hpp>
+#include <distrib/rpc/detail/stream_credit.hpp>
 
 #include "support/catch.hpp"
 
 #include <limits>
 
-using distrib::initial_credit;
-using distrib::StreamCredit;
+using distrib::detail::initial_credit;
+using distrib::detail::StreamCredit;
 
 TEST_CASE("StreamCredit: no more is sent than was granted", "[rpc]") {
   StreamCredit credit;

@@ -6,6 +6,7 @@
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
 
 /// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
 /// frames.
@@ -51,5 +52,6 @@ class StreamCredit {
   bool refused_ = false;     // an item was not sent
 };
 
+}  // namespace detail
 }  // namespace v0
 }  // namespace distrib
