@@ -187,9 +187,9 @@ TEST_CASE("ServerCore: a frame that is not brought to its end ends the connectio
     Pair pair{options};
     pair.carry();
     const Bytes large = stream::frame({FrameKind::request, 0, 1, 0, 1ULL << 32, 0}, text({60'000, 0}),
-                                      stream::body(4 * distrib::frame_progress_bytes));
-    for (std::size_t at = 0; at < large.size(); at += distrib::frame_progress_bytes) {
-      give(pair, part(large, at, std::min(large.size(), at + distrib::frame_progress_bytes)));
+                                      stream::body(4 * distrib::detail::frame_progress_bytes));
+    for (std::size_t at = 0; at < large.size(); at += distrib::detail::frame_progress_bytes) {
+      give(pair, part(large, at, std::min(large.size(), at + distrib::detail::frame_progress_bytes)));
       pair.pass(9s);  // slow, but it goes on
     }
     CHECK_FALSE(pair.server.finished());

@@ -18,5 +18,9 @@ struct FrameLimits {
   }
 };
 
+/// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
+/// frames.
+inline constexpr std::uint32_t initial_credit = 64;
+
 }  // namespace v0
 }  // namespace distrib

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-using distrib::detail::initial_credit;
+using distrib::initial_credit;
 using distrib::detail::StreamCredit;
 
 TEST_CASE("StreamCredit: no more is sent than was granted", "[rpc]") {

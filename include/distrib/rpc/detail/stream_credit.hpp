@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/rpc/frame_limits.hpp>
+
 #include <cstdint>
 #include <utility>
 
 namespace distrib {
 inline namespace v0 {
 namespace detail {
-
-/// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
-/// frames.
-inline constexpr std::uint32_t initial_credit = 64;
 
 /// How many items of one call may be on their way: one end's view, of both directions. A value.
 class StreamCredit {
