@@ -7,6 +7,7 @@
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
 #if __has_include(<isa-l/igzip_lib.h>)
+#include <distrib/record/frame.hpp>
 #include <distrib/record/isal.hpp>
 #endif
 

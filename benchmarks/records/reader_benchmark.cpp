@@ -2,6 +2,7 @@
 // Reading records, every checksum verified, from files in the page cache: row 1 beside a sum of the same mapping
 // (nobody reads faster than that); row 2 beside a reader as most are, one that copies each record into a string; row 3
 // through a buffer. Row 4: the checksum alone. Files lie in the directory for temporary files.
+#include <distrib/record/frame.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row 5: records written to a new file in memory, beside write() of one warm buffer of 256 KiB as often as it takes for
 // the same bytes. Making, closing and removing the file belong to both.
+#include <distrib/record/frame.hpp>
 #include <distrib/record/record_writer.hpp>
 
 #include <benchmark/benchmark.h>

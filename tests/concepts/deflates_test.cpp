@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 
 #include "support/catch.hpp"

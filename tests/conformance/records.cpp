@@ -8,6 +8,7 @@
 #include <distrib/core/sha256.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/record.hpp>
+#include <distrib/record/codec.hpp>
 
 #include <cstdio>
 #include <fstream>

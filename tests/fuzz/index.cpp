@@ -8,6 +8,7 @@
 
 #include <distrib/core/crc32c.hpp>
 #include <distrib/record/dali_index.hpp>
+#include <distrib/record/frame.hpp>
 #include <distrib/record/index_file.hpp>
 #include <distrib/record/record_index.hpp>
 

@@ -4,6 +4,7 @@
 #include "memory_file.hpp"
 #include "targets.hpp"
 
+#include <distrib/record/frame.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_reader.hpp>

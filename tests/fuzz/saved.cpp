@@ -74,8 +74,8 @@ void saved(ByteView input) {
   std::vector<std::byte> unpacked;
   if (distrib::unpack_snappy(input, unpacked))
     expect(unpacked.size() <= 64 * input.size(), "bounded by what was packed");
-  std::vector<distrib::ObjectName> names;
-  static_cast<void>(distrib::parse_object_graph(input, names));
+  std::vector<distrib::detail::ObjectName> names;
+  static_cast<void>(distrib::detail::parse_object_graph(input, names));
   expect(names.size() <= input.size(), "not more names than bytes");
   event(input);
   state(input);

@@ -34,11 +34,12 @@ auto variables_of(std::string_view text) -> Environment::Variables {
 void lists(std::string_view text) {
   distrib::Error error;
   const auto hosts = distrib::expand_host_list(text, error);
-  expect(hosts.size() <= distrib::max_slurm_tasks && (!error || hosts.empty()), "a bounded list of hosts, or none");
+  expect(hosts.size() <= distrib::detail::max_slurm_tasks && (!error || hosts.empty()),
+         "a bounded list of hosts, or none");
   for (const std::string& host : hosts) expect(!host.empty() && host.size() <= 255, "hosts have names");
   std::uint64_t sum = 0;
   for (const std::uint32_t tasks : distrib::expand_tasks_per_node(text, error)) sum += tasks;
-  expect(sum <= distrib::max_slurm_tasks, "a bounded number of tasks");
+  expect(sum <= distrib::detail::max_slurm_tasks, "a bounded number of tasks");
 }
 
 void answers(std::string_view text) {
@@ -85,7 +86,7 @@ void schedulers(ByteView input) {
   lists(text);
   answers(text);
   std::error_code ec;
-  const auto named = distrib::task_of_service(text, ec);
+  const auto named = distrib::detail::task_of_service(text, ec);
   expect(!named || text.ends_with(named->job + '-' + std::string{text.substr(text.rfind('-') + 1)}), "the name's job");
 
   const Environment::Variables variables = variables_of(text);

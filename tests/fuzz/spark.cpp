@@ -67,7 +67,7 @@ void records(ByteView input, SparkRecordType type, SparkRules rules) {
 }
 
 void names(std::string_view text) {
-  std::vector<distrib::SparkPath> paths;
+  std::vector<distrib::detail::SparkPath> paths;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -84,7 +84,7 @@ void names(std::string_view text) {
     expect(!ec == (kind == distrib::SparkKind::integer), "an Integer is read as one");
   }
   distrib::Error error;
-  const auto table = distrib::arrange_spark_files(paths, error);
+  const auto table = distrib::detail::arrange_spark_files(paths, error);
   expect(error || table.files.size() == paths.size(), "all files, or none");
   for (const auto& file : table.files)
     expect(file.partition.size() == table.partition_columns.size(), "a value for each column");

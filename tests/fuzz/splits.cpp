@@ -4,6 +4,7 @@
 #include "memory_file.hpp"
 #include "targets.hpp"
 
+#include <distrib/record/frame.hpp>
 #include <distrib/record/resync.hpp>
 #include <distrib/record/split_reader.hpp>
 #include <distrib/record/splits.hpp>

@@ -21,7 +21,7 @@ auto main(int argc, char** argv) -> int try {
     const std::string name = "model.ckpt-" + std::to_string(i - 3);
     std::ofstream{directory + "/" + name + ".index"} << "x";
     distrib::Error error;
-    const auto state = distrib::read_checkpoint_state(directory, error);
+    const auto state = distrib::detail::read_checkpoint_state(directory, error);
     const distrib::SaveTimes times{std::strtod(argv[i], nullptr),
                                    state ? state->last_preserved_timestamp : std::nullopt};
     auto saved_before = distrib::list_checkpoints(directory, error);

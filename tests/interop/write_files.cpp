@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
-#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/table_info.hpp>
@@ -10,6 +10,7 @@
 #include <distrib/example/example_writer.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/summary/graph_event.hpp>

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/zlib.hpp>
 

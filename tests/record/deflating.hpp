@@ -2,6 +2,7 @@
 // What every model of Inflates and Deflates must stand: the tests of each library call these.
 #pragma once
 
+#include <distrib/core/bytes.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 

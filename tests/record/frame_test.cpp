@@ -6,12 +6,6 @@
 
 #include <limits>
 
-TEST_CASE("encode_record_header: the bytes TensorFlow writes", "[record][frame]") {
-  const std::string file = support::read_file(support::fixture("example.tfrecord"));
-  const auto payload = std::string_view{file}.substr(distrib::record_header_bytes, 323);
-  CHECK(support::framed(payload) == file.substr(0, 323 + distrib::record_frame_bytes));
-}
-
 TEST_CASE("parse_record_header: finds the length again, and every flipped bit", "[record][frame]") {
   for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{323}, std::uint64_t{1} << 40,
                                      std::numeric_limits<std::uint64_t>::max()}) {

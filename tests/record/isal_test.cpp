@@ -2,6 +2,7 @@
 #if __has_include(<isa-l/igzip_lib.h>)
 #include <distrib/record/isal.hpp>
 
+#include <distrib/record/codec.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>

@@ -2,6 +2,7 @@
 #include <distrib/record/record_reader.hpp>
 
 #include <distrib/core/sha256.hpp>
+#include <distrib/record/frame.hpp>
 
 #include "record/files.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/record_writer.hpp>
 
+#include <distrib/record/codec.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/index_file.hpp>
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/sharded_writer.hpp>
 
+#include <distrib/record/codec.hpp>
+#include <distrib/record/record_reader.hpp>
+
 #include "record/files.hpp"
 #include "record/payloads.hpp"
 #include "support/catch.hpp"

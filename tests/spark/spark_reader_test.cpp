@@ -2,6 +2,7 @@
 #include <distrib/spark/spark_reader.hpp>
 
 #include <distrib/example/example_builder.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/spark/spark_infer_schema.hpp>
 
@@ -137,7 +138,7 @@ struct SlowFile {
 
 TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
   distrib::Error error;
-  std::vector<distrib::SparkPath> paths;
+  std::vector<distrib::detail::SparkPath> paths;
   for (const std::string& path : list_spark_directory(fixture("partitioned")).paths())
     paths.push_back({"far", path.substr(fixture("partitioned/").size())});
   std::vector<std::string> lines;
@@ -145,7 +146,8 @@ TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
   options.open = [](const std::string& path) {
     return distrib::AnyByteSource{SlowFile{std::ifstream{fixture("partitioned") + path.substr(3), std::ios::binary}}};
   };
-  for (const auto& row : SparkReader{distrib::arrange_spark_files(paths, error), canonical::partitioned, options})
+  for (const auto& row :
+       SparkReader{distrib::detail::arrange_spark_files(paths, error), canonical::partitioned, options})
     lines.push_back(canonical::line(canonical::partitioned, row));
   std::ranges::sort(lines);
   CHECK(lines == rows_of("partitioned", canonical::partitioned));

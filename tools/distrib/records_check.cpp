@@ -3,6 +3,7 @@
 #include "records_input.hpp"
 
 #include <distrib/core/sha256.hpp>
+#include <distrib/record/frame.hpp>
 
 namespace tools {
 

@@ -4,6 +4,7 @@
 
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/record/frame.hpp>
 #include <distrib/record/record_writer.hpp>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #ifdef DISTRIB_TOOLS_HTTP
 #include <distrib/core/files.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/remote/http_file.hpp>
 #include <distrib/remote/webhdfs.hpp>
 #endif

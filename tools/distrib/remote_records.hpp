@@ -4,6 +4,7 @@
 #include "records.hpp"
 
 #include <distrib/core/error.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 
 #include <string>

@@ -5,11 +5,13 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/pool_ahead.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record.hpp>
 #include <distrib/record/record_iterator.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/zlib.hpp>

@@ -6,11 +6,14 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/order/error.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/index_file.hpp>
+#include <distrib/record/record.hpp>
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>
 

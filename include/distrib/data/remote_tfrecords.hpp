@@ -8,6 +8,7 @@
 #include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/schema.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/remote_files.hpp>

@@ -6,6 +6,7 @@
 #include <distrib/data/order/error.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/split_reader.hpp>
 #include <distrib/record/splits.hpp>

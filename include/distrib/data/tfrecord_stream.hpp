@@ -5,6 +5,7 @@
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 #include <distrib/record/record_reader.hpp>
 
 #include <algorithm>

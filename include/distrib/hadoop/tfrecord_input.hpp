@@ -6,6 +6,7 @@
 #include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
 #include <distrib/hadoop/task_files.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_reader.hpp>

@@ -23,22 +23,5 @@ concept ByteSource = std::move_constructible<S> && requires(S& source, std::span
   { source.read(to, error) } -> std::same_as<std::size_t>;
 };
 
-/// A ByteSource of a type that is not told. Copies read on together.
-class AnyByteSource {
- public:
-  template <class S>
-    requires(!std::same_as<S, AnyByteSource>) && ByteSource<S>
-  explicit AnyByteSource(S source)
-      : read_{[it = std::make_shared<S>(std::move(source))](auto to, Error& error) { return it->read(to, error); }} {}
-
-  [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t { return read_(to, error); }
-
- private:
-  std::function<std::size_t(std::span<std::byte>, Error&)> read_;
-};
-
-/// How a file that is elsewhere is opened. Empty: files are on this machine.
-using OpenRemote = std::function<AnyByteSource(const std::string& name)>;
-
 }  // namespace v0
 }  // namespace distrib

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 

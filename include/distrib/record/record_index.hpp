@@ -7,6 +7,7 @@
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record.hpp>
 
 #include <algorithm>
 #include <cstddef>

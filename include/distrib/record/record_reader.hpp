@@ -3,7 +3,9 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/detail/frames_ahead.hpp>
@@ -11,6 +13,7 @@
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record.hpp>
 #include <distrib/record/record_iterator.hpp>
 #include <distrib/record/resync.hpp>
 #include <distrib/record/zlib.hpp>

@@ -6,6 +6,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>

@@ -7,6 +7,7 @@
 #include <distrib/record/detail/frames_ahead.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record.hpp>
 #include <distrib/record/record_iterator.hpp>
 #include <distrib/record/splits.hpp>
 

@@ -7,7 +7,7 @@
 #endif
 
 #include <distrib/record/detail/impl/replace_file.ipp>
-#include <distrib/record/impl/compression.ipp>
+#include <distrib/record/impl/codec.ipp>
 #include <distrib/record/impl/dali_index.ipp>
 #include <distrib/record/impl/gzip_members.ipp>
 #include <distrib/record/impl/index_file.ipp>

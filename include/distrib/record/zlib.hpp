@@ -4,6 +4,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 
 #include <zlib.h>

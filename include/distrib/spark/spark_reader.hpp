@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/record_reader.hpp>

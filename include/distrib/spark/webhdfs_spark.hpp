@@ -3,6 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/remote/webhdfs_answer.hpp>
 #include <distrib/remote/webhdfs_client.hpp>
@@ -53,13 +54,13 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
   if (error) return {};
   while (location.path.size() > 1 && location.path.ends_with('/')) location.path.pop_back();
   WebHdfsClient client{location, webhdfs};
-  std::vector<SparkPath> files;
+  std::vector<detail::SparkPath> files;
   bool found_success = false;
   detail::find_webhdfs_spark_files(client, location, {}, files, found_success, error);
   const bool is_file = files.size() == 1 && files.front().below.empty();
   if (!error && options.require_success && !found_success && !is_file) error = {spark_errc::unfinished, url};
   if (error) return {};
-  SparkDirectory table = arrange_spark_files(files, error);
+  SparkDirectory table = detail::arrange_spark_files(files, error);
   if (error.code == spark_errc::no_files) error.where = url;
   return table;
 }

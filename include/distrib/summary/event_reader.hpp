@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/summary/error.hpp>

@@ -10,6 +10,7 @@
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 
 #include <cstddef>
 #include <cstdint>

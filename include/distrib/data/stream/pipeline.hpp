@@ -15,6 +15,7 @@
 #include <distrib/example/schema.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -3,6 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 
 #include <concepts>
 #include <cstddef>

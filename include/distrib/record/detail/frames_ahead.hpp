@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/record/detail/verified_frames.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 
 #include <cstddef>
 #include <cstdint>

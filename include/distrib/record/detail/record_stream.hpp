@@ -4,7 +4,9 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/file_descriptor.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/gzip_members.hpp>

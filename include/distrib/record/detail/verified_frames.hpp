@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/record/compression.hpp>
+#include <distrib/record/codec.hpp>
 
 #include <distrib/core/error.hpp>
 #include <distrib/record/error.hpp>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/record/compression.hpp>
+#include <distrib/record/codec.hpp>
 
 #include <distrib/core/error.hpp>
 #include <distrib/record/error.hpp>
+#include <distrib/record/frame.hpp>
 
 #include <string>
 
