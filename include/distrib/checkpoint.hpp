@@ -2,15 +2,15 @@
 // TensorFlow checkpoints.
 #pragma once
 
-#include <distrib/checkpoint/bundle_index.hpp>
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/error.hpp>
-#include <distrib/checkpoint/file_names.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/retention.hpp>
 #include <distrib/checkpoint/save.hpp>
+#include <distrib/checkpoint/stored_tensor.hpp>

@@ -2,9 +2,10 @@
 #include <distrib/checkpoint/bundle_reader.hpp>
 
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/core/sha256.hpp>
 
 #include "support/catch.hpp"

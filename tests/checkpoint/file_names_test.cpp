@@ -5,10 +5,7 @@
 
 TEST_CASE("a checkpoint's files have TensorFlow's names", "[checkpoint][file_names]") {
   CHECK(distrib::index_file_name("/m/model.ckpt-1234") == "/m/model.ckpt-1234.index");
-  CHECK(distrib::data_file_name("/m/model.ckpt-1234", 0, 2) == "/m/model.ckpt-1234.data-00000-of-00002");
-  CHECK(distrib::data_file_name("/m/model.ckpt-1234", 1, 2) == "/m/model.ckpt-1234.data-00001-of-00002");
   CHECK(distrib::part_file_name("/m/model.ckpt-1234", 1, 2) == "/m/model.ckpt-1234.part-00001-of-00002");
-  CHECK(distrib::data_file_name("c", 99'998, 99'999) == "c.data-99998-of-99999");
   CHECK(distrib::checkpoint_prefix("train", "model.ckpt", 20) == "train/model.ckpt-20");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/checkpoint/keep_newest.hpp>
 
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
@@ -44,7 +44,7 @@ struct Directory {
   }
   auto state() const -> distrib::CheckpointState {
     distrib::Error error;
-    return distrib::read_checkpoint_state(path, error).value();
+    return distrib::detail::read_checkpoint_state(path, error).value();
   }
 
   support::TempDirectory folder;

@@ -2,7 +2,7 @@
 #include <distrib/checkpoint/object_names.hpp>
 
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/catch.hpp"
@@ -17,7 +17,7 @@
 using distrib::BundleReader;
 using distrib::checkpoint_errc;
 using distrib::Error;
-using distrib::ObjectName;
+using distrib::detail::ObjectName;
 
 namespace {
 
@@ -43,7 +43,7 @@ auto save(const std::string& prefix, const std::string& graph) -> BundleReader {
   const std::vector<float> c{3.0F};
   distrib::BundlePart part{
       {support::whole("m/a" + suffix, {1}, a), support::whole("m/b" + suffix, {1}, b), support::whole("plain", {1}, c)},
-      {{std::string{distrib::object_graph_name}, {}, {graph}}}};
+      {{std::string{distrib::detail::object_graph_name}, {}, {graph}}}};
   distrib::perform(distrib::plan_bundle(prefix, std::vector{part}));
   return BundleReader::open(prefix);
 }
@@ -58,9 +58,9 @@ auto value_of(const BundleReader& reader, const std::string& name) -> float {
 
 TEST_CASE("parse_object_graph: TensorFlow's own", "[checkpoint][object_names]") {
   const auto reader = BundleReader::open(support::fixtures + "object/ckpt-1");
-  const auto graph = reader.read_strings(distrib::object_graph_name);
+  const auto graph = reader.read_strings(distrib::detail::object_graph_name);
   std::vector<ObjectName> names;
-  REQUIRE(distrib::parse_object_graph(distrib::as_bytes(graph.front()), names));
+  REQUIRE(distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()), names));
   REQUIRE(names.size() >= 2);
   for (const ObjectName& name : names) {
     CAPTURE(name.full_name, name.key);
@@ -68,7 +68,7 @@ TEST_CASE("parse_object_graph: TensorFlow's own", "[checkpoint][object_names]") 
     CHECK(name.key.ends_with(suffix));
   }
   for (std::size_t size = 0; size < graph.front().size(); ++size)  // of every beginning it says the truth
-    if (distrib::parse_object_graph(distrib::as_bytes(graph.front()).first(size), names))
+    if (distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()).first(size), names))
       for (const ObjectName& name : names) CHECK(reader.find(name.key) != nullptr);
 }
 

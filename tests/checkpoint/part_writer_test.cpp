@@ -2,6 +2,7 @@
 #include <distrib/checkpoint/part_writer.hpp>
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 
 #include "checkpoint/parts.hpp"

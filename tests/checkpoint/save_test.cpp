@@ -63,7 +63,7 @@ auto files_in(const std::string& directory) -> std::vector<std::string> {
 
 auto paths_in(const std::string& directory) -> std::vector<std::string> {
   Error error;
-  const auto state = distrib::read_checkpoint_state(directory, error);
+  const auto state = distrib::detail::read_checkpoint_state(directory, error);
   CHECK_FALSE(error);
   return state ? state->all_model_checkpoint_paths : std::vector<std::string>{};
 }
@@ -108,8 +108,9 @@ TEST_CASE("a save that stops after any action leaves the old or the new checkpoi
 
       Error error;
       const State state{c.step};
-      const auto plan = distrib::plan_save(directory, name_of(c.step), state.parts,
-                                           distrib::list_checkpoints(directory, error), {.max_to_keep = c.keep}, error);
+      const auto plan =
+          distrib::detail::plan_save(directory, name_of(c.step), state.parts,
+                                     distrib::list_checkpoints(directory, error), {.max_to_keep = c.keep}, error);
       REQUIRE_FALSE(error);
       REQUIRE(plan.size() > 10);
       if (performed > plan.size()) break;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What docs/coming-from-tensorflow.md shows of checkpoints, event files and averages.
 #include <distrib/checkpoint/bundle_reader.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/optimizer/moving_average.hpp>
 #include <distrib/record/record_reader.hpp>

@@ -2,7 +2,7 @@
 // What docs/coming-from-tensorflow.md shows of devices, placement, sharding and lookups.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/cluster/device_change.hpp>
 #include <distrib/cluster/device_name.hpp>
 #include <distrib/cluster/device_spec.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that do not begin as their initializers say.
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 

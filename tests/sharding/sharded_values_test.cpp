@@ -3,7 +3,7 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/detail/input_file.hpp>
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/stored_tensor.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/slice.hpp>

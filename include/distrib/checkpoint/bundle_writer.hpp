@@ -4,6 +4,7 @@
 #include <distrib/checkpoint/bundle_index.hpp>
 #include <distrib/checkpoint/detail/bundle_entry.hpp>
 #include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/stored_tensor.hpp>
 #include <distrib/checkpoint/table_writer.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/paths.hpp>
 
@@ -19,12 +20,6 @@ inline constexpr std::size_t max_data_files = 99'999;
 /// "PREFIX.index".
 [[nodiscard]] inline auto index_file_name(std::string_view prefix) -> std::string {
   return std::string{prefix} + ".index";
-}
-
-/// "PREFIX.data-00000-of-00002".
-[[nodiscard]] inline auto data_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
-    -> std::string {
-  return std::string{prefix} + ".data-" + detail::shard_of_shards(shard, shards);
 }
 
 /// "PREFIX.part-00000-of-00002": what the data file of the same numbers holds, until the parts of all shards are merged

@@ -22,9 +22,13 @@ struct SavedCheckpoint {
   bool preserved = false;          ///< Kept for its time, for ever: see `Retention`.
 };
 
+namespace detail {
+
 /// Reads the state file of `directory`. Empty: `error` is `not_found`, `corrupt_state` or `cannot_read`, with its name.
 [[nodiscard]] DISTRIB_DECL auto read_checkpoint_state(std::string_view directory, Error& error)
     -> std::optional<CheckpointState>;
+
+}  // namespace detail
 
 /// The newest checkpoint that the state file of `directory` names, like `tf.train.latest_checkpoint`: its prefix, if
 /// its index file exists. Empty, without a failure, when there is none or the state file is not readable. Looks at

@@ -20,11 +20,15 @@ inline namespace v0 {
 [[nodiscard]] DISTRIB_DECL auto read_parts(const std::string& prefix, std::size_t shards, Error& error)
     -> std::vector<BundleIndex>;
 
+namespace detail {
+
 /// The content of the index file of a checkpoint of which each shard has written its part: byte for byte what
 /// `plan_bundle` makes of all of them. A tensor that several parts hold whole must be the same in each; the first
 /// one's is used. Performs no I/O. On failure the result is empty and `error` names the tensor: `mismatch` (parts
 /// disagree about its dtype, shape or bytes), `duplicate` (slices overlap), `incomplete` (slices leave a hole).
 [[nodiscard]] DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) -> std::vector<std::byte>;
+
+}  // namespace detail
 
 /// Plans how the index of `prefix` is written when the parts of all its shards are there, `parts` in their order. Any
 /// number may do so at the same time: all write the same bytes, each under a temporary name with its own `writer`.

@@ -13,6 +13,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Where an object-based checkpoint of TensorFlow 2 keeps the graph of its objects: a text, TrackableObjectGraph of
 /// tensorflow/core/protobuf/trackable_object_graph.proto.
 inline constexpr std::string_view object_graph_name = "_CHECKPOINTABLE_OBJECT_GRAPH";
@@ -27,6 +29,8 @@ struct ObjectName {
 
 /// Reads an object graph, in the order of its objects. False: it is damaged; what was read until then is in `names`.
 [[nodiscard]] DISTRIB_DECL auto parse_object_graph(ByteView bytes, std::vector<ObjectName>& names) -> bool;
+
+}  // namespace detail
 
 /// Lets a reader of an object-based checkpoint find the variable `name` by its full name, as TensorFlow's name-based
 /// `Saver` does, or by its path of objects ("model/layer/kernel"). Other checkpoints, and names that there are, stay as

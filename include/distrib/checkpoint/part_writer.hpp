@@ -32,10 +32,14 @@ DISTRIB_DECL auto holds(const BundleIndex& index, const BundleIndex& part, std::
 [[nodiscard]] DISTRIB_DECL auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
                                           std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan;
 
+namespace detail {
+
 /// Plans how `prefix` gets the part of shard `shard` of `shards` that the checkpoint `from` has: the same files by another
 /// name, in the same directory. `prefix` must have no part file of it.
 [[nodiscard]] DISTRIB_DECL auto plan_shared_part(std::string_view from, std::string_view prefix, std::size_t shard,
                                                  std::size_t shards) -> FilePlan;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

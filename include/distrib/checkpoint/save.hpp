@@ -17,6 +17,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Plans a whole save of `directory/name`: the bundle (see `plan_bundle`), then the state file that names it, then the
 /// removal of those that go (see `plan_keep_newest`). Whenever the plan stops, `newest_complete` finds the one before
 /// or the new one. (Saving a name a second time takes the old one of that name away first.) Performs no I/O.
@@ -25,6 +27,8 @@ inline namespace v0 {
 [[nodiscard]] DISTRIB_DECL auto plan_save(std::string_view directory, std::string_view name,
                                           std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
                                           const Retention& retention, Error& error, SaveTimes times = {}) -> FilePlan;
+
+}  // namespace detail
 
 /// Saves `parts` as the checkpoint `directory/name`, durably, and lets older ones go; the directory is made when it is
 /// not there. On failure `error` says what and where, nothing older is lost, and what was written and has not its name yet

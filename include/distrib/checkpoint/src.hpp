@@ -12,14 +12,15 @@
 #include <distrib/checkpoint/impl/bundle_index.ipp>
 #include <distrib/checkpoint/impl/bundle_reader.ipp>
 #include <distrib/checkpoint/impl/bundle_writer.ipp>
+#include <distrib/checkpoint/impl/directories.ipp>
 #include <distrib/checkpoint/impl/file_names.ipp>
-#include <distrib/checkpoint/impl/file_shell.ipp>
 #include <distrib/checkpoint/impl/keep_newest.ipp>
 #include <distrib/checkpoint/impl/latest_checkpoint.ipp>
 #include <distrib/checkpoint/impl/merge_parts.ipp>
 #include <distrib/checkpoint/impl/object_names.ipp>
 #include <distrib/checkpoint/impl/ordered_code.ipp>
 #include <distrib/checkpoint/impl/part_writer.ipp>
+#include <distrib/checkpoint/impl/perform.ipp>
 #include <distrib/checkpoint/impl/save.ipp>
 #include <distrib/checkpoint/impl/snappy.ipp>
 #include <distrib/checkpoint/impl/state_file.ipp>

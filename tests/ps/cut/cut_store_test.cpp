@@ -374,7 +374,7 @@ TEST_CASE("CutStore: a checkpoint that got its index late is not named the newes
   };
   const auto named = [&] {
     Error error;
-    const auto state = distrib::read_checkpoint_state(cluster.settings.directory, error);
+    const auto state = distrib::detail::read_checkpoint_state(cluster.settings.directory, error);
     CHECK(state->model_checkpoint_path == state->all_model_checkpoint_paths.back());
     return state->all_model_checkpoint_paths;
   };

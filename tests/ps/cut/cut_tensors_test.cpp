@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/cut/cut_tensors.hpp>
 
-#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/optimizer/adam.hpp>
 #include <distrib/optimizer/sgd.hpp>

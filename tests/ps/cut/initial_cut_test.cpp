@@ -2,8 +2,9 @@
 #include <distrib/ps/cut/initial_cut.hpp>
 
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/object_names.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/protocol/sync_shard_core.hpp>
@@ -166,7 +167,7 @@ TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and
           attribute.text(3, (name.empty() ? "b" : "model/w") + suffix);
         });
       });
-    part.strings = {{std::string{object_graph_name}, {}, {std::string{as_text(graph.view())}}}};
+    part.strings = {{std::string{detail::object_graph_name}, {}, {std::string{as_text(graph.view())}}}};
     perform(plan_bundle((directory / "c").string(), std::vector{part}));
     job.initial_checkpoint = directory / "c";
   };

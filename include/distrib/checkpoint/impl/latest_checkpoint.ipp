@@ -15,6 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto read_checkpoint_state(std::string_view directory, Error& error) -> std::optional<CheckpointState> {
   constexpr std::uint64_t max_state_bytes = std::uint64_t{1} << 26;
   error = {};
@@ -26,9 +28,11 @@ DISTRIB_DECL auto read_checkpoint_state(std::string_view directory, Error& error
   return state;
 }
 
+}  // namespace detail
+
 DISTRIB_DECL auto latest_checkpoint(std::string_view directory) -> std::optional<std::string> {
   Error ignored;
-  const auto state = read_checkpoint_state(directory, ignored);
+  const auto state = detail::read_checkpoint_state(directory, ignored);
   if (!state) return std::nullopt;
   std::string prefix = detail::join_path(directory, state->model_checkpoint_path);
   if (detail::path_exists(index_file_name(prefix))) return prefix;
@@ -88,7 +92,7 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
 }  // namespace detail
 
 DISTRIB_DECL auto list_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
-  const auto state = read_checkpoint_state(directory, error);
+  const auto state = detail::read_checkpoint_state(directory, error);
   if (error.code == checkpoint_errc::not_found) error = {};
   auto found = detail::scan_checkpoints(directory, error);
 

@@ -24,6 +24,8 @@ DISTRIB_DECL auto read_parts(const std::string& prefix, std::size_t shards, Erro
   return parts;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) -> std::vector<std::byte> {
   error = {};
   detail::BundleEntries entries;
@@ -44,9 +46,11 @@ DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) 
   return entries.encode(parts.size());
 }
 
+}  // namespace detail
+
 DISTRIB_DECL auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts, std::string_view writer,
                              Error& error) -> FilePlan {
-  std::vector<std::byte> index = merge_parts(parts, error);
+  std::vector<std::byte> index = detail::merge_parts(parts, error);
   if (error) {
     error.where = std::string{prefix} + ": " + error.where;
     return {};

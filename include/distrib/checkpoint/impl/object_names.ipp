@@ -9,6 +9,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto parse_object_graph(ByteView bytes, std::vector<ObjectName>& names) -> bool {
   names.clear();
   WireReader graph{bytes};
@@ -29,20 +31,22 @@ DISTRIB_DECL auto parse_object_graph(ByteView bytes, std::vector<ObjectName>& na
   return graph.ok();
 }
 
+}  // namespace detail
+
 DISTRIB_DECL void find_by_object(BundleReader& reader, const std::string& name, Error& error) {
   error = {};
-  if (reader.find(name) != nullptr || reader.find(object_graph_name) == nullptr) return;
+  if (reader.find(name) != nullptr || reader.find(detail::object_graph_name) == nullptr) return;
   reader.add_name(name + "/.ATTRIBUTES/VARIABLE_VALUE", name);
   if (reader.find(name) != nullptr) return;
-  const std::vector<std::string> graph = reader.read_strings(object_graph_name, error);
-  std::vector<ObjectName> names;
+  const std::vector<std::string> graph = reader.read_strings(detail::object_graph_name, error);
+  std::vector<detail::ObjectName> names;
   if (error) return;
-  if (graph.size() != 1 || !parse_object_graph(as_bytes(graph.front()), names)) {
-    error = {checkpoint_errc::corrupt_data, reader.prefix() + ": " + std::string{object_graph_name}};
+  if (graph.size() != 1 || !detail::parse_object_graph(as_bytes(graph.front()), names)) {
+    error = {checkpoint_errc::corrupt_data, reader.prefix() + ": " + std::string{detail::object_graph_name}};
     return;
   }
-  const ObjectName* found = nullptr;
-  for (const ObjectName& object : names) {
+  const detail::ObjectName* found = nullptr;
+  for (const detail::ObjectName& object : names) {
     if (object.full_name != name || (found != nullptr && found->key == object.key)) continue;
     if (found != nullptr) {
       error = {checkpoint_errc::duplicate, reader.prefix() + ": " + name + " is " + found->key + " and " + object.key};

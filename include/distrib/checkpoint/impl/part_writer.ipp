@@ -76,6 +76,8 @@ DISTRIB_DECL auto plan_part(std::string_view prefix, const BundlePart& part, std
   return plan;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto plan_shared_part(std::string_view from, std::string_view prefix, std::size_t shard,
                                    std::size_t shards) -> FilePlan {
   const std::string directory = detail::directory_of(prefix);
@@ -85,6 +87,8 @@ DISTRIB_DECL auto plan_shared_part(std::string_view from, std::string_view prefi
           FileAction::link(part_file_name(from, shard, shards), part_file_name(prefix, shard, shards)),
           FileAction::sync_directory(directory)};
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -3,12 +3,15 @@
 
 #include <distrib/checkpoint/save.hpp>
 
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/directories.hpp>
+#include <distrib/checkpoint/perform.hpp>
 
 #include <utility>
 
 namespace distrib {
 inline namespace v0 {
+
+namespace detail {
 
 DISTRIB_DECL auto plan_save(std::string_view directory, std::string_view name, std::span<const BundlePart> parts,
                             std::vector<SavedCheckpoint> saved, const Retention& retention, Error& error,
@@ -21,6 +24,8 @@ DISTRIB_DECL auto plan_save(std::string_view directory, std::string_view name, s
   return plan;
 }
 
+}  // namespace detail
+
 DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
                                   std::span<const BundlePart> parts, const Retention& retention, Error& error) {
   error = {};
@@ -29,7 +34,7 @@ DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view
   Error unreadable;  // a damaged state file is replaced by a good one
   auto saved = list_checkpoints(directory, unreadable);
   const SaveTimes times{detail::seconds_now(), detail::last_preserved(directory)};
-  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), retention, error, times);
+  const FilePlan plan = detail::plan_save(directory, name, parts, std::move(saved), retention, error, times);
   if (!error) perform(plan, error);
 }
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/directories.hpp>
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/keep_newest.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
@@ -277,7 +278,8 @@ class CutStore {
     const std::string prefix = files_.users_prefix(step);
     for (std::uint32_t shard = 0; shard < shards && shards == files_.shards; ++shard)
       if (!files_.has_part(detail::CutFiles::users, step, shard))
-        perform_(plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
+        perform_(
+            detail::plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
     const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
     if (error) return false;
     const auto first = BundleReader::open_part(prefix, 0, shards, error);

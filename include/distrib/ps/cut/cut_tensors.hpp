@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/stored_tensor.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/optimizer/updater.hpp>

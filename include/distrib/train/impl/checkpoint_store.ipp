@@ -4,8 +4,9 @@
 #include <distrib/train/checkpoint_store.hpp>
 
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/directories.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/core/error.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>

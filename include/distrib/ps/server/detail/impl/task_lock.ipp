@@ -3,7 +3,7 @@
 
 #include <distrib/ps/server/detail/task_lock.hpp>
 
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/cluster/task_id.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/paths.hpp>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -15,7 +13,7 @@ using distrib::Error;
 using distrib::FileAction;
 using distrib::FilePlan;
 
-TEST_CASE("a plan is performed in order", "[checkpoint][file_shell]") {
+TEST_CASE("a plan is performed in order", "[checkpoint][perform]") {
   const support::TempDirectory directory;
   const std::string first = directory / "first";
   const std::string second = directory / "second";
@@ -38,7 +36,7 @@ TEST_CASE("a plan is performed in order", "[checkpoint][file_shell]") {
   CHECK_FALSE(std::filesystem::exists(second));
 }
 
-TEST_CASE("a plan stops at its first failure, which names the file and the reason", "[checkpoint][file_shell]") {
+TEST_CASE("a plan stops at its first failure, which names the file and the reason", "[checkpoint][perform]") {
   const support::TempDirectory directory;
   const std::string gone = directory / "gone/file";
   const std::string after = directory / "after";
@@ -66,7 +64,7 @@ TEST_CASE("a plan stops at its first failure, which names the file and the reaso
   }
 }
 
-TEST_CASE("a full disk is reported", "[checkpoint][file_shell]") {
+TEST_CASE("a full disk is reported", "[checkpoint][perform]") {
   if (!std::filesystem::exists("/dev/full")) return;
   Error error;
   distrib::perform(FileAction::write("/dev/full", {distrib::as_bytes("x")}, {}), error);
@@ -74,7 +72,7 @@ TEST_CASE("a full disk is reported", "[checkpoint][file_shell]") {
   CHECK_THAT(error.where, ContainsSubstring("/dev/full (No space left on device)"));
 }
 
-TEST_CASE("of a plan that failed nothing is left behind that has not its name yet", "[checkpoint][file_shell]") {
+TEST_CASE("of a plan that failed nothing is left behind that has not its name yet", "[checkpoint][perform]") {
   const support::TempDirectory directory;
   const auto write = [&](const char* name) {
     return FileAction::write(directory / name, {distrib::as_bytes("x")}, {});
@@ -90,26 +88,4 @@ TEST_CASE("of a plan that failed nothing is left behind that has not its name ye
                             FileAction::write(directory / "none/c", {}, {})},
                    error);
   CHECK(std::filesystem::exists(directory / "a"));  // it has its name
-}
-
-TEST_CASE("directories are made with those above them", "[checkpoint][file_shell]") {
-  const support::TempDirectory directory;
-  const std::string path = directory / "a/b/c";
-  Error error;
-  distrib::make_directories(path, error);
-  CHECK_FALSE(error);
-  CHECK(std::filesystem::is_directory(path));
-  distrib::make_directories(path + "/", error);  // there already
-  CHECK_FALSE(error);
-
-  support::write_file(directory / "file", "");
-  distrib::make_directories(directory / "file/below", error);
-  CHECK(error.code == checkpoint_errc::cannot_write);
-  CHECK_THAT(error.where, ContainsSubstring("file/below (Not a directory)"));
-
-  distrib::make_writable_directory(directory / "d/e", error);
-  CHECK_FALSE(error);
-  CHECK(std::filesystem::is_directory(directory / "d/e"));
-  distrib::make_writable_directory("/proc", error);  // there, but nobody can make a file in it
-  CHECK((error.code == checkpoint_errc::cannot_write || ::access("/proc", W_OK) == 0));
 }

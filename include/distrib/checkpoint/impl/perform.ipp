@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/perform.hpp>
 
 #include <distrib/core/bytes.hpp>
 
@@ -35,13 +35,6 @@ DISTRIB_DECL void perform(const FileAction& action, Error& error) {
     ec = detail::last_os_error();
   }
   if (ec) error = detail::cannot_write(action.path, ec);
-}
-
-DISTRIB_DECL void make_directories(const std::string& path, Error& error) {
-  std::error_code ec;
-  detail::make_directories(path, ec);
-  error = {};
-  if (ec) error = detail::cannot_write(path, ec);
 }
 
 DISTRIB_DECL void perform(std::span<const FileAction> plan, Error& error) {

@@ -36,15 +36,6 @@ inline auto seconds_now() noexcept -> double {
 /// system's reason. Blocks. Any thread.
 DISTRIB_DECL void perform(const FileAction& action, Error& error);
 
-/// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.
-DISTRIB_DECL void make_directories(const std::string& path, Error& error);
-
-/// The same, and makes sure that files can be written there.
-inline void make_writable_directory(const std::string& path, Error& error) {
-  make_directories(path, error);
-  if (!error && ::access(path.c_str(), W_OK) != 0) error = detail::cannot_write(path, detail::last_os_error());
-}
-
 /// Performs a plan in order and stops at the first failure; what it has written and not renamed by then is removed, so
 /// that it takes no room. See the other `perform`.
 DISTRIB_DECL void perform(std::span<const FileAction> plan, Error& error);
@@ -63,5 +54,5 @@ inline void perform(std::span<const FileAction> plan) {
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/checkpoint/impl/file_shell.ipp>
+#include <distrib/checkpoint/impl/perform.ipp>
 #endif

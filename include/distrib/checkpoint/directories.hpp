@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/perform.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
+
+#include <unistd.h>
+
+#include <string>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.
+DISTRIB_DECL void make_directories(const std::string& path, Error& error);
+
+/// The same, and makes sure that files can be written there.
+inline void make_writable_directory(const std::string& path, Error& error) {
+  make_directories(path, error);
+  if (!error && ::access(path.c_str(), W_OK) != 0) error = detail::cannot_write(path, detail::last_os_error());
+}
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/checkpoint/impl/directories.ipp>
+#endif
