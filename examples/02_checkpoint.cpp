@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A TensorFlow checkpoint: saved in two slices, listed, read in another cut, and passed over once it is damaged.
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/save.hpp>
 

@@ -27,10 +27,10 @@ TEST_CASE("as_dict: a list without gaps, a mapping with some", "[cluster]") {
 }
 
 TEST_CASE("cluster_json: what TF_CONFIG says of the cluster, and back", "[cluster]") {
-  CHECK(distrib::cluster_json(mixed) == R"({"ps":["a:1","b:1"],"worker":{"1":"c:1","3":"d:1"}})");
-  CHECK(distrib::cluster_json({}) == "{}");
-  CHECK(distrib::parse_cluster_json(distrib::cluster_json(mixed)) == mixed);
-  CHECK_THROWS_WITH(distrib::parse_cluster_json(R"({"ps": 3})"), ContainsSubstring("cluster at offset 7"));
-  CHECK_THROWS(distrib::parse_cluster_json(R"({"ps": ["a:1"]} x)"));
-  CHECK_THROWS(distrib::parse_cluster_json("[]"));
+  CHECK(distrib::detail::cluster_json(mixed) == R"({"ps":["a:1","b:1"],"worker":{"1":"c:1","3":"d:1"}})");
+  CHECK(distrib::detail::cluster_json({}) == "{}");
+  CHECK(distrib::detail::parse_cluster_json(distrib::detail::cluster_json(mixed)) == mixed);
+  CHECK_THROWS_WITH(distrib::detail::parse_cluster_json(R"({"ps": 3})"), ContainsSubstring("cluster at offset 7"));
+  CHECK_THROWS(distrib::detail::parse_cluster_json(R"({"ps": ["a:1"]} x)"));
+  CHECK_THROWS(distrib::detail::parse_cluster_json("[]"));
 }

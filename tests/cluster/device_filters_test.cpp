@@ -33,7 +33,8 @@ TEST_CASE("ClusterDeviceFilters: a task sees its own devices and what a filter f
 }
 
 TEST_CASE("ps_device_filters: workers see parameter servers only, and those see workers", "[cluster]") {
-  const auto filters = distrib::ps_device_filters({{"ps", {"p:1"}}, {"worker", {"w:1", "w:2"}}, {"chief", {"c:1"}}});
+  const auto filters =
+      distrib::detail::ps_device_filters({{"ps", {"p:1"}}, {"worker", {"w:1", "w:2"}}, {"chief", {"c:1"}}});
   CHECK(filters.filters({"worker", 1}) == Texts{"/job:ps"});
   CHECK(filters.filters({"chief", 0}) == Texts{"/job:ps"});
   CHECK(filters.filters({"ps", 0}) == Texts{"/job:chief", "/job:worker"});
@@ -45,11 +46,11 @@ TEST_CASE("ClusterDeviceFilters: its bytes and back", "[cluster]") {
   filters.set({"worker", 1}, {"/job:ps", "/job:worker/task:2"});
   filters.set({"worker", 0}, {"/job:ps"});
   filters.set({"ps", 0}, {"/job:worker"});
-  const auto bytes = write_device_filters(filters);
-  CHECK(distrib::parse_device_filters(bytes) == filters);
+  const auto bytes = distrib::detail::write_device_filters(filters);
+  CHECK(distrib::detail::parse_device_filters(bytes) == filters);
   for (std::size_t size = 1; size < bytes.size(); ++size) {
     std::error_code ec;
-    const auto part = distrib::parse_device_filters(distrib::ByteView{bytes}.first(size), ec);
+    const auto part = distrib::detail::parse_device_filters(distrib::ByteView{bytes}.first(size), ec);
     CHECK((ec || part != filters));
   }
 }

@@ -62,10 +62,10 @@ TEST_CASE("parse_device_name: the runtime's grammar", "[cluster][device]") {
 }
 
 TEST_CASE("is_device_name: what Python lets through and the runtime does not", "[cluster][device]") {
-  CHECK(is_device_name(DeviceSpec::parse("job:ps/cpu")));
-  CHECK_FALSE(is_device_name(DeviceSpec::parse("/job:parameter-server")));
-  CHECK_FALSE(is_device_name(DeviceSpec::parse("/job:ps/task:-1")));
-  CHECK_FALSE(is_device_name(DeviceSpec::parse("/job:")));
+  CHECK(distrib::detail::is_device_name(DeviceSpec::parse("job:ps/cpu")));
+  CHECK_FALSE(distrib::detail::is_device_name(DeviceSpec::parse("/job:parameter-server")));
+  CHECK_FALSE(distrib::detail::is_device_name(DeviceSpec::parse("/job:ps/task:-1")));
+  CHECK_FALSE(distrib::detail::is_device_name(DeviceSpec::parse("/job:")));
 }
 
 TEST_CASE("merge_device_names: symmetric, and may fail", "[cluster][device]") {

@@ -15,8 +15,8 @@ using distrib::parse_pod_list;
 using distrib::parse_service_list;
 using distrib::pod_list_path;
 using distrib::scheduler_errc;
-using distrib::task_of_service;
 using distrib::TaskId;
+using distrib::detail::task_of_service;
 using Pods = std::vector<KubernetesPod>;
 using Services = std::vector<KubernetesService>;
 
@@ -75,7 +75,7 @@ TEST_CASE("parse_pod_list: what is no whole list of pods", "[cluster][kubernetes
     CHECK_THROWS_WITH(parse_pod_list(refusal.text), ContainsSubstring(refusal.where));
   }
   std::string many = R"({"items": [)";
-  for (std::size_t i = 0; i <= distrib::max_kubernetes_items; ++i)
+  for (std::size_t i = 0; i <= distrib::detail::max_kubernetes_items; ++i)
     many.append(i == 0 ? "" : ",").append(R"({"metadata":{"name":"p"}})");
   std::error_code ec;
   CHECK(parse_pod_list(many + "]}", ec).empty());
@@ -132,19 +132,20 @@ TEST_CASE("parse_service_list: the first address of the load balancer", "[cluste
 }
 
 TEST_CASE("task_of_service: the last two of four parts and more", "[cluster][kubernetes]") {
-  CHECK(task_of_service("dist-strat-example-worker-0") == TaskId{"worker", 0});
-  CHECK(task_of_service("a-b-ps-12") == TaskId{"ps", 12});
-  CHECK(task_of_service("a--chief-0") == TaskId{"chief", 0});
-  CHECK(task_of_service("a-b-evaluator-0") == TaskId{"evaluator", 0});
-  CHECK_FALSE(task_of_service("a-b-tensorboard-0"));
-  CHECK_FALSE(task_of_service("a-b-c-d"));
+  CHECK(distrib::detail::task_of_service("dist-strat-example-worker-0") == TaskId{"worker", 0});
+  CHECK(distrib::detail::task_of_service("a-b-ps-12") == TaskId{"ps", 12});
+  CHECK(distrib::detail::task_of_service("a--chief-0") == TaskId{"chief", 0});
+  CHECK(distrib::detail::task_of_service("a-b-evaluator-0") == TaskId{"evaluator", 0});
+  CHECK_FALSE(distrib::detail::task_of_service("a-b-tensorboard-0"));
+  CHECK_FALSE(distrib::detail::task_of_service("a-b-c-d"));
   for (const char* name :
        {"", "-", "kubernetes", "worker-0", "job-worker-0", "a-b-worker-x", "a-b-worker-", "a-b-worker-4294967296"}) {
     CAPTURE(name);
     std::error_code ec;
-    CHECK_FALSE(task_of_service(name, ec));
+    CHECK_FALSE(distrib::detail::task_of_service(name, ec));
     CHECK(ec == scheduler_errc::bad_service_name);
-    CHECK_THROWS_WITH(task_of_service(name), ContainsSubstring("'" + std::string{name} + "': the service is not"));
+    CHECK_THROWS_WITH(distrib::detail::task_of_service(name),
+                      ContainsSubstring("'" + std::string{name} + "': the service is not"));
   }
 }
 

@@ -96,11 +96,11 @@ TEST_CASE("server_target: where sessions find it", "[cluster]") {
 TEST_CASE("standard_server_def: the task of TF_CONFIG", "[cluster]") {
   const auto config = distrib::parse_tf_config(
       R"({"cluster": {"ps": ["p:1"], "worker": ["w:1"]}, "task": {"type": "ps", "index": 0}, "rpc_layer": "grpc+x"})");
-  const ServerDef def = distrib::standard_server_def(config);
+  const ServerDef def = distrib::detail::standard_server_def(config);
   CHECK(def.task() == distrib::TaskId{"ps", 0});
   CHECK(def.protocol == "grpc+x");
   std::error_code ec;
-  (void)distrib::standard_server_def(distrib::parse_tf_config(R"({"cluster": {"ps": ["p:1"]}})"), ec);
+  (void)distrib::detail::standard_server_def(distrib::parse_tf_config(R"({"cluster": {"ps": ["p:1"]}})"), ec);
   CHECK(ec == cluster_errc::empty_job);
 }
 
@@ -111,15 +111,15 @@ TEST_CASE("ServerDef: its bytes and back", "[cluster]") {
                 .session_config = {std::byte{9}},
                 .port = 77};
   def.device_filters.set({"worker", 0}, {"/job:ps"});
-  const auto bytes = write_server_def(def);
-  CHECK(distrib::parse_server_def(bytes) == def);
+  const auto bytes = distrib::detail::write_server_def(def);
+  CHECK(distrib::detail::parse_server_def(bytes) == def);
   for (std::size_t size = 1; size < bytes.size(); ++size) {  // damaged ones end, one way or the other
     std::error_code ec;
-    const ServerDef part = distrib::parse_server_def(distrib::ByteView{bytes}.first(size), ec);
+    const ServerDef part = distrib::detail::parse_server_def(distrib::ByteView{bytes}.first(size), ec);
     CHECK((ec || part != def));
   }
   std::error_code ec;
   const std::vector port{std::byte{0x40}, std::byte{0x80}, std::byte{0x80}, std::byte{0x04}};  // 65536
-  (void)distrib::parse_server_def(port, ec);
+  (void)distrib::detail::parse_server_def(port, ec);
   CHECK(ec == cluster_errc::bad_cluster_def);
 }

@@ -8,8 +8,8 @@
 using distrib::Error;
 using distrib::expand_host_list;
 using distrib::expand_tasks_per_node;
-using distrib::max_slurm_tasks;
 using distrib::scheduler_errc;
+using distrib::detail::max_slurm_tasks;
 using Strings = std::vector<std::string>;
 using Counts = std::vector<std::uint32_t>;
 

@@ -230,11 +230,11 @@ TEST_CASE("SlurmResolver: the groups of a heterogeneous job are one step", "[clu
 
 TEST_CASE("slurm_group_sizes: tasks of each group", "[cluster][slurm]") {
   using Sizes = std::vector<std::uint32_t>;
-  CHECK(distrib::slurm_group_sizes(Environment{two_groups}) == Sizes{2, 3});
+  CHECK(distrib::detail::slurm_group_sizes(Environment{two_groups}) == Sizes{2, 3});
   const Environment newer =
       with(two_groups, {{"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"}, {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-4]"}});
-  CHECK(distrib::slurm_group_sizes(newer) == Sizes{1, 4});
-  CHECK(distrib::slurm_group_sizes(Environment{three_nodes}).empty());
+  CHECK(distrib::detail::slurm_group_sizes(newer) == Sizes{1, 4});
+  CHECK(distrib::detail::slurm_group_sizes(Environment{three_nodes}).empty());
   const std::vector<std::pair<std::string, std::string>> changes{{"SLURM_HET_SIZE", "3"},
                                                                  {"SLURM_HET_SIZE", "4000000000"},
                                                                  {"SLURM_HET_SIZE", "x"},
@@ -242,8 +242,8 @@ TEST_CASE("slurm_group_sizes: tasks of each group", "[cluster][slurm]") {
                                                                  {"SLURM_JOB_NODELIST_PACK_GROUP_0", ""},
                                                                  {"SLURM_JOB_NODELIST_PACK_GROUP_1", "n3"}};
   for (const auto& [name, value] : changes)
-    CHECK(distrib::slurm_group_sizes(with(two_groups, {{name, value}})).empty());
+    CHECK(distrib::detail::slurm_group_sizes(with(two_groups, {{name, value}})).empty());
   const Environment of_one_group =
       with(two_groups, {{"SLURM_STEP_NODELIST", "n[3-4]"}, {"SLURM_STEP_TASKS_PER_NODE", "2,1"}});
-  CHECK(distrib::slurm_group_sizes(of_one_group).empty());
+  CHECK(distrib::detail::slurm_group_sizes(of_one_group).empty());
 }

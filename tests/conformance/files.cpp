@@ -5,6 +5,7 @@
 #include "support/temp_directory.hpp"
 
 #include <distrib/checkpoint.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/summary.hpp>
 #include <distrib/summary/parse_event.hpp>

@@ -113,7 +113,7 @@ auto kubernetes_resolver(const Json& input) -> Json {
 
 auto kubernetes_service_name(const Json& input) -> Json {
   if (input.contains("service_name")) {
-    const auto task = distrib::task_of_service(input["service_name"].get<std::string>());
+    const auto task = distrib::detail::task_of_service(input["service_name"].get<std::string>());
     return {{"task_type", task ? Json(task->job) : Json()}, {"task_id", task ? Json(task->index) : Json()}};
   }
   std::vector<distrib::KubernetesService> services;

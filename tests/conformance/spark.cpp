@@ -39,7 +39,7 @@ auto kind_of(const std::error_code& code) -> std::string {
 }
 
 auto record_type(const Json& input) -> SparkRecordType {
-  return distrib::parse_record_type(input.value("recordType", "Example"));
+  return distrib::detail::parse_record_type(input.value("recordType", "Example"));
 }
 
 auto copy(ByteView bytes) -> Bytes { return {bytes.begin(), bytes.end()}; }
@@ -180,7 +180,7 @@ auto infer(const Json& input) -> Json {
     for (const unsigned arrays : {2U, 0U, 1U})
       for (const SparkKind kind : {SparkKind::string, SparkKind::long_, SparkKind::float_})
         types.push_back({kind, arrays});
-    std::ranges::sort(types, {}, distrib::precedence);
+    std::ranges::sort(types, {}, distrib::detail::precedence);
     Json order = Json::array();
     for (const SparkType type : types) order.push_back(text_of(type));
     return {{"order", order}};
@@ -227,7 +227,7 @@ auto encoded(const std::string& type, const Json& value, bool nullable, SparkRec
   };
   const bool sparse = type == "SparseVector" || (type == "Vector" && value.is_object());
   if (sparse) return encode(Named<distrib::SparkSparseVector>{});
-  return with_type(distrib::parse_spark_type(type == "DenseVector" ? "Vector" : type), encode);
+  return with_type(distrib::detail::parse_spark_type(type == "DenseVector" ? "Vector" : type), encode);
 }
 
 auto encode(const Json& input) -> Json {
@@ -273,7 +273,7 @@ auto decode(const Json& input) -> Json {
     distrib::SparkDecoder decoder{schema, SparkRecordType::sequence_example, like_connector};
     return {{"taken_from", decoder.decode(builder.build()).x == 1 ? "context" : "feature_lists"}};
   }
-  const SparkType type = distrib::parse_spark_type(input.at("type").get<std::string>());
+  const SparkType type = distrib::detail::parse_spark_type(input.at("type").get<std::string>());
   const bool list = input.contains("feature_list") || type.arrays == 2;
   distrib::SequenceExampleBuilder builder;
   if (input.contains("feature_list") && !input["feature_list"].is_null()) add_list(builder, "x", input["feature_list"]);

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-using distrib::arrange_spark_files;
 using distrib::Error;
 using distrib::list_spark_directory;
 using distrib::spark_errc;
 using distrib::SparkDirectory;
-using distrib::SparkPath;
+using distrib::detail::arrange_spark_files;
+using distrib::detail::SparkPath;
 
 namespace {
 

@@ -12,12 +12,12 @@
 using distrib::ByteView;
 using distrib::example_errc;
 using distrib::ExampleBuilder;
-using distrib::infer_spark_schema;
 using distrib::SequenceExampleBuilder;
 using distrib::spark_errc;
 using distrib::SparkColumn;
 using distrib::SparkRecordType;
 using distrib::SparkRules;
+using distrib::detail::infer_spark_schema;
 
 namespace {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-using distrib::parse_record_type;
-using distrib::parse_spark_type;
 using distrib::spark_errc;
 using distrib::SparkKind;
 using distrib::SparkType;
+using distrib::detail::parse_record_type;
+using distrib::detail::parse_spark_type;
 
 TEST_CASE("SparkType: texts and back", "[hadoop]") {
   for (const char* const text : {"Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary",
@@ -34,9 +34,9 @@ TEST_CASE("SparkType: the connector's precedence", "[hadoop]") {
   unsigned last = 0;
   for (const char* const text : {"Long", "Float", "String", "Array<Long>", "Array<Float>", "Array<String>",
                                  "Array<Array<Long>>", "Array<Array<Float>>", "Array<Array<String>>"})
-    CHECK(precedence(parse_spark_type(text)) == ++last);
-  CHECK(precedence(parse_spark_type("Double")) == 0);
-  CHECK(precedence(SparkType{}) == 0);
+    CHECK(distrib::detail::precedence(parse_spark_type(text)) == ++last);
+  CHECK(distrib::detail::precedence(parse_spark_type("Double")) == 0);
+  CHECK(distrib::detail::precedence(SparkType{}) == 0);
 }
 
 TEST_CASE("SparkRecordType: the option recordType", "[hadoop]") {

@@ -212,7 +212,7 @@ TEST_CASE("SparkWriter: tasks of one job", "[hadoop]") {
   CHECK(!std::filesystem::exists(path));
   job.commit(2);
   CHECK(lines_of(path, canonical::partitioned).size() == 2);
-  CHECK(names_in(path + "/shard=7").at(1) == distrib::spark_file_name(1, job.id(), 0, Compression::none, true));
+  CHECK(names_in(path + "/shard=7").at(1) == distrib::detail::spark_file_name(1, job.id(), 0, Compression::none, true));
 }
 
 TEST_CASE("SparkWriter: a row that does not fit", "[hadoop]") {

@@ -24,6 +24,8 @@ using JobDict = std::variant<std::vector<std::string>, ClusterSpec::Tasks>;
 /// one without tasks an empty mapping.
 [[nodiscard]] DISTRIB_DECL auto as_dict(const ClusterSpec& cluster) -> std::vector<std::pair<std::string, JobDict>>;
 
+namespace detail {
+
 /// `as_dict` as JSON: {"ps":["a:1"],"worker":{"3":"b:1"}}. What `parse_cluster_json` reads.
 [[nodiscard]] DISTRIB_DECL auto cluster_json(const ClusterSpec& cluster) -> std::string;
 
@@ -34,6 +36,8 @@ using JobDict = std::variant<std::vector<std::string>, ClusterSpec::Tasks>;
   return parse_cluster_json(json, detail::CodeOf{ec});
 }
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json) -> ClusterSpec;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

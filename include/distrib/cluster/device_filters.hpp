@@ -56,6 +56,8 @@ class ClusterDeviceFilters {
   std::map<TaskId, std::vector<std::string>> tasks_;
 };
 
+namespace detail {
+
 /// The usual ones with parameter servers: chief and workers see the job "ps" only, and a ps sees chief and workers only.
 [[nodiscard]] DISTRIB_DECL auto ps_device_filters(const ClusterSpec& cluster) -> ClusterDeviceFilters;
 
@@ -65,6 +67,8 @@ class ClusterDeviceFilters {
 /// Reads a serialized ClusterDeviceFilters. Fails with `cluster_errc::bad_cluster_def`, `bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_device_filters(ByteView bytes, std::error_code& ec) -> ClusterDeviceFilters;
 [[nodiscard]] DISTRIB_DECL auto parse_device_filters(ByteView bytes) -> ClusterDeviceFilters;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

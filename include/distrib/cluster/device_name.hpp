@@ -21,6 +21,8 @@ inline namespace v0 {
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text) -> DeviceSpec;
 
+namespace detail {
+
 /// Whether the runtime takes what Python's side made: no hyphen in the job, no number below 0, and so on. Ask it of the
 /// jobs of a cluster whose processes are TensorFlow's.
 [[nodiscard]] inline auto is_device_name(const DeviceSpec& spec) -> bool {
@@ -28,6 +30,8 @@ inline namespace v0 {
   const DeviceSpec read = parse_device_name(to_string(spec), ec);
   return !ec && read == spec;
 }
+
+}  // namespace detail
 
 /// What `merge_device_names` does when two devices differ in type or number.
 enum class DeviceConflict {

@@ -44,10 +44,10 @@ struct KubernetesService {
   [[nodiscard]] auto operator==(const KubernetesService&) const -> bool = default;
 };
 
+namespace detail {
+
 /// Most items of a list; a longer one is refused.
 inline constexpr std::size_t max_kubernetes_items = 65'536;
-
-namespace detail {
 
 DISTRIB_DECL void read_kubernetes_field(std::string_view path, std::string_view value, KubernetesPod& pod);
 inline void read_kubernetes_field(std::string_view path, std::string_view value, KubernetesService& service) {
@@ -211,11 +211,15 @@ struct KubernetesResolver {
   DISTRIB_DECL void append(std::vector<KubernetesPod> pods, ClusterSpec::Tasks& tasks, Error& error) const;
 };
 
+namespace detail {
+
 /// The task that a service is named after: job and index are the last two of at least four parts between dashes,
 /// "NAME-OF-IT-worker-0". Empty for a job that is none of chief, worker, ps, evaluator. Fails with
 /// `scheduler_errc::bad_service_name`.
 [[nodiscard]] DISTRIB_DECL auto task_of_service(std::string_view name, std::error_code& ec) -> std::optional<TaskId>;
 [[nodiscard]] DISTRIB_DECL auto task_of_service(std::string_view name) -> std::optional<TaskId>;
+
+}  // namespace detail
 
 /// A cluster of the services that have an address, each a task by its name, all at the same port; the last one of a
 /// task counts. Fails with `scheduler_errc::bad_service_name`, `no_service`, `missing_service`.

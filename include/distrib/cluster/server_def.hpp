@@ -60,10 +60,14 @@ struct ServerDefOptions {
   return {.cluster = {{"localhost", {"localhost:0"}}}, .job_name = "localhost"};
 }
 
+namespace detail {
+
 /// The server that TensorFlow's tf_std_server starts for TF_CONFIG: the task that it says, with its rpc_layer as the
 /// protocol. Fails with `cluster_errc::empty_job` without a chief and without workers, and as `make_server_def` does.
 [[nodiscard]] DISTRIB_DECL auto standard_server_def(const TfConfig& config, std::error_code& ec) -> ServerDef;
 [[nodiscard]] DISTRIB_DECL auto standard_server_def(const TfConfig& config) -> ServerDef;
+
+}  // namespace detail
 
 /// What TensorFlow finds out when the server is made, in its order: `cluster_errc::unknown_protocol`, `no_such_job`,
 /// `no_such_task`, `bad_address` (of the task itself, then of any).
@@ -79,12 +83,16 @@ inline void check_server_def(const ServerDef& def) {
 /// means localhost; one that is not there, too.
 [[nodiscard]] DISTRIB_DECL auto server_target(const ServerDef& def, std::uint16_t port) -> std::string;
 
+namespace detail {
+
 /// As a serialized ServerDef.
 [[nodiscard]] DISTRIB_DECL auto write_server_def(const ServerDef& def) -> std::vector<std::byte>;
 
 /// Reads a serialized ServerDef. Fails with `cluster_errc::bad_cluster_def`, `duplicate_job`, `bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_server_def(ByteView bytes, std::error_code& ec) -> ServerDef;
 [[nodiscard]] DISTRIB_DECL auto parse_server_def(ByteView bytes) -> ServerDef;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -16,8 +16,12 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Most hosts of a host list, and most tasks of a job: what asks for more is refused before memory is taken for it.
 inline constexpr std::size_t max_slurm_tasks = 65'536;
+
+}  // namespace detail
 
 /// The hosts of a Slurm host list, in its order, doubles kept: "n[08-10],m5" is n08, n09, n10, m5. Numbers have at
 /// least the digits of the first one of their range; a range that runs backwards is empty, and so is "". Text behind a

@@ -75,9 +75,13 @@ struct SlurmResolver {
   }
 };
 
+namespace detail {
+
 /// How many of a step's tasks each group of a heterogeneous job has, as `srun ps : worker` starts them: 2, 3. Empty
 /// when the job is not heterogeneous, or the step is not one of all its groups.
 [[nodiscard]] DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vector<std::uint32_t>;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -75,6 +75,8 @@ struct MemberTraits<std::span<const T>> : MemberTraits<T> {
 template <class M>
 concept FeatureMember = requires { detail::MemberTraits<M>::kind; };
 
+namespace detail {
+
 /// The name of a feature: a string literal, so that it outlives every schema.
 struct FeatureName {
   std::string_view text;
@@ -83,13 +85,15 @@ struct FeatureName {
   consteval FeatureName(const char (&literal)[N]) : text{literal, N - 1} {}  // NOLINT: implicit on purpose
 };
 
+}  // namespace detail
+
 /// A feature of a record bound to a member of struct E. Made by `feature`. A value.
 template <class E, FeatureMember M> class Feature {
  public:
   using Record = E;
   using Member = M;
 
-  constexpr Feature(FeatureName name, M E::* member) noexcept : name_{name.text}, member_{member} {}
+  constexpr Feature(detail::FeatureName name, M E::* member) noexcept : name_{name.text}, member_{member} {}
 
   /// The same, with `value` for records that lack the feature, or have it without a kind. For numbers, bytes and
   /// arrays; the bytes must outlive what is parsed.
@@ -114,7 +118,7 @@ template <class E, FeatureMember M> class Feature {
 
 /// Binds the feature called `name` to a member of a struct: `feature("label", &Digit::label)`.
 template <class E, FeatureMember M>
-[[nodiscard]] constexpr auto feature(FeatureName name, M E::* member) noexcept -> Feature<E, M> {
+[[nodiscard]] constexpr auto feature(detail::FeatureName name, M E::* member) noexcept -> Feature<E, M> {
   return {name, member};
 }
 
@@ -126,7 +130,7 @@ struct NoFeature {
 }  // namespace detail
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class E, class M> constexpr auto feature(FeatureName, M E::*) noexcept -> detail::NoFeature {
+template <class E, class M> constexpr auto feature(detail::FeatureName, M E::*) noexcept -> detail::NoFeature {
   constexpr bool fits = FeatureMember<M>;
   static_assert(fits,
                 "distrib: a feature fills float, std::int64_t, std::array of these, std::span<const std::byte>, "

@@ -43,6 +43,8 @@ struct SparkDirectory {
   }
 };
 
+namespace detail {
+
 /// Whether Spark and Hadoop pass over what is called so: ".part-0.crc", "_SUCCESS", "_temporary", but not "_x=1".
 [[nodiscard]] inline auto is_hidden_from_spark(std::string_view name) noexcept -> bool {
   return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
@@ -59,6 +61,8 @@ struct SparkPath {
 /// `error` and the path: `spark_errc::mixed_partitions` where one file has other columns than another, or stands in a
 /// directory that is no "k=v"; `duplicate_column` for the same column twice; `no_files`.
 [[nodiscard]] DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& error) -> SparkDirectory;
+
+}  // namespace detail
 
 /// Which directories are read.
 struct SparkListOptions {

@@ -73,6 +73,8 @@ class SparkSchemaInference {
   std::uint64_t records_ = 0;
 };
 
+namespace detail {
+
 /// The columns of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `error` as in
 /// `SparkSchemaInference::add`, with the number of the record.
 template <class Records>
@@ -108,6 +110,8 @@ template <class Records>
                                       std::error_code& ec) -> std::vector<SparkColumn> {
   return infer_spark_schema(records, record_type, rules, detail::CodeOf{ec});
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -89,6 +89,8 @@ struct SparkTraits<std::optional<T>> : SparkTraits<T> {
 template <class M>
 concept SparkMember = requires { detail::SparkTraits<M>::type; };
 
+namespace detail {
+
 /// A column bound to a member of struct E. Made by `spark_column`. A value.
 template <class E, SparkMember M> class SparkBoundColumn {
  public:
@@ -116,9 +118,12 @@ template <class E, SparkMember M> class SparkBoundColumn {
   bool nullable_ = detail::SparkTraits<M>::nullable;
 };
 
+}  // namespace detail
+
 /// Binds the column called `name` to a member of a struct: `spark_column("user", &Click::user)`.
 template <class E, SparkMember M>
-[[nodiscard]] constexpr auto spark_column(FeatureName name, M E::* member) noexcept -> SparkBoundColumn<E, M> {
+[[nodiscard]] constexpr auto spark_column(detail::FeatureName name, M E::* member) noexcept
+    -> detail::SparkBoundColumn<E, M> {
   return {name, member};
 }
 
@@ -131,7 +136,7 @@ struct NoSparkSchema {};
 }  // namespace detail
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class E, class M> constexpr auto spark_column(FeatureName, M E::*) noexcept -> detail::NoSparkColumn {
+template <class E, class M> constexpr auto spark_column(detail::FeatureName, M E::*) noexcept -> detail::NoSparkColumn {
   constexpr bool fits = SparkMember<M>;
   static_assert(fits,
                 "distrib: a column of Spark fills bool, std::int32_t, std::int64_t, float, double, SparkDecimal, "
@@ -151,7 +156,7 @@ template <class E, SparkMember... Ms> class SparkSchema {
   static constexpr std::size_t size = sizeof...(Ms);
 
   /// Throws `std::system_error` with `spark_errc::duplicate_column`; a constexpr schema then does not compile.
-  constexpr explicit SparkSchema(SparkBoundColumn<E, Ms>... columns) : columns_{columns...} {
+  constexpr explicit SparkSchema(detail::SparkBoundColumn<E, Ms>... columns) : columns_{columns...} {
     const std::array<std::string_view, size> names{columns.name()...};
     for (std::size_t i = 0; i < size; ++i)
       for (std::size_t k = 0; k < i; ++k)
@@ -161,7 +166,7 @@ template <class E, SparkMember... Ms> class SparkSchema {
   }
 
   /// The columns as they were given.
-  [[nodiscard]] constexpr auto bound() const noexcept -> const std::tuple<SparkBoundColumn<E, Ms>...>& {
+  [[nodiscard]] constexpr auto bound() const noexcept -> const std::tuple<detail::SparkBoundColumn<E, Ms>...>& {
     return columns_;
   }
 
@@ -194,7 +199,7 @@ template <class E, SparkMember... Ms> class SparkSchema {
     return (static_cast<int>(same(columns)) + ...);
   }
 
-  std::tuple<SparkBoundColumn<E, Ms>...> columns_;
+  std::tuple<detail::SparkBoundColumn<E, Ms>...> columns_;
 };
 
 namespace detail {

@@ -66,6 +66,8 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
   return text;
 }
 
+namespace detail {
+
 /// The type of this text, as `to_text` writes it. Throws `std::system_error` with `spark_errc::unsupported_type`: for
 /// what Spark has and records have not (Timestamp, Date, Byte, Short, structs, maps), arrays of vectors, and more than
 /// two levels of arrays.
@@ -87,6 +89,8 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
   if (type.kind == SparkKind::string) kind = 3;
   return kind == 0 || type.arrays > 2 ? 0 : 3 * type.arrays + kind;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -40,9 +40,13 @@ struct SparkWriteOptions {
   std::size_t open_files = 64;                  ///< At most so many at once; what comes back gets a further file.
 };
 
+namespace detail {
+
 /// "part-00003-ID-c001.tfrecord.gz": what Spark calls the second file of task 3; below partitions "...ID.c001...".
 [[nodiscard]] DISTRIB_DECL auto spark_file_name(std::size_t task, std::string_view job_id, std::size_t file,
                                                 Compression compression, bool partitioned) -> std::string;
+
+}  // namespace detail
 
 /// Writes rows as a directory that Spark reads: part files, _SUCCESS, directories "k=v" for partitions.
 ///
@@ -224,7 +228,8 @@ template <class E, SparkMember... Ms> class SparkWriter {
       if (error_.where.empty()) error_.where = where;
       return;
     }
-    const std::string name = spark_file_name(task_, job_.id(), part.files++, options_.compression, !directory.empty());
+    const std::string name =
+        detail::spark_file_name(task_, job_.id(), part.files++, options_.compression, !directory.empty());
     std::error_code ec;
     part.writer.emplace(detail::join_path(where, name),
                         RecordWriterOptions{.compression = options_.compression, .rename_on_close = true}, ec);

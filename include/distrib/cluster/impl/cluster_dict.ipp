@@ -22,6 +22,8 @@ DISTRIB_DECL auto as_dict(const ClusterSpec& cluster) -> std::vector<std::pair<s
   return jobs;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto cluster_json(const ClusterSpec& cluster) -> std::string {
   std::string json = "{";
   for (const auto& [job, tasks] : as_dict(cluster)) {
@@ -54,6 +56,8 @@ DISTRIB_DECL auto parse_cluster_json(std::string_view json) -> ClusterSpec {
   if (error) throw_error(error.code, "cluster at " + error.where);
   return cluster;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -22,6 +22,8 @@ DISTRIB_DECL void ClusterDeviceFilters::set(const TaskId& task, std::vector<std:
   else tasks_[task] = std::move(filters);
 }
 
+namespace detail {
+
 DISTRIB_DECL auto ps_device_filters(const ClusterSpec& cluster) -> ClusterDeviceFilters {
   ClusterDeviceFilters filters;
   std::vector<std::string> workers;
@@ -89,6 +91,8 @@ DISTRIB_DECL auto parse_device_filters(ByteView bytes) -> ClusterDeviceFilters {
   if (ec) throw_error(ec, "ClusterDeviceFilters");
   return filters;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

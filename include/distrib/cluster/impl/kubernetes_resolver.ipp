@@ -67,6 +67,8 @@ DISTRIB_DECL void KubernetesResolver::append(std::vector<KubernetesPod> pods, Cl
   }
 }
 
+namespace detail {
+
 DISTRIB_DECL auto task_of_service(std::string_view name, std::error_code& ec) -> std::optional<TaskId> {
   ec.clear();
   const std::size_t last = name.rfind('-');
@@ -90,13 +92,15 @@ DISTRIB_DECL auto task_of_service(std::string_view name) -> std::optional<TaskId
   return task;
 }
 
+}  // namespace detail
+
 DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port, Error& error)
     -> ClusterSpec {
   error = {};
   std::vector<std::pair<std::string, ClusterSpec::Tasks>> jobs;
   for (const auto& [name, address] : services) {
     if (address.empty()) continue;
-    const auto task = task_of_service(name, error.code);
+    const auto task = detail::task_of_service(name, error.code);
     error.where = error.code ? "'" + name + "'" : "";
     if (error) return {};
     if (!task) continue;

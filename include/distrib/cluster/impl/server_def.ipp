@@ -50,6 +50,8 @@ DISTRIB_DECL auto make_server_def(ServerDef def, const ServerDefOptions& options
   return def;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto standard_server_def(const TfConfig& config, std::error_code& ec) -> ServerDef {
   ec.clear();
   if (!config.cluster.contains("chief") && !config.cluster.contains("worker")) ec = cluster_errc::empty_job;
@@ -66,8 +68,6 @@ DISTRIB_DECL auto standard_server_def(const TfConfig& config) -> ServerDef {
   if (ec) throw_error(ec, "TF_CONFIG");
   return def;
 }
-
-namespace detail {
 
 // Whether servers can be reached there: a port after the last colon, no slash before it.
 DISTRIB_DECL auto is_server_address(std::string_view address) noexcept -> bool {
@@ -101,6 +101,8 @@ DISTRIB_DECL auto server_target(const ServerDef& def, std::uint16_t port) -> std
   return "grpc://" + (host.empty() ? "localhost" : host) + ':' + std::to_string(port);
 }
 
+namespace detail {
+
 DISTRIB_DECL auto write_server_def(const ServerDef& def) -> std::vector<std::byte> {
   WireWriter out;
   out.message(1, [&](WireWriter& cluster) { detail::write_cluster_fields(cluster, def.cluster); });
@@ -108,7 +110,7 @@ DISTRIB_DECL auto write_server_def(const ServerDef& def) -> std::vector<std::byt
   if (def.task_index != 0) out.varint(3, def.task_index);
   if (!def.session_config.empty()) out.bytes(4, def.session_config);
   if (!def.protocol.empty()) out.text(5, def.protocol);
-  if (!def.device_filters.tasks().empty()) out.bytes(7, write_device_filters(def.device_filters));
+  if (!def.device_filters.tasks().empty()) out.bytes(7, detail::write_device_filters(def.device_filters));
   if (def.port != 0) out.varint(8, def.port);
   return out.take();
 }
@@ -136,7 +138,7 @@ DISTRIB_DECL auto parse_server_def(ByteView bytes, std::error_code& ec) -> Serve
   }
   if (!reader.ok() || task < 0 || port < 0 || port > UINT16_MAX) ec = cluster_errc::bad_cluster_def;
   if (!ec) def.cluster = parse_cluster_def(cluster, ec);
-  if (!ec) def.device_filters = parse_device_filters(filters, ec);
+  if (!ec) def.device_filters = detail::parse_device_filters(filters, ec);
   if (ec) return {};
   def.task_index = static_cast<std::uint32_t>(task);
   def.port = static_cast<std::uint16_t>(port);
@@ -149,6 +151,8 @@ DISTRIB_DECL auto parse_server_def(ByteView bytes) -> ServerDef {
   if (ec) throw_error(ec, "ServerDef");
   return def;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

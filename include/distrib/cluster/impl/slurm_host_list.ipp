@@ -94,8 +94,8 @@ DISTRIB_DECL auto expand_tasks_per_node(std::string_view list, Error& error) -> 
     }
     const auto tasks = detail::slurm_number(count);
     if (!tasks || !times) error.code = scheduler_errc::bad_tasks_per_node;
-    else if (*tasks > max_slurm_tasks || *times > max_slurm_tasks - counts.size() ||
-             (sum += *tasks * *times) > max_slurm_tasks)
+    else if (*tasks > detail::max_slurm_tasks || *times > detail::max_slurm_tasks - counts.size() ||
+             (sum += *tasks * *times) > detail::max_slurm_tasks)
       error.code = scheduler_errc::too_many_tasks;
     if (error) {
       error.where = "'" + std::string{list.substr(0, 80)} + "'";

@@ -185,7 +185,8 @@ DISTRIB_DECL auto SlurmResolver::resolve(const Environment& environment, Error& 
   for (const auto& [job, tasks] : sizes) wanted += tasks;
 
   const detail::SlurmGpus gpus = error ? detail::SlurmGpus{} : detail::slurm_gpus(*this, most, environment, error);
-  if (!error && started > max_slurm_tasks) error = {scheduler_errc::too_many_tasks, std::to_string(started) + " tasks"};
+  if (!error && started > detail::max_slurm_tasks)
+    error = {scheduler_errc::too_many_tasks, std::to_string(started) + " tasks"};
   if (!error && wanted != started)
     error = {scheduler_errc::task_count,
              "requested " + std::to_string(wanted) + " tasks, but " + std::to_string(started) + " were assigned"};
@@ -216,6 +217,8 @@ DISTRIB_DECL auto SlurmResolver::resolve(const Environment& environment, Error& 
   return error ? SlurmTask{} : result;
 }
 
+namespace detail {
+
 DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vector<std::uint32_t> {
   Error error;
   const std::uint32_t groups = environment.number({"SLURM_HET_SIZE", "SLURM_PACK_SIZE"}, error).value_or(0);
@@ -237,6 +240,8 @@ DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vect
   }
   return at == nodes.size() ? sizes : std::vector<std::uint32_t>{};
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

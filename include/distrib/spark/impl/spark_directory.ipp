@@ -15,6 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& error) -> SparkDirectory {
   error = {};
   SparkDirectory table;
@@ -58,8 +60,6 @@ DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& e
   return table;
 }
 
-namespace detail {
-
 // Appends the files below `root`/`below`, none of those that are hidden.
 DISTRIB_DECL void find_spark_files(const std::string& root, const std::string& below, std::vector<SparkPath>& files,
                                    Error& error) {
@@ -94,7 +94,7 @@ DISTRIB_DECL auto expand_spark_path(const std::string& path) -> std::vector<std:
 DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkListOptions& options, Error& error)
     -> SparkDirectory {
   error = {};
-  std::vector<SparkPath> files;
+  std::vector<detail::SparkPath> files;
   for (const std::string& root : detail::expand_spark_path(path)) {
     if (!detail::is_directory(root)) {
       files.push_back({root, {}});
@@ -107,7 +107,7 @@ DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkListO
     detail::find_spark_files(root, {}, files, error);
     if (error) return {};
   }
-  SparkDirectory table = arrange_spark_files(files, error);
+  SparkDirectory table = detail::arrange_spark_files(files, error);
   if (error.code == spark_errc::no_files) error.where = path;
   return table;
 }

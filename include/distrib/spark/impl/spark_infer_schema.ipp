@@ -80,7 +80,7 @@ DISTRIB_DECL auto SparkSchemaInference::type_of(const FeatureListView& list, Err
 DISTRIB_DECL auto SparkSchemaInference::join(SparkType a, SparkType b, Error& error) const -> SparkType {
   if (a == b || b == SparkType{}) return a;
   if (a == SparkType{}) return b;
-  if (rules_ == SparkRules::like_connector) return precedence(a) > precedence(b) ? a : b;
+  if (rules_ == SparkRules::like_connector) return detail::precedence(a) > detail::precedence(b) ? a : b;
   if (a.kind != b.kind && a.kind != SparkKind::unknown && b.kind != SparkKind::unknown)
     error.code = spark_errc::kind_conflict;
   return {a.kind == SparkKind::unknown ? b.kind : a.kind, std::max(a.arrays, b.arrays)};

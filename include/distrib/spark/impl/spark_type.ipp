@@ -9,6 +9,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto parse_spark_type(std::string_view text, std::error_code& ec) noexcept -> SparkType {
   ec.clear();
   SparkType type;
@@ -43,6 +45,8 @@ DISTRIB_DECL auto parse_record_type(std::string_view text) -> SparkRecordType {
   if (ec) throw_error(ec, "recordType \"" + std::string{text} + '"');
   return type;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

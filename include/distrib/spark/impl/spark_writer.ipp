@@ -6,6 +6,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto spark_file_name(std::size_t task, std::string_view job_id, std::size_t file, Compression compression,
                                   bool partitioned) -> std::string {
   const auto padded = [](std::size_t number, std::size_t digits) {
@@ -18,6 +20,8 @@ DISTRIB_DECL auto spark_file_name(std::size_t task, std::string_view job_id, std
   return "part-" + padded(task, 5) + '-' + std::string{job_id} + (partitioned ? ".c" : "-c") + padded(file, 3) +
          ".tfrecord" + ending;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib
