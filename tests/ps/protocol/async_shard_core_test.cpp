@@ -81,7 +81,7 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
 }
 
 TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
-  const distrib::JobUpdaters falling{Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
+  const distrib::JobUpdaters falling{distrib::Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
   AsyncShardCore core{async_shard_job(2, 4, 0), 0, falling};
   ShardActions out;
   for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
