@@ -23,7 +23,7 @@ struct Finds final : distrib::AnyEvaluation {
   auto operator()(distrib::RuntimeValues&) const -> distrib::Metrics override { return {examples, {}}; }
 };
 
-auto job_of(distrib::Step steps, distrib::Consistency consistency = {}) -> distrib::Job {
+auto reported_job(distrib::Step steps, distrib::Consistency consistency = {}) -> distrib::Job {
   distrib::Job job;
   job.variables = LineModel{}.variables().infos();
   job.ranks = 3;
@@ -37,7 +37,7 @@ auto job_of(distrib::Step steps, distrib::Consistency consistency = {}) -> distr
 TEST_CASE("TrainingReport: what is told, and what is written down", "[train]") {
   std::string heard;
   distrib::TrainingReport report{distrib::HookSet{std::tuple{line_job::Heard{&heard}}}};
-  const distrib::Job job = job_of(10);
+  const distrib::Job job = reported_job(10);
   distrib::JobStart start = report.begin(job, 32, 2);
   CHECK(start.last_step == 10);
   CHECK(start.examples_per_step == 96);
@@ -70,7 +70,7 @@ TEST_CASE("TrainingReport: what is told, and what is written down", "[train]") {
   CHECK(report.result().metrics.examples == 7);
   CHECK(report.result().parameters_sha256 == distrib::parameters_sha256(job, values));
 
-  static_cast<void>(report.begin(job_of(10, distrib::AsynchronousParallel{}), 32, 0));  // the next run
+  static_cast<void>(report.begin(reported_job(10, distrib::AsynchronousParallel{}), 32, 0));  // the next run
   CHECK(report.result().steps == 0);
   CHECK(report.result().mode == "async");
   CHECK(report.result().checkpoint.empty());
@@ -79,7 +79,7 @@ TEST_CASE("TrainingReport: what is told, and what is written down", "[train]") {
 TEST_CASE("TrainingReport: a run that was interrupted is not measured", "[train]") {
   std::string heard;
   distrib::TrainingReport report{distrib::HookSet{std::tuple{line_job::Heard{&heard}}}};
-  const distrib::Job job = job_of(10);
+  const distrib::Job job = reported_job(10);
   const distrib::JobStart start = report.begin(job, 1, 0);
   report.reached(9);
   report.took(job, start, 0s);

@@ -28,7 +28,6 @@ const Instant begin{1h};
 
 auto job() -> Job { return cuts::make_job(2, 2); }
 auto cut_of(Step step) -> Cut { return cuts::make_cuts(job(), step).front(); }
-auto size_of(const Cut& cut) -> std::uint64_t { return cut.values->size() + cut.slots.front()->size(); }
 
 /// What the other replica answers to a request that wants it from `at` on, everything of a block at once.
 auto piece(Step step, std::uint64_t at = 0) -> StateReply { return CutPieces{cut_of(step)}.piece(at, 1U << 20); }
@@ -176,7 +175,8 @@ TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none",
       {"connected", sizes.connects(), {asks}},
       {"of another shard", sizes.answers(std::move(too_large)), {"nothing"}},
   });
-  FetchBench memory{size_of(cut_of(7)) - 1};
+  const Cut cut = cut_of(7);
+  FetchBench memory{cut.values->size() + cut.slots.front()->size() - 1};
   memory.tell({
       {"begins", memory.starts(), {connects}},
       {"connected", memory.connects(), {asks}},

@@ -13,7 +13,7 @@ using distrib::StaleSynchronousParallel;
 namespace {
 
 /// All that is asked of a consistency, for each of the three with and without its setting.
-struct Row {
+struct ConsistencyRow {
   Consistency consistency;
   const char* mode;
   const char* text;
@@ -21,7 +21,7 @@ struct Row {
   std::uint32_t of_5_ranks;  // that complete a step
   bool can_have_replicas;
 };
-const Row rows[] = {
+const ConsistencyRow consistency_rows[] = {
     {BulkSynchronousParallel{}, "sync", "bulk_synchronous_parallel", true, 5, true},
     {BulkSynchronousParallel{.replicas_to_aggregate = 2}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=2",
      true, 2, false},
@@ -40,7 +40,7 @@ const Row rows[] = {
 }  // namespace
 
 TEST_CASE("Consistency: what it answers, and its text there and back", "[ps]") {
-  for (const Row& row : rows) {
+  for (const ConsistencyRow& row : consistency_rows) {
     CAPTURE(row.text);
     CHECK(row.consistency.mode() == row.mode);
     CHECK(row.consistency.is_synchronous() == row.is_synchronous);
@@ -48,7 +48,8 @@ TEST_CASE("Consistency: what it answers, and its text there and back", "[ps]") {
     CHECK(row.consistency.can_have_replicas() == row.can_have_replicas);
     CHECK(row.consistency.describe() == row.text);
     CHECK(distrib::detail::parse_consistency(row.text) == row.consistency);
-    for (const Row& other : rows) CHECK((row.consistency == other.consistency) == (&row == &other));
+    for (const ConsistencyRow& other : consistency_rows)
+      CHECK((row.consistency == other.consistency) == (&row == &other));
   }
 }
 
