@@ -8,8 +8,9 @@
 #                               before whatever a process does
 #        tests/run.sh soak kills [OPTION...]   of these what kills processes, or some of it, as long and as often as told:
 #                               tests/soak/kills.py names the options
-#        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
-#                               told; a seed that fails is named, and runs again by --from SEED --count 1
+#        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from seeds: of each kind of job 10000
+#                               seeds of its cores alone and 1000 of trainers by sim::run, or N of both, from A or 0 on;
+#                               a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
@@ -165,10 +166,10 @@ kills() {  # OPTION...
   passed=$((passed + 1))
 }
 
-# Says every 10 000 seeds how it stands.
-simulation() {  # FROM COUNT
-  build release distrib_simulation_tests || return
-  if ! DISTRIB_SEED_FROM=$1 DISTRIB_SEED_COUNT=$2 build/release/tests/distrib_simulation_tests "[seeds]"; then
+# Says every 1000 seeds how it stands.
+simulation() {  # FROM COUNT PROGRAM TAG
+  build release "$3" || return
+  if ! DISTRIB_SEED_FROM=$1 DISTRIB_SEED_COUNT=$2 "build/release/tests/$3" "$4"; then
     failed=$((failed + 1))
     return 1
   fi
@@ -213,7 +214,7 @@ case ${1:-} in
     fi
     ;;
   simulation)
-    from=0 count=100000
+    from=0 count=
     while [ $# -gt 1 ]; do
       case $2 in
         --from) from=${3:-} ;;
@@ -224,7 +225,9 @@ case ${1:-} in
       shift 2
     done
     ensure_packages build tests
-    part "simulation" simulation "$from" "$count"
+    part "simulation: cores" simulation "$from" "${count:-10000}" distrib_simulation_tests "[seeds]"
+    part "simulation: trainers" simulation "$from" "${count:-1000}" distrib_sim_tests "[trainers]"
+    part "simulation: other trainers" simulation "$from" "${count:-1000}" distrib_simulation_tests "[trainers]"
     ;;
   packages)
     ensure_packages build tests clang packages
@@ -259,7 +262,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,18s/^# //p' "$0" >&2
+    sed -n '3,19s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -33,28 +33,30 @@ struct ForgetfulLine : LineModel {
 
 }  // namespace
 
-TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, whatever fails", "[sim]") {
+TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, whatever fails", "[sim][trainers]") {
   const support::TempDirectory folder;
   const auto builder =
       line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 2, .parts = 2, .steps = 20});
-  const Sum sum = check_seeds(builder, folder.path().string(), local_sha256(builder), 60);
+  const Sum sum = check_seeds("two shards", builder, folder.path().string(), local_sha256(builder), 60);
+  if (sum.seeds < trainers::seeds) return;  // too few to expect anything of their faults
   CHECK(sum.refused_cuts > 0);
   CHECK(sum.again > 0);
 }
 
-TEST_CASE("A trainer ends with the same bits where shards have replicas", "[sim]") {
+TEST_CASE("A trainer ends with the same bits where shards have replicas", "[sim][trainers]") {
   const support::TempDirectory folder;
   const auto plain =
       line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 1, .parts = 2, .steps = 20});
-  check_seeds(plain.with_replicas(2), folder.path().string(), local_sha256(plain), 60);
+  check_seeds("replicas", plain.with_replicas(2), folder.path().string(), local_sha256(plain), 60);
 }
 
-TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulated cluster", "[sim]") {
+TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulated cluster", "[sim][trainers]") {
   const support::TempDirectory folder;
   const auto plain =
       line_job::builder(line_model::write(folder.path()), {.workers = 2, .shards = 1, .parts = 1, .steps = 24});
   const auto saves = plain.with_hooks(SaveCheckpoint{.directory = "elsewhere", .every_steps = 4, .max_to_keep = 2});
-  check_seeds(saves.with_updater(Adam{}), folder.path().string(), local_sha256(plain.with_updater(Adam{})), 48);
+  check_seeds("checkpoints", saves.with_updater(Adam{}), folder.path().string(),
+              local_sha256(plain.with_updater(Adam{})), 48);
 }
 
 TEST_CASE("A model that is no function of its arguments is found in a simulated cluster", "[sim]") {

@@ -32,7 +32,7 @@ struct CountedLine : LineModel {
 
 }  // namespace
 
-TEST_CASE("Every contribution of an asynchronous trainer is counted once in a simulated cluster", "[sim]") {
+TEST_CASE("Every contribution of an asynchronous trainer is counted once in a simulated cluster", "[sim][trainers]") {
   const support::TempDirectory folder;
   const auto data = line_model::write(folder.path()).shuffle(3).batch(10);
   const auto builder = [&](Step steps) {
@@ -44,7 +44,7 @@ TEST_CASE("Every contribution of an asynchronous trainer is counted once in a si
   const auto asynchronous = [&](Step steps) { return builder(steps).with_consistency(AsynchronousParallel{}); };
   const std::string expected = local_sha256(asynchronous(50));
   CHECK(expected != local_sha256(asynchronous(49)));
-  check_seeds(asynchronous(50), folder.path().string(), expected, 50);
-  check_seeds(builder(50).with_consistency(StaleSynchronousParallel{.staleness = 2}), folder.path().string(), expected,
-              50);
+  check_seeds("asynchronous", asynchronous(50), folder.path().string(), expected, 50);
+  check_seeds("stale synchronous", builder(50).with_consistency(StaleSynchronousParallel{.staleness = 2}),
+              folder.path().string(), expected, 50);
 }

@@ -4,11 +4,11 @@
 #include "simulation/synchronous_rules.hpp"
 
 #include "support/catch.hpp"
+#include "support/told_seeds.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 using simulation::Asynchronous;
@@ -50,15 +50,11 @@ TEST_CASE("Random runs: with backup workers the first so many count at each step
   run_seeds<BackupWorkers<>>(0, seeds);
 }
 
-// Of DISTRIB_SEED_COUNT seeds from DISTRIB_SEED_FROM on, in pieces, so that one sees how far it is.
+// In pieces, so that one sees how far it is.
 TEST_CASE("Random runs: the seeds that one asks for", "[.seeds][simulation]") {
-  const auto number = [](const char* name, std::uint64_t otherwise) {
-    const char* const told = std::getenv(name);
-    return told == nullptr ? otherwise : std::strtoull(told, nullptr, 10);
-  };
-  const std::uint64_t from = number("DISTRIB_SEED_FROM", 0);
-  const std::uint64_t count = number("DISTRIB_SEED_COUNT", 100'000);
-  constexpr std::uint64_t piece = 10'000;
+  const std::uint64_t from = support::told_seeds().from;
+  const std::uint64_t count = support::told_seeds().count.value_or(10'000);
+  constexpr std::uint64_t piece = 1'000;
   for (std::uint64_t done = 0; done < count;) {
     const std::uint64_t now = std::min(piece, count - done);
     run_seeds<Synchronous<>>(from + done, now);
