@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/sim/detail/hosted_shard.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/program.hpp>
 #include <distrib/sim/detail/ps_process.hpp>
@@ -37,12 +39,14 @@ class Cluster {
   using Process = WorkerProcess<WorkerCore>;
 
  public:
-  /// Of `cuts` the directory is the simulation's own. Throws when it cannot be made.
-  Cluster(const Job& job, ShardKinds kinds, const CutSettings& cuts, StartProgram program, const Options& options)
+  /// Of `cuts` the directory is the simulation's own. Throws when it cannot be made. `make_shard`: another one gives
+  /// shards cores that have a mistake.
+  Cluster(const Job& job, ShardKinds kinds, const CutSettings& cuts, StartProgram program, const Options& options,
+          MakeShard make_shard = detail::make_shard<ShardCores>)
       : program_{std::move(program)}, world_{job, std::move(kinds), cuts, options}, ranks_(job.ranks) {
     world_.shards.resize(job.num_replicas());
     for (std::uint32_t task = 0; task < job.tasks; ++task) {
-      tasks_.push_back(std::make_unique<PsProcess>(world_, task));
+      tasks_.push_back(std::make_unique<PsProcess>(world_, task, make_shard));
       for (const auto& shard : tasks_.back()->shards()) world_.shards[shard->number()] = shard.get();
     }
     world_.contributed = [this] { contributed(); };
@@ -61,6 +65,7 @@ class Cluster {
       if (outcome.events >= world_.options.most_events) world_.fail("it goes round in circles" + state());
       else if (!world_.scheduler.step()) world_.fail("nothing is left to happen" + state());
     }
+    if (world_.wrong.empty() && refusals().empty()) look_for_the_last_checkpoint();
     if (world_.wrong.empty() && refusals().empty()) outcome.steps = world_.job.total_steps;
     outcome.contributions = count_contributions();
     outcome.computed = contributed_;
@@ -246,6 +251,13 @@ class Cluster {
   static void end_zombies(RankState& of) {
     for (const auto& process : of.processes)
       if (!process->is_done()) process->die();
+  }
+
+  // Each worker was told that the last step is durable, so its checkpoint is whole also when power is lost now.
+  void look_for_the_last_checkpoint() {
+    if (!world_.disk) return;
+    world_.disk->lose_power();
+    if (finished_checkpoint(world_.cuts.directory).empty()) world_.fail("the checkpoint of the last step is not there");
   }
 
   // An asynchronous shard never goes back: what is not the same on all is wrong. A synchronous one may yet have been sent

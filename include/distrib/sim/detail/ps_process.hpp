@@ -25,7 +25,7 @@ namespace sim::detail {
 /// A ps process of a simulated cluster: the hosts of its shards, and the end of a task as in production.
 class PsProcess final : public HostOwner {
  public:
-  DISTRIB_DECL PsProcess(World& world, std::uint32_t task);
+  DISTRIB_DECL PsProcess(World& world, std::uint32_t task, MakeShard make_shard);
   PsProcess(const PsProcess&) = delete;
   auto operator=(const PsProcess&) -> PsProcess& = delete;
 

@@ -10,7 +10,6 @@
 #include <distrib/ps/server/shard_shell.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
 #include <distrib/sim/detail/link.hpp>
-#include <distrib/sim/detail/state_fetch.hpp>
 #include <distrib/sim/detail/world.hpp>
 
 #include <algorithm>
@@ -45,13 +44,14 @@ class HostOwner {
   [[nodiscard]] virtual auto is_done() const noexcept -> bool = 0;
 };
 
-/// One shard of a ps process, or a replica of one: the service of production and its files. What a thread of files does
-/// in production takes simulated time here, in the same order.
-class ShardHost final : public ShardShell {
+/// One shard of a ps process, or a replica of one: the service of production. What a thread of files does in production
+/// takes simulated time here, in the same order. What is decided about files is in `HostedShard`.
+class ShardHost : public ShardShell {
  public:
   static constexpr std::chrono::minutes linger{5};  ///< Longer than anybody is away here.
 
-  DISTRIB_DECL ShardHost(World& world, std::uint32_t replica, HostOwner& owner);
+  ShardHost(const ShardHost&) = delete;
+  auto operator=(const ShardHost&) -> ShardHost& = delete;
 
   /// `finished`: the directory has the checkpoint of the job's last step.
   DISTRIB_DECL void start(bool finished);
@@ -67,7 +67,7 @@ class ShardHost final : public ShardShell {
     service_->found_finished(step, world_.now());
     set_alarm();
   }
-  void finish_files() { files_.finish(*this); }
+  virtual void finish_files() = 0;
   [[nodiscard]] auto has_idle_files() const noexcept -> bool { return queue_.empty(); }
   void drain(Instant until) {
     for (const LinkPointer& link : std::vector{links_}) {
@@ -93,7 +93,7 @@ class ShardHost final : public ShardShell {
   [[nodiscard]] DISTRIB_DECL auto state() const -> std::string;
 
   /// By which it asks the other replica; null: it does not.
-  [[nodiscard]] auto asking() const -> LinkPointer { return fetch_ ? fetch_->link() : nullptr; }
+  [[nodiscard]] virtual auto asking() const -> LinkPointer = 0;
 
   void accept(const LinkPointer& link) { links_.push_back(link); }
 
@@ -101,21 +101,11 @@ class ShardHost final : public ShardShell {
 
   // --- what the service wants ---
 
-  void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) override {
-    if (replica != number_) world_.fail("a job is opened for another shard");
-    updaters_ = updaters;
-    files_.open(job, replica, cuts, updaters, *this);
-  }
   void copy() override {
     world_.scheduler.after(world_.pause(), [this, mine = incarnation_] {
       if (mine == incarnation_ && service_) service_->copy_cut(world_.now());
     });
   }
-  void save(SaveCut action) override { files_.save(std::move(action), *this); }
-  void load(Step step) override { files_.load(step, *this); }
-  void drop(DropCut action) override { files_.drop(action, *this); }
-  void send(SendState action) override { files_.send(action, *this); }
-  DISTRIB_DECL void ask_sibling(const std::string& job_hash, Step have) override;
   void joined_twice(Rank) override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
@@ -129,11 +119,23 @@ class ShardHost final : public ShardShell {
   void operator()(const Event& event) const { tell(event.text); }
   void operator()(const EndTask& end) { ended(end.code, end.why); }
 
- private:
+ protected:
+  DISTRIB_DECL ShardHost(World& world, std::uint32_t replica, HostOwner& owner);
+
+  /// What came of a piece of work.
+  virtual void performed(CutWork work) = 0;
+  /// What its process knew of files is lost.
+  virtual void forget() = 0;
+
+  [[nodiscard]] auto world() noexcept -> World& { return world_; }
+  [[nodiscard]] auto service() noexcept -> ShardService<SessionPointer>& { return *service_; }
+  [[nodiscard]] auto options() const noexcept -> const ShardOptions& { return options_; }
   DISTRIB_DECL auto open_to_sibling(std::function<void()> happened) -> LinkPointer;
-
   void tell(const std::string& what) const { world_.tell(name_, what); }
+  /// After the service was told something that comes from no connection.
+  DISTRIB_DECL void send_answers();
 
+ private:
   auto files() -> DiskFiles { return world_.disk ? DiskFiles{world_.disk->files()} : DiskFiles{}; }
 
   void note_contributions() {
@@ -164,17 +166,17 @@ class ShardHost final : public ShardShell {
   ShardOptions options_;
   std::uint64_t incarnation_ = 0;
   std::optional<ShardService<SessionPointer>> service_;
-  ShardFiles files_;
   std::optional<StoredCuts<DiskFiles>> stored_;
   Step in_memory_ = 0;  // the newest cut there
-  JobUpdaters updaters_;
-  std::shared_ptr<StateFetch> fetch_;
   std::deque<CutWork> queue_;  // the first is under way
   std::vector<LinkPointer> links_;
   Instant alarm_{};
   bool fragile_ = false;
   std::uint64_t contributions_ = 0;
 };
+
+/// Makes the host of a shard.
+using MakeShard = auto (*)(World& world, std::uint32_t replica, HostOwner& owner) -> std::unique_ptr<ShardHost>;
 
 /// A connection that `from` opens to a shard. Both processes hold it; `happened` is called when there is something for
 /// the client.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/decl.hpp>
+#include <distrib/core/protowire.hpp>
 #include <distrib/ps/cut/state_fetch_core.hpp>
 #include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/wire/messages.hpp>
+#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/world.hpp>
 
@@ -18,14 +22,15 @@ namespace sim::detail {
 
 /// The shell of a `StateFetchCore` in simulated time, as `ps/server/detail/state_fetch.hpp` is in production: a
 /// connection of its own to the other replica of a shard. Calls back once with what was fetched; dropped it calls
-/// nothing.
-class StateFetch : public std::enable_shared_from_this<StateFetch> {
+/// nothing. `Core` is `StateFetchCore`, or what a test derives from it.
+template <class Core>
+class StateFetch : public std::enable_shared_from_this<StateFetch<Core>> {
  public:
   /// Opens a connection to the other replica, which calls when there is something for its client; null: that is down.
   using Open = std::function<LinkPointer(std::function<void()> happened)>;
   using Came = std::function<void(std::optional<Cut>)>;
 
-  StateFetch(World& world, Open open, StateFetchCore core, Came came)
+  StateFetch(World& world, Open open, Core core, Came came)
       : world_{world}, open_{std::move(open)}, core_{std::move(core)}, came_{std::move(came)} {}
   StateFetch(const StateFetch&) = delete;
   auto operator=(const StateFetch&) -> StateFetch& = delete;
@@ -41,12 +46,18 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   void operator()(ConnectToSibling action) {
     world_.scheduler.after(10 * world_.pause(), guarded([action](StateFetch& self) { self.connect(action); }));
   }
-  DISTRIB_DECL void operator()(const AskSibling& action);
+  void operator()(const AskSibling& action) {
+    WireWriter head;
+    const MessageBody body = RpcCodec<StateRequest>::encode(action.request, head);
+    link_->client.call(State::id, head.view(), body.body, world_.now() + action.within, world_.now());
+    link_->wire->flush();
+    if (lost_) world_.scheduler.after({}, guarded(&StateFetch::happened));  // the network tells nothing any more
+  }
   void operator()(AskSiblingLater action) {
     world_.scheduler.at(action.at, guarded([](StateFetch& self) { self.core_.woken(self); }));
   }
   void operator()(StateFetched action) {
-    const auto self = shared_from_this();
+    const auto self = this->shared_from_this();
     hang_up();
     std::exchange(came_, {})(std::move(action.cut));
   }
@@ -54,14 +65,32 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
  private:
   template <class Then>
   auto guarded(Then then) -> std::function<void()> {
-    return [weak = weak_from_this(), then] {
+    return [weak = this->weak_from_this(), then] {
       if (const auto self = weak.lock()) std::invoke(then, *self);
     };
   }
 
-  DISTRIB_DECL void connect(ConnectToSibling action);
+  void connect(ConnectToSibling action) {
+    link_ = open_(guarded(&StateFetch::happened));
+    if (link_ != nullptr) core_.connected(*this);
+    else if (world_.now() < action.until) (*this)(action);
+    else core_.not_connected(*this);
+  }
 
-  DISTRIB_DECL void happened();
+  void happened() {
+    const LinkPointer link = link_;
+    if (link == nullptr) return;
+    for (ClientEvent event; link_ == link && link->client.next(world_.now(), event);) {
+      if (event.kind == ClientEvent::Kind::failed) core_.failed(event.error.code, world_.now(), *this);
+      if (event.kind != ClientEvent::Kind::reply) continue;
+      StateReply reply;
+      if (distrib::detail::decode_message({event.head, event.body}, reply)) core_.answered(reply, *this);
+      else core_.failed(rpc_errc::bad_message, world_.now(), *this);
+    }
+    if (link_ != link) return;
+    link->wire->flush();
+    lost_ = link->client.finished();
+  }
 
   void hang_up() {
     if (link_ == nullptr) return;
@@ -71,7 +100,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
 
   World& world_;
   Open open_;
-  StateFetchCore core_;
+  Core core_;
   Came came_;
   LinkPointer link_;
   bool lost_ = false;
@@ -80,7 +109,3 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
 }  // namespace sim::detail
 }  // namespace v0
 }  // namespace distrib
-
-#ifdef DISTRIB_HEADER_ONLY
-#include <distrib/sim/detail/impl/state_fetch.ipp>
-#endif

@@ -12,10 +12,10 @@ inline namespace v0 {
 namespace sim {
 namespace detail {
 
-DISTRIB_DECL PsProcess::PsProcess(World& world, std::uint32_t task)
+DISTRIB_DECL PsProcess::PsProcess(World& world, std::uint32_t task, MakeShard make_shard)
     : world_{world}, name_{"ps " + std::to_string(task)} {
   for (std::uint32_t replica = 0; replica < world.job.num_replicas(); ++replica)
-    if (world.job.task_of(replica) == task) shards_.push_back(std::make_unique<ShardHost>(world, replica, *this));
+    if (world.job.task_of(replica) == task) shards_.push_back(make_shard(world, replica, *this));
 }
 
 DISTRIB_DECL void PsProcess::operator()(EndFiles end) {

@@ -4,7 +4,6 @@
 #include <distrib/sim/detail/shard_host.hpp>
 
 #include <distrib/checkpoint/file_names.hpp>
-#include <distrib/ps/cut/state_fetch_core.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/wire/messages.hpp>
 
@@ -26,7 +25,6 @@ DISTRIB_DECL ShardHost::ShardHost(World& world, std::uint32_t replica, HostOwner
 DISTRIB_DECL void ShardHost::start(bool finished) {
   ++incarnation_;
   alarm_ = {};
-  files_ = ShardFiles{world_.cuts.directory};
   if (world_.disk || !stored_) stored_.emplace(files());  // what is in memory stands for a disk
   const Job& job = world_.job;
   service_.emplace(ShardIdentity{task_, job.service_of(number_), job.tasks, job.ranks, finished}, options_,
@@ -48,7 +46,7 @@ DISTRIB_DECL void ShardHost::leave() {
     link->session->flush = nullptr;
     link->wire->detach_b();
   }
-  fetch_.reset();
+  forget();
   queue_.clear();
   ++incarnation_;
   service_.reset();
@@ -86,22 +84,8 @@ DISTRIB_DECL void ShardHost::on_activity(const LinkPointer& link) {
   owner_.changed();
 }
 
-DISTRIB_DECL void ShardHost::ask_sibling(const std::string& job_hash, Step have) {
-  StateFetchCore core{world_.job, number_, updaters_, job_hash, have, options_.memory_budget_bytes, options_.lease};
-  fetch_ = std::make_shared<StateFetch>(
-      world_, [this](auto happened) { return open_to_sibling(std::move(happened)); }, std::move(core),
-      [this](const std::optional<Cut>& cut) {
-        fetch_.reset();
-        if (!cut) tell("hears of no newer state");
-        files_.state_came(cut, *service_, world_.now(), *this);
-        for (const LinkPointer& link : std::vector{links_}) link->session->answered();
-        set_alarm();
-      });
-  fetch_->start();
-}
-
 DISTRIB_DECL void ShardHost::ended(int code, const Error& why) {
-    // In memory it cannot know that the other replica was at the end, when it was not.
+  // In memory it cannot know that the other replica was at the end, when it was not.
   const bool ends_without =
       !world_.disk && world_.job.replicas > 1 && world_.shards[world_.job.sibling_of(number_)]->is_done();
   tell("is over with code " + std::to_string(code));
@@ -115,14 +99,18 @@ DISTRIB_DECL void ShardHost::next_on_disk() {
     perform(queue_.front());
     CutWork work = std::move(queue_.front());
     note(work);
-    files_.performed(std::move(work), *service_, world_.now(), *this);
+    performed(std::move(work));
     if (mine != incarnation_) return;
     queue_.pop_front();
     if (!queue_.empty()) next_on_disk();
-    for (const LinkPointer& link : std::vector{links_}) link->session->answered();
-    set_alarm();
+    send_answers();
     if (queue_.empty()) owner_.changed();
   });
+}
+
+DISTRIB_DECL void ShardHost::send_answers() {
+  for (const LinkPointer& link : std::vector{links_}) link->session->answered();
+  set_alarm();
 }
 
 DISTRIB_DECL void ShardHost::leave_half_done() {

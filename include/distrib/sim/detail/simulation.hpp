@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/decl.hpp>
+#include <distrib/sim/detail/shard_host.hpp>
+#include <distrib/sim/options.hpp>
+#include <distrib/train/training_plan.hpp>
+
+namespace distrib {
+inline namespace v0 {
+namespace sim {
+namespace detail {
+
+/// Trains a plan in a simulated cluster, as `sim::run` does. `make_shard` makes the shards: a test that plants a mistake
+/// gives other cores than production has.
+[[nodiscard]] DISTRIB_DECL auto simulate(const TrainingPlan& plan, const Options& options, MakeShard make_shard)
+    -> Outcome;
+
+}  // namespace detail
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/detail/impl/simulation.ipp>
+#endif
