@@ -16,4 +16,5 @@
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/usable_cpus.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/core/variables.hpp>

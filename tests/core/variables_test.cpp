@@ -51,18 +51,7 @@ TEST_CASE("VariableList: the model's order, at compile time and at run time", "[
       {"temperature", distrib::DType::float32, {}, distrib::ZerosInitializer{}},
   };
   CHECK(list.infos() == expected);
-  CHECK(expected[0].size_bytes() == 784 * 10 * 4);
-  CHECK(expected[2].size_bytes() == 4);
   CHECK(VariableList<>{}.infos().empty());
-}
-
-TEST_CASE("block_offsets: each variable at a multiple of 64, the size of the block last", "[core]") {
-  const auto infos = variables().infos();
-  CHECK(distrib::detail::block_offsets(infos) == std::vector<std::size_t>{0, 31360, 31424, 31488});
-  CHECK(distrib::detail::block_offsets({}) == std::vector<std::size_t>{0});
-  const std::vector<VariableInfo> empty{{"e", distrib::DType::float32, {0, 4}, {}},
-                                        {"f", distrib::DType::float32, {17}, {}}};
-  CHECK(distrib::detail::block_offsets(empty) == std::vector<std::size_t>{0, 0, 128});
 }
 
 TEST_CASE("Variable: counters of int64 and float64 start at zeros", "[core]") {
@@ -72,12 +61,6 @@ TEST_CASE("Variable: counters of int64 and float64 start at zeros", "[core]") {
                                            {"w", distrib::DType::float32, {2}, distrib::ConstantInitializer{1}},
                                            {"sum", distrib::DType::float64, {}, distrib::ZerosInitializer{}}};
   CHECK(list.infos() == expected);
-  CHECK(expected[0].size_bytes() == 24);
-  CHECK(expected[2].size_bytes() == 8);
-  CHECK(distrib::detail::block_offsets(expected) == std::vector<std::size_t>{0, 64, 128, 192});
   static_assert(std::is_same_v<Counters::At<2>::Element, double>);
   static_assert(!std::is_constructible_v<Variable<"seen", std::int64_t, 1>, std::array<std::int64_t, 1>, const char*>);
-  CHECK(distrib::detail::is_counter(distrib::DType::int64));
-  CHECK(distrib::detail::is_counter(distrib::DType::float64));
-  CHECK_FALSE(distrib::detail::is_counter(distrib::DType::float32));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/record/codec.hpp>
 #include <distrib/record/zlib.hpp>
+
+#include <distrib/record/codec.hpp>
 
 #include "record/deflating.hpp"
 #include "record/files.hpp"

@@ -8,7 +8,6 @@
 #include <distrib/example/detail/tensor_builder.hpp>
 #include <distrib/example/feature_spec.hpp>
 #include <distrib/example/parsed_feature.hpp>
-#include <distrib/record/record.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include <distrib/example/detail/key_table.hpp>
 #include <distrib/example/error.hpp>
 #include <distrib/example/feature.hpp>
-#include <distrib/record/record.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/table_info.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>

@@ -6,7 +6,7 @@
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/error.hpp>

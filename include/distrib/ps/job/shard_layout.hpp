@@ -8,7 +8,7 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/slice.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/table_share.hpp>
 

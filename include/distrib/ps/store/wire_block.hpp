@@ -5,7 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/table_info.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
 #include <distrib/ps/job/plan_parts.hpp>

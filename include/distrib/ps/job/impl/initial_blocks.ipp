@@ -7,7 +7,7 @@
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/slice.hpp>
-#include <distrib/core/variables.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 

@@ -6,6 +6,7 @@
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/core/variable_name.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
