@@ -54,7 +54,7 @@ class Simulation {
   template <class WorkerCore>
   auto run() -> Outcome {
     const auto start = [this](Rank rank) { return program(rank); };
-    Cluster<WorkerCore> cluster{job_, shard_kinds(plan_.updater_finder()), plan_.cut_settings(), start, options_,
+    Cluster<WorkerCore> cluster{job_,       shard_kinds(plan_.updater_finder()), plan_.cut_settings(), start, options_,
                                 make_shard_};
     Outcome outcome = cluster.run();
     if (outcome.wrong.empty() && !cluster.refusals().empty())
