@@ -224,7 +224,8 @@ auto all_of(distrib::RecordReader reader) -> std::size_t {
 }
 auto mapped(const Case& one) -> std::size_t { return all_of(distrib::RecordReader{files->bytes(one), one.name}); }
 auto buffered(const Case& one) -> std::size_t {
-  return all_of(distrib::RecordReader{files->path(one), {.access = distrib::FileAccess::buffered}});
+  return all_of(
+      distrib::RecordReader{files->path(one), {.access = distrib::RecordReaderOptions::FileAccess::buffered}});
 }
 
 auto copied(const Case& one) -> std::size_t {

@@ -3,6 +3,6 @@
 #pragma once
 
 #include <distrib/sim/faults.hpp>
+#include <distrib/sim/network_options.hpp>
 #include <distrib/sim/options.hpp>
 #include <distrib/sim/run.hpp>
-#include <distrib/sim/wire.hpp>

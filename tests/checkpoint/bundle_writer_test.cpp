@@ -40,7 +40,7 @@ const std::vector<float> table_values = [] {
   return values;
 }();
 
-auto rows(std::int64_t first, std::int64_t count) -> distrib::TensorPiece {
+auto rows(std::int64_t first, std::int64_t count) -> distrib::BundlePart::TensorPiece {
   return {"emb/table",
           DType::float32,
           {10, 4},
@@ -129,7 +129,9 @@ TEST_CASE("tensor bytes are not copied", "[checkpoint][bundle_writer]") {
 }
 
 TEST_CASE("what does not fit together is refused by name", "[checkpoint][bundle_writer]") {
-  const auto part = [](std::vector<distrib::TensorPiece> tensors) { return BundlePart{std::move(tensors), {}}; };
+  const auto part = [](std::vector<distrib::BundlePart::TensorPiece> tensors) {
+    return BundlePart{std::move(tensors), {}};
+  };
   const auto full = whole("emb/table", {10, 4}, table_values);
   const auto outside = [] {
     auto piece = rows(0, 4);

@@ -44,7 +44,8 @@ auto bytes_of(const std::vector<T>& values) -> distrib::ByteView {
 
 /// A tensor saved whole.
 template <class T>
-auto whole(std::string name, const distrib::Shape& shape, const std::vector<T>& values) -> distrib::TensorPiece {
+auto whole(std::string name, const distrib::Shape& shape, const std::vector<T>& values)
+    -> distrib::BundlePart::TensorPiece {
   return {std::move(name), distrib::detail::dtype_of<T>, shape, distrib::Slice::whole(shape), bytes_of(values)};
 }
 

@@ -148,7 +148,8 @@ TEST_CASE("ClusterFlags: a task that is not listed, as mnist.py of upstream take
   const Arguments arguments = {"--job_name=worker", "--task_index=1", "--ps_hosts=p0:1,p1:1", "--worker_hosts=w0:1"};
   Strings rest;
   distrib::Error error;
-  const auto flags = ClusterFlags::from(arguments, "", rest, error, distrib::UnlistedTask::leave_like_upstream);
+  const auto flags =
+      ClusterFlags::from(arguments, "", rest, error, distrib::ClusterFlags::UnlistedTask::leave_like_upstream);
   REQUIRE_FALSE(error);
   CHECK(flags.task_index == 1);
   CHECK_FALSE(flags.is_chief());
@@ -258,7 +259,7 @@ TEST_CASE("ClusterFlags: flags of a file, and what --help says of them", "[clust
   CHECK(error.where == "--flagfile=/none");
 
   const std::string help = ClusterFlags::help();
-  for (const distrib::FlagInfo& known : ClusterFlags::known)
+  for (const distrib::ClusterFlags::FlagInfo& known : ClusterFlags::known)
     CHECK(help.find("  --" + std::string{known.name} + " ") != std::string::npos);
   CHECK(help.starts_with("  --task_index        which task of its job"));
   CHECK(help.ends_with("  --flagfile          PATH of a file with more flags, one a line\n"));

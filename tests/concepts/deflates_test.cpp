@@ -15,18 +15,18 @@ class LeastDeflater {
   LeastDeflater(distrib::Compression, const distrib::DeflateOptions&) {}
   LeastDeflater(const LeastDeflater&) = delete;
   auto operator=(const LeastDeflater&) -> LeastDeflater& = delete;
-  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateFlush) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateOptions::Flush) -> std::size_t { return 0; }
   void reset() {}
 };
 
 struct NoOptions {
   explicit NoOptions(distrib::Compression) {}
-  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateFlush) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateOptions::Flush) -> std::size_t { return 0; }
   void reset() {}
 };
 struct OneStream {
   OneStream(distrib::Compression, const distrib::DeflateOptions&) {}
-  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateFlush) -> std::size_t { return 0; }
+  auto deflate(ByteView&, DeflaterRoom, distrib::DeflateOptions::Flush) -> std::size_t { return 0; }
 };
 struct NoFlush {
   NoFlush(distrib::Compression, const distrib::DeflateOptions&) {}

@@ -21,7 +21,7 @@ struct LeastModel {
   std::int64_t size_;
 };
 static_assert(distrib::Model<LeastModel>);
-static_assert(!distrib::EvaluatedModel<LeastModel>);
+static_assert(!distrib::detail::EvaluatedModel<LeastModel>);
 
 /// The least that is an EvaluatedModel.
 struct MeasuredModel : LeastModel {
@@ -30,7 +30,7 @@ struct MeasuredModel : LeastModel {
     return {};
   }
 };
-static_assert(distrib::EvaluatedModel<MeasuredModel>);
+static_assert(distrib::detail::EvaluatedModel<MeasuredModel>);
 
 struct NoList : LeastModel {
   using Variables = distrib::Variable<"w", float, 1>;
@@ -81,9 +81,9 @@ struct OneNumber : LeastModel {
 struct NoLearner : MeasuredModel {
   void gradients() const;
 };
-static_assert(!distrib::EvaluatedModel<MeasuresOnce>);
-static_assert(!distrib::EvaluatedModel<OneNumber>);
-static_assert(!distrib::EvaluatedModel<NoLearner>);
+static_assert(!distrib::detail::EvaluatedModel<MeasuresOnce>);
+static_assert(!distrib::detail::EvaluatedModel<OneNumber>);
+static_assert(!distrib::detail::EvaluatedModel<NoLearner>);
 
 }  // namespace
 

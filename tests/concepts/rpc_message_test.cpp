@@ -31,12 +31,12 @@ static_assert(!distrib::RpcMessage<NoDefault>);
 
 /// The least that is an RpcMethod.
 struct LeastRpcMethod : distrib::Method<"least", LeastRpcMessage, LeastRpcMessage> {};
-static_assert(distrib::RpcMethod<LeastRpcMethod>);
+static_assert(distrib::detail::RpcMethod<LeastRpcMethod>);
 struct NamelessRpcMessage : LeastRpcMethod {
   static constexpr int name = 7;
 };
-static_assert(!distrib::RpcMethod<NamelessRpcMessage>);
-static_assert(!distrib::RpcMethod<LeastRpcMessage>);
+static_assert(!distrib::detail::RpcMethod<NamelessRpcMessage>);
+static_assert(!distrib::detail::RpcMethod<LeastRpcMessage>);
 
 }  // namespace
 

@@ -198,7 +198,8 @@ auto flag_list(const Json& argv) -> distrib::ClusterFlags {
   for (const std::string& text : texts) pointers.push_back(text.c_str());
   std::vector<std::string> rest;
   distrib::Error error;
-  auto flags = distrib::ClusterFlags::from(pointers, {}, rest, error, distrib::UnlistedTask::leave_like_upstream);
+  auto flags =
+      distrib::ClusterFlags::from(pointers, {}, rest, error, distrib::ClusterFlags::UnlistedTask::leave_like_upstream);
   if (error) throw std::system_error{error.code, error.where};
   return flags;
 }
@@ -219,7 +220,7 @@ auto flags(const Json& input) -> Json {
   }
   if (input.empty()) {
     Json list = Json::array();
-    for (const distrib::FlagInfo& flag : distrib::ClusterFlags::known)
+    for (const distrib::ClusterFlags::FlagInfo& flag : distrib::ClusterFlags::known)
       list.push_back({flag.name, flag.type, nullptr});  // none has a default
     return {{"flags", list}};
   }

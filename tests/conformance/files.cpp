@@ -119,12 +119,12 @@ auto framed(distrib::ByteView payload) -> std::string {
 }
 
 /// TensorFlow's name and number.
-auto data_class_name(distrib::DataClass data_class) -> const char* {
+auto data_class_name(distrib::ScalarEvent::DataClass data_class) -> const char* {
   switch (data_class) {
-    case distrib::DataClass::unknown: break;
-    case distrib::DataClass::scalar: return "DATA_CLASS_SCALAR (1)";
-    case distrib::DataClass::tensor: return "DATA_CLASS_TENSOR (2)";
-    case distrib::DataClass::blob_sequence: return "DATA_CLASS_BLOB_SEQUENCE (3)";
+    case distrib::ScalarEvent::DataClass::unknown: break;
+    case distrib::ScalarEvent::DataClass::scalar: return "DATA_CLASS_SCALAR (1)";
+    case distrib::ScalarEvent::DataClass::tensor: return "DATA_CLASS_TENSOR (2)";
+    case distrib::ScalarEvent::DataClass::blob_sequence: return "DATA_CLASS_BLOB_SEQUENCE (3)";
   }
   return "DATA_CLASS_UNKNOWN (0)";
 }

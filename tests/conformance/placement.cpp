@@ -270,7 +270,7 @@ auto slice_of(const distrib::ShardedVariable& variable, const Json& slice) -> Js
   };
   Json per_shard(variable.num_shards(), Json{});
   Json values = Json::array();
-  for (const distrib::ShardRange& range : variable.slice({at(0), at(1), at(2).value_or(1)})) {
+  for (const distrib::ShardedVariable::ShardRange& range : variable.slice({at(0), at(1), at(2).value_or(1)})) {
     per_shard.at(range.shard) = {range.start, range.stop < 0 ? Json{} : Json(range.stop), range.step};
     for (std::int64_t i = 0; i < range.count(); ++i)
       values.push_back(variable.offsets()[range.shard] + range.start + i * range.step);
@@ -382,7 +382,7 @@ auto ps_strategy_placement(const Json& input) -> Json {
     const distrib::ClusterSpec cluster = cluster_of(input["cluster"]);
     const Json task = input.value("task", Json{{"type", "evaluator"}});  // who may be outside of the cluster
     const distrib::TaskId self{task.value("type", "chief"), task.value("index", 0U)};
-    check_parameter_server_cluster(cluster);
+    distrib::detail::check_parameter_server_cluster(cluster);
     check_role(cluster, self);
     return Json::object();
   }

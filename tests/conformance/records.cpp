@@ -123,7 +123,8 @@ auto tfrecord_bytes(const Json& input) -> Json {
 }
 
 auto tensorflow_options() -> distrib::RecordReaderOptions {
-  return {.truncated_header = distrib::TruncatedHeader::end_like_tensorflow, .compression = distrib::Compression::none};
+  return {.truncated_header = distrib::RecordReaderOptions::TruncatedHeader::end_like_tensorflow,
+          .compression = distrib::Compression::none};
 }
 
 /// The payloads, and how the reader ends.
@@ -145,9 +146,11 @@ auto hadoop_failure(const std::error_code& code) -> const char* {
 }
 
 auto hadoop_reader(const Json& input) -> Json {
-  distrib::RecordReaderOptions options{.truncated_header = distrib::TruncatedHeader::end_like_hadoop,
-                                       .compression = distrib::Compression::none};
-  if (!input.value("tensorflow.read.crc32check", true)) options.checksums = distrib::Checksums::ignore_like_hadoop;
+  distrib::RecordReaderOptions options{
+      .truncated_header = distrib::RecordReaderOptions::TruncatedHeader::end_like_hadoop,
+      .compression = distrib::Compression::none};
+  if (!input.value("tensorflow.read.crc32check", true))
+    options.checksums = distrib::RecordReaderOptions::Checksums::ignore_like_hadoop;
   const Contents contents = read(File{from_hex(input.at("file_hex"))}.path(), options);
   return contents_and_end(contents, hadoop_failure(contents.error.code));
 }
@@ -165,11 +168,11 @@ auto compression_names() -> Json {
 }
 
 /// zlib's name and number.
-auto flush_name(distrib::DeflateFlush flush) -> const char* {
+auto flush_name(distrib::DeflateOptions::Flush flush) -> const char* {
   switch (flush) {
-    case distrib::DeflateFlush::none: return "Z_NO_FLUSH (0)";
-    case distrib::DeflateFlush::sync: return "Z_SYNC_FLUSH (2)";
-    case distrib::DeflateFlush::finish: break;
+    case distrib::DeflateOptions::Flush::none: return "Z_NO_FLUSH (0)";
+    case distrib::DeflateOptions::Flush::sync: return "Z_SYNC_FLUSH (2)";
+    case distrib::DeflateOptions::Flush::finish: break;
   }
   return "Z_FINISH (4)";
 }

@@ -23,7 +23,7 @@ namespace {
 using distrib::ByteView;
 using distrib::FeatureKind;
 using distrib::spark_errc;
-using distrib::SparkKind;
+using Kind = distrib::SparkType::Kind;
 using distrib::SparkRecordType;
 using distrib::SparkType;
 using Bytes = std::vector<std::byte>;
@@ -101,14 +101,14 @@ template <class T, class Visit> auto with_levels(unsigned arrays, Visit&& visit)
 }
 template <class Visit> auto with_type(SparkType type, Visit&& visit) -> decltype(auto) {
   switch (type.kind) {
-    case SparkKind::boolean: return with_levels<bool>(type.arrays, visit);
-    case SparkKind::integer: return with_levels<std::int32_t>(type.arrays, visit);
-    case SparkKind::long_: return with_levels<std::int64_t>(type.arrays, visit);
-    case SparkKind::float_: return with_levels<float>(type.arrays, visit);
-    case SparkKind::double_: return with_levels<double>(type.arrays, visit);
-    case SparkKind::decimal: return with_levels<distrib::SparkDecimal>(type.arrays, visit);
-    case SparkKind::string: return with_levels<std::string>(type.arrays, visit);
-    case SparkKind::binary: return with_levels<Bytes>(type.arrays, visit);
+    case Kind::boolean: return with_levels<bool>(type.arrays, visit);
+    case Kind::integer: return with_levels<std::int32_t>(type.arrays, visit);
+    case Kind::long_: return with_levels<std::int64_t>(type.arrays, visit);
+    case Kind::float_: return with_levels<float>(type.arrays, visit);
+    case Kind::double_: return with_levels<double>(type.arrays, visit);
+    case Kind::decimal: return with_levels<distrib::SparkDecimal>(type.arrays, visit);
+    case Kind::string: return with_levels<std::string>(type.arrays, visit);
+    case Kind::binary: return with_levels<Bytes>(type.arrays, visit);
     default: return visit(Named<distrib::SparkVector>{});
   }
 }
@@ -178,8 +178,7 @@ auto infer(const Json& input) -> Json {
   if (input.empty()) {
     std::vector<SparkType> types;
     for (const unsigned arrays : {2U, 0U, 1U})
-      for (const SparkKind kind : {SparkKind::string, SparkKind::long_, SparkKind::float_})
-        types.push_back({kind, arrays});
+      for (const Kind kind : {Kind::string, Kind::long_, Kind::float_}) types.push_back({kind, arrays});
     std::ranges::sort(types, {}, distrib::detail::precedence);
     Json order = Json::array();
     for (const SparkType type : types) order.push_back(text_of(type));

@@ -69,7 +69,7 @@ TEST_CASE("AlignedBuffer: what is written is read", "[core]") {
 
 TEST_CASE("bytes_of: a value as it lies in memory", "[core]") {
   const std::uint32_t number = 0x04030201;
-  const distrib::ByteView bytes = distrib::bytes_of(number);
+  const distrib::ByteView bytes = distrib::detail::bytes_of(number);
   REQUIRE(bytes.size() == 4);
   CHECK(bytes.data() == reinterpret_cast<const std::byte*>(&number));
   CHECK(distrib::as_text(bytes) == "\x01\x02\x03\x04");

@@ -9,8 +9,8 @@
 #include <vector>
 
 using distrib::Philox;
-using distrib::PhiloxBlock;
-using distrib::PhiloxKey;
+using distrib::detail::PhiloxBlock;
+using distrib::detail::PhiloxKey;
 
 static_assert(std::uniform_random_bit_generator<Philox>);
 static_assert(std::regular<Philox>);

@@ -114,9 +114,9 @@ TEST_CASE("ParallelRecordReader: other files are one stream", "[data][parallel_r
   // Members longer than what may wait, and what only one stream can do.
   CHECK(read_both(pool, directory / "ours", false, {.max_bytes_ahead = 4000}).records.size() == 100);
   for (const distrib::RecordReaderOptions& reader :
-       {distrib::RecordReaderOptions{.access = distrib::FileAccess::buffered},
-        distrib::RecordReaderOptions{.checksums = distrib::Checksums::ignore_like_hadoop},
-        distrib::RecordReaderOptions{.damage = {.action = distrib::OnDamage::salvage}},
+       {distrib::RecordReaderOptions{.access = distrib::RecordReaderOptions::FileAccess::buffered},
+        distrib::RecordReaderOptions{.checksums = distrib::RecordReaderOptions::Checksums::ignore_like_hadoop},
+        distrib::RecordReaderOptions{.damage = {.action = distrib::DamagePolicy::OnDamage::salvage}},
         distrib::RecordReaderOptions{.compression = Compression::zlib}})
     read_both(pool, directory / "ours", false, {.reader = reader});
 }
@@ -185,7 +185,7 @@ TEST_CASE("ParallelRecordReader: records that are damaged under sound compressio
       const std::span<std::byte> room = std::as_writable_bytes(std::span{member});
       const std::size_t size =
           distrib::detail::gzip_extra_bytes +
-          deflater.deflate(in, room.subspan(distrib::detail::gzip_extra_bytes), distrib::DeflateFlush::finish);
+          deflater.deflate(in, room.subspan(distrib::detail::gzip_extra_bytes), distrib::DeflateOptions::Flush::finish);
       distrib::detail::announce_gzip_member(room.first(size), content.size(), 1);
       file += member.substr(0, size);
     }

@@ -14,8 +14,8 @@ namespace fuzz {
 
 namespace {
 
-using distrib::FileAccess;
-using distrib::OnDamage;
+using FileAccess = distrib::RecordReaderOptions::FileAccess;
+using OnDamage = distrib::DamagePolicy::OnDamage;
 
 struct Read {
   std::vector<distrib::Record> records;  // their bytes are those of `file`, see `same_bytes`
@@ -79,7 +79,8 @@ void look_at(ByteView file) {
   const std::string path = memory.path();
   const distrib::RecordReaderOptions strict{.compression = distrib::Compression::none};
   const Read mapped = read(path, file, strict);
-  for (const auto cut : {distrib::TruncatedHeader::end_like_tensorflow, distrib::TruncatedHeader::end_like_hadoop}) {
+  for (const auto cut : {distrib::RecordReaderOptions::TruncatedHeader::end_like_tensorflow,
+                         distrib::RecordReaderOptions::TruncatedHeader::end_like_hadoop}) {
     const Read cut_short = read(path, file, {.truncated_header = cut, .compression = distrib::Compression::none});
     expect(cut_short.records.size() == mapped.records.size(), "how a cut header ends changes no record");
   }

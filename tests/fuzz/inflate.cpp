@@ -53,7 +53,7 @@ auto inflated(ByteView packed, Compression compression, std::size_t piece) -> In
 auto deflated(ByteView plain, Compression compression) -> Bytes {
   distrib::Deflater deflater{compression, distrib::DeflateOptions{.level = 1}};
   Bytes packed(plain.size() + 1000);
-  packed.resize(deflater.deflate(plain, packed, distrib::DeflateFlush::finish));
+  packed.resize(deflater.deflate(plain, packed, distrib::DeflateOptions::Flush::finish));
   return packed;
 }
 
@@ -88,7 +88,8 @@ void look_at(ByteView packed) {
     expect(whole.code == pieces.code, "pieces fail in the same way");
   }
   const MemoryFile memory{packed};
-  for (const auto action : {distrib::OnDamage::stop, distrib::OnDamage::skip, distrib::OnDamage::salvage}) {
+  for (const auto action : {distrib::DamagePolicy::OnDamage::stop, distrib::DamagePolicy::OnDamage::skip,
+                            distrib::DamagePolicy::OnDamage::salvage}) {
     std::error_code ec;
     distrib::RecordReader reader{
         memory.path(), {.damage = {action, 1'000'000, 1U << 30}, .max_record_bytes = most}, ec};

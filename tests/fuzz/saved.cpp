@@ -32,7 +32,7 @@ void bundle(ByteView file) {
   for (const distrib::StoredTensor& tensor : index.tensors) {
     expect(tensor.name > before, "names ascend");
     before = tensor.name;
-    for (const distrib::StoredPiece& piece : tensor.pieces) {
+    for (const distrib::StoredTensor::Piece& piece : tensor.pieces) {
       expect(piece.shard < index.shards, "pieces are in data files that there are");
       expect(piece.slice.inside(tensor.shape), "pieces are inside their tensor");
       const std::size_t element = size_bytes(tensor.dtype);

@@ -61,7 +61,7 @@ void records(ByteView input, SparkRecordType type, SparkRules rules) {
   inference.add(input, error);
   for (const auto& column : inference.columns()) {
     expect(column.type.arrays <= 2, "arrays of arrays at most");
-    const bool known = column.type.kind != distrib::SparkKind::unknown;
+    const bool known = column.type.kind != distrib::SparkType::Kind::unknown;
     expect(known || rules == SparkRules::like_connector, "each column has a type");
   }
 }
@@ -81,7 +81,7 @@ void names(std::string_view text) {
     std::int32_t number = 0;
     distrib::read_partition(partition->value, number, ec);
     const auto kind = distrib::infer_partition_type({partition->value}).kind;
-    expect(!ec == (kind == distrib::SparkKind::integer), "an Integer is read as one");
+    expect(!ec == (kind == distrib::SparkType::Kind::integer), "an Integer is read as one");
   }
   distrib::Error error;
   const auto table = distrib::detail::arrange_spark_files(paths, error);

@@ -64,7 +64,7 @@ auto gzip(const std::string& bytes) -> std::string {
   distrib::Deflater deflater{distrib::Compression::gzip};
   std::string to(bytes.size() + 1000, '\0');
   distrib::ByteView in = distrib::as_bytes(bytes);
-  to.resize(deflater.deflate(in, std::as_writable_bytes(std::span{to}), distrib::DeflateFlush::finish));
+  to.resize(deflater.deflate(in, std::as_writable_bytes(std::span{to}), distrib::DeflateOptions::Flush::finish));
   return to;
 }
 
@@ -121,6 +121,7 @@ TEST_CASE("RecordReader: damage in a ByteSource, and its end", "[record]") {
   CHECK(records(RecordReader{Slow{bytes, 1000}, "f"}, error).empty());
   CHECK(error.code == record_errc::corrupt_payload);
   CHECK(error.where == "f: record 0 at offset 0");
-  CHECK(records(RecordReader{Slow{bytes, 1000}, "f", {.damage = {distrib::OnDamage::salvage}}}, error).size() == 3);
+  CHECK(records(RecordReader{Slow{bytes, 1000}, "f", {.damage = {distrib::DamagePolicy::OnDamage::salvage}}}, error)
+            .size() == 3);
   CHECK_FALSE(error);
 }

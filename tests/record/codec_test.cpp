@@ -64,15 +64,16 @@ TEST_CASE("DeflateOptions: TensorFlow's defaults, and what no compressor takes",
   CHECK(defaults.memory_level == 9);
   CHECK(defaults.window_bits == 15);
   CHECK(static_cast<int>(defaults.strategy) == 0);
-  CHECK(defaults.flush == distrib::DeflateFlush::none);
-  for (const DeflateOptions& good : {defaults, DeflateOptions{0, 1, 9, distrib::DeflateStrategy::filtered},
-                                     DeflateOptions{.level = 9}, DeflateOptions{.flush = distrib::DeflateFlush::sync}})
+  CHECK(defaults.flush == distrib::DeflateOptions::Flush::none);
+  for (const DeflateOptions& good :
+       {defaults, DeflateOptions{0, 1, 9, distrib::DeflateOptions::Strategy::filtered}, DeflateOptions{.level = 9},
+        DeflateOptions{.flush = distrib::DeflateOptions::Flush::sync}})
     CHECK_FALSE(distrib::check_options(good));
   for (const int level : {-2, 10}) CHECK(distrib::check_options({.level = level}) == distrib::record_errc::bad_level);
-  for (const DeflateOptions& bad :
-       {DeflateOptions{.memory_level = 0}, DeflateOptions{.memory_level = 10}, DeflateOptions{.window_bits = 8},
-        DeflateOptions{.window_bits = 31}, DeflateOptions{.strategy = static_cast<distrib::DeflateStrategy>(5)},
-        DeflateOptions{.strategy = static_cast<distrib::DeflateStrategy>(-1)},
-        DeflateOptions{.flush = distrib::DeflateFlush::finish}})
+  for (const DeflateOptions& bad : {DeflateOptions{.memory_level = 0}, DeflateOptions{.memory_level = 10},
+                                    DeflateOptions{.window_bits = 8}, DeflateOptions{.window_bits = 31},
+                                    DeflateOptions{.strategy = static_cast<distrib::DeflateOptions::Strategy>(5)},
+                                    DeflateOptions{.strategy = static_cast<distrib::DeflateOptions::Strategy>(-1)},
+                                    DeflateOptions{.flush = distrib::DeflateOptions::Flush::finish}})
     CHECK(distrib::check_options(bad) == distrib::record_errc::bad_deflate_option);
 }

@@ -24,8 +24,8 @@
 #include <vector>
 
 using distrib::Damage;
-using distrib::FileAccess;
-using distrib::OnDamage;
+using FileAccess = distrib::RecordReaderOptions::FileAccess;
+using OnDamage = distrib::DamagePolicy::OnDamage;
 using distrib::record_errc;
 using distrib::RecordReader;
 using distrib::RecordReaderOptions;
@@ -176,7 +176,7 @@ auto compressed(distrib::Compression compression, std::string_view bytes) -> std
   distrib::Deflater deflater{compression};
   std::string text(bytes.size() + 1000, '\0');
   distrib::ByteView in = distrib::as_bytes(bytes);
-  text.resize(deflater.deflate(in, std::as_writable_bytes(std::span{text}), distrib::DeflateFlush::finish));
+  text.resize(deflater.deflate(in, std::as_writable_bytes(std::span{text}), distrib::DeflateOptions::Flush::finish));
   return text;
 }
 

@@ -18,11 +18,11 @@
 namespace support {
 
 using distrib::Compression;
-using distrib::DeflateFlush;
+using Flush = distrib::DeflateOptions::Flush;
 
 /// All that comes out for `text`, fetched `step` bytes at a time.
 template <class Deflater>
-auto deflated(Deflater& deflater, std::string_view text, DeflateFlush flush, std::size_t step = 1000) -> std::string {
+auto deflated(Deflater& deflater, std::string_view text, Flush flush, std::size_t step = 1000) -> std::string {
   distrib::ByteView in = distrib::as_bytes(text);
   std::vector<std::byte> out(step);
   std::string result;
@@ -37,7 +37,7 @@ template <class Deflater>
 auto deflated(Compression compression, std::string_view text, const distrib::DeflateOptions& options = {})
     -> std::string {
   Deflater deflater{compression, options};
-  return deflated(deflater, text, DeflateFlush::finish);
+  return deflated(deflater, text, Flush::finish);
 }
 
 struct Inflated {
@@ -172,10 +172,10 @@ void check_sync() {
   for (const std::size_t step : {7U, 1000U}) {
     CAPTURE(step);
     Deflater deflater{Compression::gzip, {}};
-    std::string bytes = deflated(deflater, "hello ", DeflateFlush::sync, step);
+    std::string bytes = deflated(deflater, "hello ", Flush::sync, step);
     CHECK(inflated<Inflater>(Compression::gzip, bytes).text == "hello ");
-    bytes += deflated(deflater, "world", DeflateFlush::none, step);
-    bytes += deflated(deflater, "", DeflateFlush::finish, step);
+    bytes += deflated(deflater, "world", Flush::none, step);
+    bytes += deflated(deflater, "", Flush::finish, step);
     CHECK(inflated<Inflater>(Compression::gzip, bytes).text == "hello world");
     CHECK(inflated<Inflater>(Compression::gzip, bytes).complete);
   }
@@ -189,7 +189,7 @@ void check_reset() {
     const std::string text = std::string(3000, 'x') + noise(3000);
     std::string all;
     for (int i = 0; i < 3; ++i) {
-      const std::string one = deflated(deflater, text, DeflateFlush::finish, 500);
+      const std::string one = deflated(deflater, text, Flush::finish, 500);
       CHECK((one == deflated<Deflater>(Compression::gzip, text, {.level = level})));
       CHECK((one.substr(0, 8) == std::string("\x1f\x8b\x08\0\0\0\0\0", 8)));
       all += one;

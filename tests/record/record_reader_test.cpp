@@ -18,12 +18,12 @@
 #include <string>
 #include <vector>
 
-using distrib::FileAccess;
+using FileAccess = distrib::RecordReaderOptions::FileAccess;
 using distrib::Record;
 using distrib::record_errc;
 using distrib::RecordReader;
 using distrib::RecordReaderOptions;
-using distrib::TruncatedHeader;
+using TruncatedHeader = distrib::RecordReaderOptions::TruncatedHeader;
 
 namespace {
 
@@ -222,7 +222,7 @@ TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
 TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_reader]") {
   const support::TempDirectory directory;
   RecordReaderOptions options;
-  options.checksums = distrib::Checksums::ignore_like_hadoop;
+  options.checksums = distrib::RecordReaderOptions::Checksums::ignore_like_hadoop;
   options.truncated_header = TruncatedHeader::end_like_hadoop;
   const std::string file = support::framed("hello") + support::framed("world");
   for (std::size_t cut = 0; cut <= file.size(); ++cut) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/frame.hpp>
 #include <distrib/record/record.hpp>
 
 #include "record/files.hpp"

@@ -100,12 +100,14 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
     RecordWriter writer{directory / "file", {.compression = compression}};
     writer.append(as_bytes("one"));
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.truncated_header = distrib::TruncatedHeader::end_like_tensorflow}) ==
+    CHECK(payloads_of(directory / "file",
+                      {.truncated_header = distrib::RecordReaderOptions::TruncatedHeader::end_like_tensorflow}) ==
           std::vector<std::string>{"one"});
     writer.append(as_bytes("two"));
     writer.flush();
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.truncated_header = distrib::TruncatedHeader::end_like_tensorflow}) ==
+    CHECK(payloads_of(directory / "file",
+                      {.truncated_header = distrib::RecordReaderOptions::TruncatedHeader::end_like_tensorflow}) ==
           std::vector<std::string>{"one", "two"});
     writer.close();
     CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});
@@ -114,7 +116,7 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
 
 TEST_CASE("RecordWriter: records that are flushed one by one, and buffers of other sizes", "[record][record_writer]") {
   const support::TempDirectory directory;
-  const distrib::DeflateOptions each{.flush = distrib::DeflateFlush::sync};
+  const distrib::DeflateOptions each{.flush = distrib::DeflateOptions::Flush::sync};
   for (const Compression compression : {Compression::gzip, Compression::zlib}) {
     const distrib::RecordWriterOptions plain{.compression = compression, .member_bytes = 0};
     RecordWriter together{directory / "together", plain};

@@ -10,7 +10,7 @@
 #include <string>
 
 using distrib::Compression;
-using distrib::DeflateStrategy;
+using Strategy = distrib::DeflateOptions::Strategy;
 
 static_assert(distrib::Inflates<distrib::Inflater>);
 static_assert(distrib::Deflates<distrib::Deflater>);
@@ -23,9 +23,9 @@ TEST_CASE("Deflater: TensorFlow's options", "[record][zlib]") {
   const distrib::DeflateOptions rows[] = {
       {.memory_level = 1},
       {.window_bits = 9},
-      {.strategy = DeflateStrategy::huffman_only},
-      {.strategy = DeflateStrategy::run_length},
-      {.strategy = DeflateStrategy::fixed},
+      {.strategy = Strategy::huffman_only},
+      {.strategy = Strategy::run_length},
+      {.strategy = Strategy::fixed},
   };
   for (const distrib::DeflateOptions& options : rows)
     for (const Compression compression : {Compression::gzip, Compression::zlib}) {

@@ -145,7 +145,7 @@ TEST_CASE("RecordReader: gzip in HDFS, written there", "[hadoop]") {
   distrib::Deflater deflater{distrib::Compression::gzip};
   std::vector<std::byte> gzip(1000);
   distrib::ByteView in = distrib::as_bytes(plain);
-  gzip.resize(deflater.deflate(in, gzip, distrib::DeflateFlush::finish));
+  gzip.resize(deflater.deflate(in, gzip, distrib::DeflateOptions::Flush::finish));
   distrib::WebHdfsWriter writer{hdfs.file("/f.gz"), hasty_source};
   writer.write(gzip);
   writer.close();

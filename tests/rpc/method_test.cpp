@@ -5,17 +5,17 @@
 #include "support/catch.hpp"
 
 TEST_CASE("Method: its id is that of its name", "[rpc]") {
-  STATIC_REQUIRE(distrib::RpcMethod<messages::Echo>);
+  STATIC_REQUIRE(distrib::detail::RpcMethod<messages::Echo>);
   STATIC_REQUIRE(messages::Echo::id == distrib::method_id("test.Echo"));
   STATIC_REQUIRE(messages::Echo::name == "test.Echo");
-  STATIC_REQUIRE(distrib::UnaryMethod<messages::Echo>);
-  STATIC_REQUIRE(distrib::StreamMethod<messages::Count>);
+  STATIC_REQUIRE(distrib::detail::UnaryMethod<messages::Echo>);
+  STATIC_REQUIRE(distrib::detail::StreamMethod<messages::Count>);
   STATIC_REQUIRE_FALSE(messages::Count::streams_requests);
-  STATIC_REQUIRE(distrib::StreamMethod<messages::Sum>);
+  STATIC_REQUIRE(distrib::detail::StreamMethod<messages::Sum>);
   STATIC_REQUIRE_FALSE(messages::Sum::streams_replies);
   STATIC_REQUIRE(messages::Chat::streams_requests);
   STATIC_REQUIRE(messages::Chat::streams_replies);
-  STATIC_REQUIRE_FALSE(distrib::RpcMethod<messages::Text>);
+  STATIC_REQUIRE_FALSE(distrib::detail::RpcMethod<messages::Text>);
 }
 
 namespace {

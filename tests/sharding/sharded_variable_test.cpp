@@ -13,11 +13,11 @@
 using distrib::DType;
 using distrib::Partition;
 using distrib::RangeSharding;
-using distrib::RowRange;
+using RowRange = distrib::ShardedVariable::RowRange;
 using distrib::Shape;
 using distrib::ShardedVariable;
 using distrib::sharding_errc;
-using distrib::ShardRange;
+using ShardRange = distrib::ShardedVariable::ShardRange;
 using distrib::ShardRow;
 using distrib::VariableInfo;
 using Numbers = std::vector<std::int64_t>;

@@ -14,7 +14,7 @@ TEST_CASE("Options: a seed draws the same network again, and seeds draw every on
   std::set<std::pair<std::int64_t, std::size_t>> networks;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     sim::Dice dice{seed}, again{seed};
-    const sim::NetworkOptions drawn = sim::drawn_network(dice), once_more = sim::drawn_network(again);
+    const sim::NetworkOptions drawn = sim::detail::drawn_network(dice), once_more = sim::detail::drawn_network(again);
     CHECK(drawn.latency == once_more.latency);
     CHECK(drawn.piece_bytes == once_more.piece_bytes);
     networks.emplace(drawn.latency.count(), drawn.piece_bytes);

@@ -9,7 +9,7 @@
 #include <vector>
 
 using distrib::spark_errc;
-using distrib::SparkKind;
+using Kind = distrib::SparkType::Kind;
 using distrib::SparkType;
 using distrib::detail::parse_record_type;
 using distrib::detail::parse_spark_type;
@@ -18,7 +18,7 @@ TEST_CASE("SparkType: texts and back", "[hadoop]") {
   for (const char* const text : {"Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary",
                                  "Vector", "Array<Long>", "Array<Array<Binary>>"})
     CHECK(to_text(parse_spark_type(text)) == text);
-  CHECK(parse_spark_type("Array<Float>") == SparkType{SparkKind::float_, 1});
+  CHECK(parse_spark_type("Array<Float>") == SparkType{Kind::float_, 1});
   CHECK(to_text(SparkType{}) == "Null");
   for (const char* const text : {"", "Null", "long", "Timestamp", "Array<>", "Array<Long", "Array<Vector>",
                                  "Array<Array<Array<Long>>>", "Map<String,Long>"}) {

@@ -21,7 +21,7 @@ using distrib::ScalarEvent;
 namespace {
 
 auto point(double wall_time, std::int64_t step, std::string tag, double value) -> ScalarEvent {
-  return {wall_time, step, std::move(tag), value, "scalars", distrib::DataClass::scalar};
+  return {wall_time, step, std::move(tag), value, "scalars", distrib::ScalarEvent::DataClass::scalar};
 }
 
 }  // namespace

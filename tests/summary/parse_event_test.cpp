@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-using distrib::DataClass;
+using DataClass = distrib::ScalarEvent::DataClass;
 using distrib::ParsedEvent;
 using distrib::ScalarEvent;
 using distrib::WireWriter;

@@ -112,11 +112,11 @@ TEST_CASE("ParameterServerStrategy: clusters that it refuses", "[ps][placement]"
     CHECK(ec == cluster_errc::empty_job);
     CHECK_THROWS_AS(ParameterServerStrategy{cluster}, std::system_error);
   }
-  CHECK_NOTHROW(check_parameter_server_cluster(two_ps()));
+  CHECK_NOTHROW(distrib::detail::check_parameter_server_cluster(two_ps()));
 }
 
 TEST_CASE("parameter_server_device_filters: workers do not see each other", "[ps][placement]") {
-  CHECK(distrib::parameter_server_device_filters("worker") == Texts{"/job:ps", "/job:chief"});
-  CHECK(distrib::parameter_server_device_filters("ps") == Texts{"/job:worker", "/job:chief"});
-  CHECK(distrib::parameter_server_device_filters("chief").empty());
+  CHECK(distrib::detail::parameter_server_device_filters("worker") == Texts{"/job:ps", "/job:chief"});
+  CHECK(distrib::detail::parameter_server_device_filters("ps") == Texts{"/job:worker", "/job:chief"});
+  CHECK(distrib::detail::parameter_server_device_filters("chief").empty());
 }

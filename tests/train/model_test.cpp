@@ -21,9 +21,9 @@ struct WithoutEvaluate {
 }  // namespace
 
 TEST_CASE("Model: variables() and gradients() make one, evaluate() one that can be measured", "[train]") {
-  STATIC_REQUIRE(distrib::EvaluatedModel<LineModel>);
+  STATIC_REQUIRE(distrib::detail::EvaluatedModel<LineModel>);
   STATIC_REQUIRE(distrib::Model<WithoutEvaluate>);
-  STATIC_REQUIRE_FALSE(distrib::EvaluatedModel<WithoutEvaluate>);
+  STATIC_REQUIRE_FALSE(distrib::detail::EvaluatedModel<WithoutEvaluate>);
   STATIC_REQUIRE_FALSE(distrib::Model<NotAModel>);
   STATIC_REQUIRE_FALSE(distrib::Model<int>);
 }

@@ -28,7 +28,7 @@ auto result() -> distrib::TrainingResult {
 }  // namespace
 
 TEST_CASE("result_json: the object that scripts rely on", "[train]") {
-  const auto json = nlohmann::json::parse(distrib::result_json(result(), "out/events"));
+  const auto json = nlohmann::json::parse(distrib::detail::result_json(result(), "out/events"));
   CHECK(json["ps"] == 0);
   CHECK(json["workers"] == 3);
   CHECK(json["mode"] == "sync");
@@ -42,12 +42,12 @@ TEST_CASE("result_json: the object that scripts rely on", "[train]") {
 }
 
 TEST_CASE("result_json: no accuracy is null", "[train]") {
-  CHECK(nlohmann::json::parse(distrib::result_json({}, ""))["test_accuracy"].is_null());
+  CHECK(nlohmann::json::parse(distrib::detail::result_json({}, ""))["test_accuracy"].is_null());
 }
 
 TEST_CASE("result_json: further numbers", "[train]") {
   const auto json = nlohmann::json::parse(
-      distrib::result_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
+      distrib::detail::result_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
   CHECK(json["auc"] == 0.75);
   CHECK(json["best"].is_null());
   CHECK(json["events"] == "");

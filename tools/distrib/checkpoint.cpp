@@ -38,7 +38,7 @@ auto open(const std::string& prefix, Report& report) -> std::optional<BundleRead
 
 auto size_of(const StoredTensor& tensor) -> std::uint64_t {
   std::uint64_t bytes = 0;
-  for (const distrib::StoredPiece& piece : tensor.pieces) bytes += piece.size_bytes;
+  for (const distrib::StoredTensor::Piece& piece : tensor.pieces) bytes += piece.size_bytes;
   return bytes;
 }
 

@@ -49,7 +49,7 @@ namespace tools {
 /// Goes on behind everything that is damaged.
 [[nodiscard]] inline auto salvage_all() -> distrib::RecordReaderOptions {
   constexpr auto no_limit = static_cast<std::uint64_t>(-1);
-  return {.damage = {distrib::OnDamage::salvage, no_limit, no_limit}};
+  return {.damage = {distrib::DamagePolicy::OnDamage::salvage, no_limit, no_limit}};
 }
 
 /// A damage's kind in a word: the enumerator of `record_errc`.

@@ -123,10 +123,10 @@ struct StatusRates {
     line.add("steps_per_second", rates->steps).add("contributions_per_second", rates->contributions);
     line.add("bytes_per_second", rates->bytes);
   }
-  line.add_json("ranks", list(shard.of_ranks, [](const distrib::RankStatus& rank) {
+  line.add_json("ranks", list(shard.of_ranks, [](const distrib::ShardStatus::RankStatus& rank) {
                   return JsonLine{}.add("rank", rank.rank).add("here", rank.here).add("last", rank.last).text();
                 }));
-  line.add_json("variable_bytes", list(shard.of_variables, [](const distrib::VariableStatus& variable) {
+  line.add_json("variable_bytes", list(shard.of_variables, [](const distrib::ShardStatus::VariableStatus& variable) {
                   return JsonLine{}.add("name", variable.name).add("bytes", variable.bytes).text();
                 }));
   return line.text();

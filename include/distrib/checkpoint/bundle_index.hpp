@@ -39,7 +39,7 @@ DISTRIB_DECL auto overlap(const StoredTensor& tensor) -> bool;
 
 inline auto covered(const StoredTensor& tensor) -> bool {
   std::int64_t elements = 0;
-  for (const StoredPiece& piece : tensor.pieces) elements += piece.slice.extents.elements();
+  for (const StoredTensor::Piece& piece : tensor.pieces) elements += piece.slice.extents.elements();
   return elements == tensor.shape.elements();
 }
 

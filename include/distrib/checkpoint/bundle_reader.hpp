@@ -101,7 +101,7 @@ class BundleReader {
       return fail(error, checkpoint_errc::mismatch, *tensor,
                   "rows " + std::to_string(first) + "," + std::to_string(count) + " of " + to_string(shape));
     const Slice wanted = Slice::along(shape, 0, first, count);
-    const auto is_wanted = [&](const StoredPiece& piece) { return piece.slice == wanted; };
+    const auto is_wanted = [&](const StoredTensor::Piece& piece) { return piece.slice == wanted; };
     const bool exact = std::any_of(tensor->pieces.begin(), tensor->pieces.end(), is_wanted);
     if (!exact && !tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(shape));
     if (wanted.extents.elements() == 0) return;
@@ -109,7 +109,7 @@ class BundleReader {
     // Pieces lie inside their files, so a row is not longer than those.
     const auto row_bytes = static_cast<std::size_t>(wanted.extents.elements() / count) * size_bytes(tensor->dtype);
     std::vector<std::byte> buffer(std::max<std::size_t>(1, (std::size_t{1} << 20) / row_bytes) * row_bytes);
-    for (const StoredPiece& piece : tensor->pieces) {
+    for (const StoredTensor::Piece& piece : tensor->pieces) {
       if (exact ? !is_wanted(piece) : !touches(piece.slice, wanted)) continue;
       if (piece.slice != Slice::along(shape, 0, piece.slice.start[0], piece.slice.extents[0]))
         return fail(error, checkpoint_errc::unsupported, *tensor, "rows of slice " + to_string(piece.slice));
@@ -175,19 +175,19 @@ class BundleReader {
 
   DISTRIB_DECL auto check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool;
 
-  void fail_crc(Error& error, const StoredTensor& tensor, const StoredPiece& piece) const {
+  void fail_crc(Error& error, const StoredTensor& tensor, const StoredTensor::Piece& piece) const {
     error = {checkpoint_errc::corrupt_data,
              data_file(piece.shard) + ": " + tensor.name +
                  (piece.slice.extents == tensor.shape ? "" : ", slice " + to_string(piece.slice)) + ", at " +
                  std::to_string(piece.offset)};
   }
 
-  DISTRIB_DECL auto read_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> to,
+  DISTRIB_DECL auto read_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> to,
                                Error& error) const -> bool;
 
   // Calls f(offset in the piece, bytes) with as much as the buffer holds, again and again.
   template <class F>
-  auto stream_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> buffer, F f,
+  auto stream_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f,
                     Error& error) const -> bool {
     const auto file = open_data(piece.shard, error);
     if (!file) return false;
@@ -204,8 +204,8 @@ class BundleReader {
     return !error;
   }
 
-  DISTRIB_DECL auto read_texts(const StoredTensor& tensor, const StoredPiece& piece, std::vector<std::string>& values,
-                               Error& error) const -> bool;
+  DISTRIB_DECL auto read_texts(const StoredTensor& tensor, const StoredTensor::Piece& piece,
+                               std::vector<std::string>& values, Error& error) const -> bool;
 
   std::string prefix_;
   BundleIndex index_;

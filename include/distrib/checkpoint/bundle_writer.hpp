@@ -22,25 +22,25 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A tensor, or one slice of it, that is to be saved. The bytes are not copied: they must stay until the plan was
-/// performed. A slice that covers its tensor is saved as a plain tensor.
-struct TensorPiece {
-  std::string name;  ///< Of the whole tensor; not empty, and not beginning with a zero byte.
-  DType dtype = DType::float32;
-  Shape shape;     ///< Of the whole tensor.
-  Slice slice;     ///< Which part `bytes` is; `Slice::whole(shape)` for all of it.
-  ByteView bytes;  ///< Row-major; as many as the slice has elements times the size of one.
-};
-
-/// A tensor of texts that is to be saved, always whole; rank 0 with one value is a scalar.
-struct StringTensor {
-  std::string name;
-  Shape shape;
-  std::vector<std::string> values;
-};
-
 /// What one data file of a checkpoint gets: the share of one shard of the parameters.
 struct BundlePart {
+  /// A tensor, or one slice of it, that is to be saved. The bytes are not copied: they must stay until the plan was
+  /// performed. A slice that covers its tensor is saved as a plain tensor.
+  struct TensorPiece {
+    std::string name;  ///< Of the whole tensor; not empty, and not beginning with a zero byte.
+    DType dtype = DType::float32;
+    Shape shape;     ///< Of the whole tensor.
+    Slice slice;     ///< Which part `bytes` is; `Slice::whole(shape)` for all of it.
+    ByteView bytes;  ///< Row-major; as many as the slice has elements times the size of one.
+  };
+
+  /// A tensor of texts that is to be saved, always whole; rank 0 with one value is a scalar.
+  struct StringTensor {
+    std::string name;
+    Shape shape;
+    std::vector<std::string> values;
+  };
+
   std::vector<TensorPiece> tensors;
   std::vector<StringTensor> strings;
   std::vector<SharedBuffer> kept = {};  ///< Memory that pieces point to and nobody else keeps, if there is such.
@@ -51,12 +51,12 @@ namespace detail {
 /// Collects the entries of all parts and finds what does not fit together.
 class BundleEntries {
  public:
-  [[nodiscard]] DISTRIB_DECL auto add(const TensorPiece& piece, std::uint64_t shard, std::uint64_t offset, Error& error)
-      -> bool;
+  [[nodiscard]] DISTRIB_DECL auto add(const BundlePart::TensorPiece& piece, std::uint64_t shard, std::uint64_t offset,
+                                      Error& error) -> bool;
 
   /// A piece of which it is known where it lies.
   [[nodiscard]] DISTRIB_DECL auto add(const std::string& name, DType dtype, const Shape& shape,
-                                      const StoredPiece& piece, Error& error) -> bool;
+                                      const StoredTensor::Piece& piece, Error& error) -> bool;
 
   [[nodiscard]] auto insert(std::string key, BundleEntry entry, Error& error, std::string_view shown = {}) -> bool {
     const auto [at, first] = entries_.insert({std::move(key), std::move(entry)});

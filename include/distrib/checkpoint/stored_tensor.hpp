@@ -12,27 +12,27 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One run of bytes in a data file: a whole tensor or one slice of it, row-major.
-struct StoredPiece {
-  Slice slice;                   ///< Which part of the tensor it is.
-  std::uint64_t shard = 0;       ///< In which data file it lies,
-  std::uint64_t offset = 0;      ///< from which byte,
-  std::uint64_t size_bytes = 0;  ///< and how many bytes it has.
-  std::uint32_t masked_crc = 0;  ///< Masked CRC-32C of its bytes; of string tensors see `parse_strings`.
-};
-
 /// One tensor of a checkpoint. A tensor saved whole has one piece, a partitioned variable several.
 struct StoredTensor {
+  /// One run of bytes in a data file: a whole tensor or one slice of it, row-major.
+  struct Piece {
+    Slice slice;                   ///< Which part of the tensor it is.
+    std::uint64_t shard = 0;       ///< In which data file it lies,
+    std::uint64_t offset = 0;      ///< from which byte,
+    std::uint64_t size_bytes = 0;  ///< and how many bytes it has.
+    std::uint32_t masked_crc = 0;  ///< Masked CRC-32C of its bytes; of string tensors see `parse_strings`.
+  };
+
   std::string name;
   DType dtype{};  ///< May be a TensorFlow type that is no DType; reading such a tensor is refused.
   Shape shape;
-  std::vector<StoredPiece> pieces;  ///< No two overlap.
+  std::vector<Piece> pieces;  ///< No two overlap.
   bool complete = true;             ///< Whether the pieces cover all of it.
 
   /// The cut of the pieces, as they are stored.
   [[nodiscard]] auto slices() const -> std::vector<Slice> {
     std::vector<Slice> list;
-    for (const StoredPiece& piece : pieces) list.push_back(piece.slice);
+    for (const Piece& piece : pieces) list.push_back(piece.slice);
     return list;
   }
 };

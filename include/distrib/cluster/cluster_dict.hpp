@@ -17,12 +17,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What `as_dict` says of a job: addresses from index 0 on, or the address of each index where there are gaps.
+namespace detail {
+
+/// What `as_dict` says of a job.
 using JobDict = std::variant<std::vector<std::string>, ClusterSpec::Tasks>;
 
+}  // namespace detail
+
 /// TensorFlow's ClusterSpec.as_dict: the jobs in their order. One without gaps is a list, one with gaps a mapping, and
-/// one without tasks an empty mapping.
-[[nodiscard]] DISTRIB_DECL auto as_dict(const ClusterSpec& cluster) -> std::vector<std::pair<std::string, JobDict>>;
+/// one without tasks an empty mapping: the variant holds addresses from index 0 on, or the address of each index.
+[[nodiscard]] DISTRIB_DECL auto as_dict(const ClusterSpec& cluster)
+    -> std::vector<std::pair<std::string, detail::JobDict>>;
 
 namespace detail {
 

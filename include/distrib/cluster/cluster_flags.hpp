@@ -18,19 +18,6 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What becomes of a task that its job's host list does not have.
-enum class UnlistedTask {
-  refuse,               ///< `cluster_errc::no_such_task`.
-  leave_like_upstream,  ///< It is taken as it is; `Server` refuses it. mnist.py of tensorflow/ecosystem does that.
-};
-
-/// A flag of a command line.
-struct FlagInfo {
-  std::string_view name;  ///< "task_index"
-  std::string_view type;  ///< "integer" or "string"
-  std::string_view help;  ///< A line for --help.
-};
-
 /// Which task of which cluster this process is, as its command line or TF_CONFIG says. A value.
 ///
 /// Flags are --job_name, --task_index (0 unless told), --ps_hosts and --worker_hosts; also with one dash, as
@@ -40,6 +27,19 @@ struct FlagInfo {
 ///
 /// Every face fails with a `cluster_errc` or, for TF_CONFIG, a `json_errc`, and none ends the process.
 struct ClusterFlags {
+  /// What becomes of a task that its job's host list does not have.
+  enum class UnlistedTask {
+    refuse,  ///< `cluster_errc::no_such_task`.
+    leave_like_upstream,  ///< It is taken as it is; `Server` refuses it. mnist.py of tensorflow/ecosystem does that.
+  };
+
+  /// A flag of a command line.
+  struct FlagInfo {
+    std::string_view name;  ///< "task_index"
+    std::string_view type;  ///< "integer" or "string"
+    std::string_view help;  ///< A line for --help.
+  };
+
   /// The four flags, for a program that tells its own; `help()` is made of them.
   static constexpr std::array<FlagInfo, 4> known{{
       {"task_index", "integer", "which task of its job this process is, from 0"},
@@ -131,7 +131,8 @@ struct ClusterFlagTexts {
 DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std::vector<std::string>& rest,
                                      Error& error) -> ClusterFlagTexts;
 
-DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags;
+DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::UnlistedTask unlisted, Error& error)
+    -> ClusterFlags;
 
 }  // namespace detail
 

@@ -17,14 +17,6 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How many tasks of a step a host has.
-struct SlurmNode {
-  std::string host;
-  std::uint32_t tasks = 1;
-
-  [[nodiscard]] auto operator==(const SlurmNode&) const -> bool = default;
-};
-
 /// What a Slurm step is to one of its tasks.
 struct SlurmTask {
   ClusterSpec cluster;           ///< Its jobs, in the order of their names.
@@ -47,12 +39,20 @@ struct SlurmTask {
 /// does not list must be told. Steps of heterogeneous jobs are steps like others: Slurm describes all their groups
 /// together.
 struct SlurmResolver {
+  /// How many tasks of a step a host has.
+  struct Node {
+    std::string host;
+    std::uint32_t tasks = 1;
+
+    [[nodiscard]] auto operator==(const Node&) const -> bool = default;
+  };
+
   std::map<std::string, std::uint32_t> jobs = {};    ///< Tasks of each job; empty: all are "worker".
   std::uint16_t port_base = 8888;                    ///< The port of a host's first task; the next has the next one.
   std::optional<std::uint32_t> gpus_per_node = {};   ///< Not given: as many as CUDA_VISIBLE_DEVICES lists.
   std::optional<std::uint32_t> gpus_per_task = {};  ///< Not given: a node's in as many parts as it has tasks at most.
   std::optional<std::uint32_t> tasks_per_node = {};  ///< So many on each host of the step, instead of Slurm's.
-  std::vector<SlurmNode> nodes = {};  ///< Hosts and their tasks in the order of ranks, not Slurm's.
+  std::vector<Node> nodes = {};  ///< Hosts and their tasks in the order of ranks, not Slurm's.
   bool auto_set_gpu = true;  ///< Whether `visible_devices` is wanted.
   std::string rpc_layer = "grpc";  ///< For `master_url`.
   bool reserved_ports = true;  ///< Take what `srun --resv-ports` has reserved, if it has.

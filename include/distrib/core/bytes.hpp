@@ -32,12 +32,16 @@ using ByteView = std::span<const std::byte>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+namespace detail {
+
 /// The bytes of a value as it lies in memory, not copied.
 template <class T>
   requires std::is_trivially_copyable_v<T>
 [[nodiscard]] inline auto bytes_of(const T& value) noexcept -> ByteView {
   return {reinterpret_cast<const std::byte*>(&value), sizeof value};
 }
+
+}  // namespace detail
 
 /// Reads a little-endian number at `from`, at any alignment; sizeof(T) bytes must be there.
 template <class T>

@@ -9,13 +9,18 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Key and counter of `philox`, least significant word first.
 using PhiloxKey = std::array<std::uint32_t, 2>;
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 
+}  // namespace detail
+
 /// Philox 4x32-10: four random words that are a pure function of key and counter; for one key a bijection of the
 /// counter. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
-[[nodiscard]] constexpr auto philox(PhiloxKey key, PhiloxBlock counter) noexcept -> PhiloxBlock {
+[[nodiscard]] constexpr auto philox(detail::PhiloxKey key, detail::PhiloxBlock counter) noexcept
+    -> detail::PhiloxBlock {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t second = std::uint64_t{0xCD9E8D57} * counter[2];
@@ -27,7 +32,7 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
 }
 
 /// The key of a job's seed.
-[[nodiscard]] constexpr auto philox_key(std::uint64_t seed) noexcept -> PhiloxKey {
+[[nodiscard]] constexpr auto philox_key(std::uint64_t seed) noexcept -> detail::PhiloxKey {
   return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
 }
 
@@ -77,9 +82,9 @@ class Philox {
   [[nodiscard]] constexpr auto operator==(const Philox&) const noexcept -> bool = default;
 
  private:
-  PhiloxKey key_;
-  PhiloxBlock counter_;
-  PhiloxBlock block_{};
+  detail::PhiloxKey key_;
+  detail::PhiloxBlock counter_;
+  detail::PhiloxBlock block_{};
   std::size_t next_ = 4;
 };
 

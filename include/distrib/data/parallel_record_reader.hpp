@@ -118,7 +118,7 @@ struct ParallelReadOptions {
 
 /// Reads the records of a TFRecord file in order, as `RecordReader` does, and has the threads of a pool inflate and
 /// verify ahead: the members of a gzip file that `RecordWriter` wrote. All other files, and damage policies other than
-/// `OnDamage::stop`, get the one stream of `RecordReader`. Records, order and failures are the same either way, except
+/// `DamagePolicy::OnDamage::stop`, get the one stream of `RecordReader`. Records, order and failures are the same either way, except
 /// that a member whose header lies is damaged here and may be in order there.
 ///
 /// Where it would wait, the caller's thread inflates as well: a pool of one thread makes two, and the reader gets on when
@@ -196,10 +196,13 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
   /// False: one stream is all that can be made of this file, or one that cannot be opened.
   auto open_members(const ParallelReadOptions& options) -> bool {
     const RecordReaderOptions& reader = options.reader;
-    if (reader.access == FileAccess::buffered || reader.damage.action != OnDamage::stop ||
-        reader.checksums != Checksums::verify || reader.compression.value_or(Compression::gzip) != Compression::gzip)
+    if (reader.access == RecordReaderOptions::FileAccess::buffered ||
+        reader.damage.action != DamagePolicy::OnDamage::stop ||
+        reader.checksums != RecordReaderOptions::Checksums::verify ||
+        reader.compression.value_or(Compression::gzip) != Compression::gzip)
       return false;
-    if (reader.access != FileAccess::mapped && detail::is_on_remote_file_system(path_)) return false;
+    if (reader.access != RecordReaderOptions::FileAccess::mapped && detail::is_on_remote_file_system(path_))
+      return false;
     std::error_code ec;
     MappedFile file{path_, ec};
     GzipMembers members{file.bytes()};

@@ -42,7 +42,7 @@ template <Inflates I> class InflatedRecords {
                   Error& error, const OpenRemote& remote = {}) {
     std::error_code ec;
     RecordReaderOptions options;
-    if (salvage) options.damage.action = OnDamage::salvage;
+    if (salvage) options.damage.action = DamagePolicy::OnDamage::salvage;
     options.max_record_bytes = std::min(options.max_record_bytes, max_bytes);
     BasicRecordReader<I> reader =
         remote ? BasicRecordReader<I>{remote(path), path, options} : BasicRecordReader<I>{path, options, ec};

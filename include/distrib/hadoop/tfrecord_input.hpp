@@ -56,7 +56,8 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
     end_ = std::min(part.start + part.length, size);
     if (begin_ == 0 && (end_ == size || is_compressed_)) {
       RecordReaderOptions options;
-      if (!context.conf().flag("tensorflow.read.crc32check", true)) options.checksums = Checksums::ignore_like_hadoop;
+      if (!context.conf().flag("tensorflow.read.crc32check", true))
+        options.checksums = RecordReaderOptions::Checksums::ignore_like_hadoop;
       whole_.emplace(path, options);
     } else if (!is_compressed_) {
       part_.emplace(path, find_split(file.bytes(), begin_, end_));

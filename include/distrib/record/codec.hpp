@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/record/compression.hpp>
+#include <distrib/record/frame.hpp>
 #include <distrib/record/record.hpp>
 
 #include <concepts>
@@ -63,7 +64,7 @@ concept Inflates = std::constructible_from<T, Compression> &&
 /// time and extra field.
 template <class T>
 concept Deflates = std::constructible_from<T, Compression, const DeflateOptions&> &&
-                   requires(T deflater, ByteView& in, std::span<std::byte> out, DeflateFlush flush) {
+                   requires(T deflater, ByteView& in, std::span<std::byte> out, DeflateOptions::Flush flush) {
                      { deflater.deflate(in, out, flush) } -> std::same_as<std::size_t>;
                      deflater.reset();
                    };

@@ -11,29 +11,29 @@ enum class Compression {
   zlib,  ///< RFC 1950; exactly one stream.
 };
 
-/// What a compressor looks for, with zlib's numbers. `standard` serves nearly always.
-enum class DeflateStrategy {
-  standard = 0,
-  filtered = 1,      ///< Small values around zero.
-  huffman_only = 2,  ///< No matches: fast, and shrinks little.
-  run_length = 3,    ///< Runs of one byte only.
-  fixed = 4,         ///< No code tables of its own.
-};
-
-/// What must have come out of a compressor when a call returns with room left.
-enum class DeflateFlush {
-  none,    ///< Whatever is ready.
-  sync,    ///< Everything put in so far can be inflated. Costs size.
-  finish,  ///< The stream and its trailer. The last thing to do.
-};
-
 /// How hard a compressor works. The defaults are those of TensorFlow's writer.
 struct DeflateOptions {
+  /// What a compressor looks for, with zlib's numbers. `standard` serves nearly always.
+  enum class Strategy {
+    standard = 0,
+    filtered = 1,      ///< Small values around zero.
+    huffman_only = 2,  ///< No matches: fast, and shrinks little.
+    run_length = 3,    ///< Runs of one byte only.
+    fixed = 4,         ///< No code tables of its own.
+  };
+
+  /// What must have come out of a compressor when a call returns with room left.
+  enum class Flush {
+    none,    ///< Whatever is ready.
+    sync,    ///< Everything put in so far can be inflated. Costs size.
+    finish,  ///< The stream and its trailer. The last thing to do.
+  };
+
   int level = -1;         ///< -1 (the compressor's choice) .. 9.
   int memory_level = 9;   ///< 1 .. 9; TensorFlow's mem_level.
   int window_bits = 15;   ///< 9 .. 15, with either wrapping: TensorFlow's 31 for gzip is 15 here.
-  DeflateStrategy strategy = DeflateStrategy::standard;
-  DeflateFlush flush = DeflateFlush::none;  ///< What a writer does behind each record; `finish` is refused.
+  Strategy strategy = Strategy::standard;
+  Flush flush = Flush::none;  ///< What a writer does behind each record; `finish` is refused.
 };
 
 }  // namespace v0

@@ -7,17 +7,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a reader does about a record that is damaged.
-enum class OnDamage {
-  stop,     ///< Fails, and names the place.
-  skip,     ///< Goes on behind a payload that is damaged, when the next record, or the end of the file, stands where
-            ///< its length says. Stops at everything else.
-  salvage,  ///< Also looks for the next record behind a damaged header, and ends without a failure where nothing more
-  ///< is found, behind a cut tail for instance.
-};
-
 /// How damage is met, and how much of it. What is lost is listed by `BasicRecordReader::damage()`.
 struct DamagePolicy {
+  /// What a reader does about a record that is damaged.
+  enum class OnDamage {
+    stop,     ///< Fails, and names the place.
+    skip,  ///< Goes on behind a payload that is damaged, when the next record, or the end of the file, stands where
+    ///< its length says. Stops at everything else.
+    salvage,  ///< Also looks for the next record behind a damaged header, and ends without a failure where nothing more
+    ///< is found, behind a cut tail for instance.
+  };
+
   OnDamage action = OnDamage::stop;
   /// Ranges that may be lost before the reader fails with `record_errc::too_much_damage`.
   std::uint64_t max_ranges = 1000;

@@ -16,8 +16,8 @@ inline namespace v0 {
 enum class record_errc {
   corrupt_length = 1,     ///< A length does not match its checksum: damage, or no TFRecord file. Restore it.
   corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
-  truncated_header,       ///< The file ends inside a record's header. Restore it, or see `TruncatedHeader`.
-  truncated_payload,      ///< The file ends inside a record's payload. Restore it, or use the records before.
+  truncated_header,  ///< The file ends inside a record's header. Restore it, or see `RecordReaderOptions::TruncatedHeader`.
+  truncated_payload,  ///< The file ends inside a record's payload. Restore it, or use the records before.
   too_large,  ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
   corrupt_compression,  ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
   truncated_compression,  ///< The gzip or zlib data ends early: the writer was not closed. Use the records before.
@@ -55,7 +55,7 @@ inline constexpr ErrorText record_texts[] = {
     {record_errc::unknown_compression, failure::invalid_argument,
      "not a valid compression: there are \"\", \"GZIP\" and \"ZLIB\", case counts"},
     {record_errc::bad_deflate_option, failure::invalid_argument,
-     "memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member of DeflateStrategy"},
+     "memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member of DeflateOptions::Strategy"},
     {record_errc::no_such_shard, failure::invalid_argument, "there is no shard of this number"},
     {record_errc::bad_index, failure::mismatch, "the index does not fit the file"},
     {record_errc::bad_split, failure::invalid_argument, "there is no such part of the file"},

@@ -17,6 +17,8 @@ inline namespace v0 {
 // One record of a TFRecord file (tensorflow/core/lib/io/record_writer.h): length u64, masked CRC-32C of the length,
 // payload, masked CRC-32C of the payload; all little-endian. Nothing before, between or after records.
 
+inline constexpr std::size_t record_header_bytes = 12;  ///< Length and its checksum.
+inline constexpr std::size_t record_footer_bytes = 4;  ///< Checksum of the payload.
 inline constexpr std::size_t record_frame_bytes = record_header_bytes + record_footer_bytes;  ///< Both.
 
 /// The payload length that a header announces; empty when its checksum does not match. A matching checksum proves no

@@ -121,15 +121,15 @@ class IsalDeflater {
   }
 
   /// See `Deflates`.
-  auto deflate(ByteView& in, std::span<std::byte> out, DeflateFlush flush) noexcept -> std::size_t {
+  auto deflate(ByteView& in, std::span<std::byte> out, DeflateOptions::Flush flush) noexcept -> std::size_t {
     std::size_t written = 0;
     while (written < out.size() && stream_->internal_state.state != ZSTATE_END) {
       detail::offer_isal(*stream_, in, out.subspan(written));
       const std::uint32_t offered_in = stream_->avail_in;
       const std::uint32_t offered_out = stream_->avail_out;
       const bool last_piece = offered_in == in.size();
-      stream_->end_of_stream = last_piece && flush == DeflateFlush::finish;
-      stream_->flush = last_piece && flush == DeflateFlush::sync ? SYNC_FLUSH : NO_FLUSH;
+      stream_->end_of_stream = last_piece && flush == DeflateOptions::Flush::finish;
+      stream_->flush = last_piece && flush == DeflateOptions::Flush::sync ? SYNC_FLUSH : NO_FLUSH;
       ::isal_deflate(stream_.get());
       in = in.subspan(offered_in - stream_->avail_in);
       written += offered_out - stream_->avail_out;

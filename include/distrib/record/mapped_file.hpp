@@ -44,7 +44,7 @@ inline auto is_on_remote_file_system(const std::string& path) noexcept -> bool {
 ///
 /// Hazard: bytes are fetched when they are touched. If somebody cuts the file meanwhile, or the disk fails, the
 /// operating system ends the process with SIGBUS. Replace files by renaming, never in place; where that cannot be
-/// kept, read with `FileAccess::buffered`.
+/// kept, read with `RecordReaderOptions::FileAccess::buffered`.
 class MappedFile {
  public:
   /// No file, no bytes.

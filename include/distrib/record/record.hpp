@@ -11,10 +11,6 @@
 namespace distrib {
 inline namespace v0 {
 
-inline constexpr std::size_t record_header_bytes = 12;                        ///< Length and its checksum.
-
-inline constexpr std::size_t record_footer_bytes = 4;                         ///< Checksum of the payload.
-
 /// A verified record. How long `bytes` lives is said by whoever hands it out.
 struct Record {
   ByteView bytes;            ///< The payload.
@@ -24,20 +20,18 @@ struct Record {
       ///< not lead to the end of the file, as those of a TFRecord within a payload do not.
 };
 
-/// What stands before a payload of `payload_bytes`.
-[[nodiscard]] inline auto encode_record_header(std::uint64_t payload_bytes) noexcept
-    -> std::array<std::byte, record_header_bytes> {
-  std::array<std::byte, record_header_bytes> header;
+/// What stands before a payload of `payload_bytes`: the length and its checksum.
+[[nodiscard]] inline auto encode_record_header(std::uint64_t payload_bytes) noexcept -> std::array<std::byte, 12> {
+  std::array<std::byte, 12> header;
   store_le(header.data(), payload_bytes);
   // By tables, because eight bytes are not worth the call of anything faster.
   store_le(header.data() + 8, mask_crc(~detail::crc32c_portable(~std::uint32_t{0}, ByteView{header}.first(8))));
   return header;
 }
 
-/// What stands after `payload`.
-[[nodiscard]] inline auto encode_record_footer(ByteView payload) noexcept
-    -> std::array<std::byte, record_footer_bytes> {
-  std::array<std::byte, record_footer_bytes> footer;
+/// What stands after `payload`: its checksum.
+[[nodiscard]] inline auto encode_record_footer(ByteView payload) noexcept -> std::array<std::byte, 4> {
+  std::array<std::byte, 4> footer;
   store_le(footer.data(), mask_crc(crc32c(payload)));
   return footer;
 }

@@ -33,30 +33,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a file means that ends inside a record's header.
-enum class TruncatedHeader {
-  report,               ///< `record_errc::truncated_header`: something was lost.
-  end_like_tensorflow,  ///< The end, and so are compressed data that end early at the border of a record or inside a
-                        ///< header.
-  end_like_hadoop,      ///< The end as long as the length is cut, 1 to 7 bytes; `truncated_header` from 8 bytes on.
-};
-
-/// How a reader gets at the bytes of a file.
-enum class FileAccess {
-  automatic,  ///< Regular files on this machine that are not compressed are mapped, all else is read in pieces.
-  mapped,     ///< As before, but on network file systems too (see the hazard at `MappedFile`).
-  buffered,   ///< Everything is read in pieces of 256 KiB.
-};
-
-/// What a reader does with checksums.
-enum class Checksums {
-  verify,              ///< Both of each record are verified.
-  ignore_like_hadoop,  ///< `tensorflow.read.crc32check=false`: nothing is noticed, a file may even end inside the last
-  ///< checksum. Only for what was written with wrong checksums; `DamagePolicy` has no effect.
-};
-
 /// How `BasicRecordReader` reads.
 struct RecordReaderOptions {
+  /// What a file means that ends inside a record's header.
+  enum class TruncatedHeader {
+    report,               ///< `record_errc::truncated_header`: something was lost.
+    end_like_tensorflow,  ///< The end, and so are compressed data that end early at the border of a record or inside a
+    ///< header.
+    end_like_hadoop,  ///< The end as long as the length is cut, 1 to 7 bytes; `truncated_header` from 8 bytes on.
+  };
+
+  /// How a reader gets at the bytes of a file.
+  enum class FileAccess {
+    automatic,  ///< Regular files on this machine that are not compressed are mapped, all else is read in pieces.
+    mapped,  ///< As before, but on network file systems too (see the hazard at `MappedFile`).
+    buffered,  ///< Everything is read in pieces of 256 KiB.
+  };
+
+  /// What a reader does with checksums.
+  enum class Checksums {
+    verify,  ///< Both of each record are verified.
+    ignore_like_hadoop,  ///< `tensorflow.read.crc32check=false`: nothing is noticed, a file may even end inside the last
+    ///< checksum. Only for what was written with wrong checksums; `DamagePolicy` has no effect.
+  };
+
   TruncatedHeader truncated_header = TruncatedHeader::report;
   FileAccess access = FileAccess::automatic;
   Checksums checksums = Checksums::verify;
@@ -145,8 +145,9 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   void open() {
     options_.max_record_bytes = std::min(options_.max_record_bytes, longest);
-    const bool local = options_.access == FileAccess::mapped || !detail::is_on_remote_file_system(path_);
-    if (options_.access != FileAccess::buffered && local) {
+    const bool local =
+        options_.access == RecordReaderOptions::FileAccess::mapped || !detail::is_on_remote_file_system(path_);
+    if (options_.access != RecordReaderOptions::FileAccess::buffered && local) {
       std::error_code ec;
       mapping_ = MappedFile{path_, ec};
       if (ec && ec != record_errc::not_regular) {
@@ -202,7 +203,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   auto read_ahead() -> bool {
     ahead_.clear();
     if (offset_ == 0 && !wrapped_right()) return false;
-    if (options_.checksums == Checksums::ignore_like_hadoop) return read_unverified();
+    if (options_.checksums == RecordReaderOptions::Checksums::ignore_like_hadoop) return read_unverified();
     while (!ahead_.verify(window_, options_.max_record_bytes, suspect_, offset_, number_))
       if (!get_over()) return false;
     return true;
@@ -218,7 +219,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     const std::uint64_t size = record_frame_bytes + *length;
     if (!has(size)) return lose_header(record_errc::truncated_payload);
     if (window_.size() > had) return true;  // now it may well be in order
-    if (options_.damage.action == OnDamage::stop) return fail(record_errc::corrupt_payload);
+    if (options_.damage.action == DamagePolicy::OnDamage::stop) return fail(record_errc::corrupt_payload);
     if (ends_right(size)) return lose(static_cast<std::size_t>(size), record_errc::corrupt_payload);
     return lose_header(record_errc::corrupt_payload);
   }
@@ -234,8 +235,9 @@ template <Inflates I = Inflater> class BasicRecordReader {
   auto finish() -> bool {
     if (error_) return false;
     const std::error_code ec = stream_error();
-    const bool like_tensorflow = options_.truncated_header == TruncatedHeader::end_like_tensorflow;
-    const bool like_hadoop = options_.truncated_header == TruncatedHeader::end_like_hadoop && window_.size() < 8;
+    const bool like_tensorflow = options_.truncated_header == RecordReaderOptions::TruncatedHeader::end_like_tensorflow;
+    const bool like_hadoop =
+        options_.truncated_header == RecordReaderOptions::TruncatedHeader::end_like_hadoop && window_.size() < 8;
     if (ec && !(like_tensorflow && ec == record_errc::truncated_compression)) return lose_rest(ec);
     if (!ec && !window_.empty() && !like_tensorflow && !like_hadoop) return lose_rest(record_errc::truncated_header);
     close();
@@ -246,7 +248,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   auto lose_header(record_errc found) -> bool {
     std::error_code code = found;
     if (code == record_errc::truncated_payload && stream_error()) code = stream_error();
-    if (options_.damage.action != OnDamage::salvage) return fail(code);
+    if (options_.damage.action != DamagePolicy::OnDamage::salvage) return fail(code);
     if (inflates()) return lose_rest(code);
     if (!finder_) {  // one for all searches: together they have a bound
       if (stream_ != nullptr) static_cast<void>(stream_->fill(window_, std::numeric_limits<std::size_t>::max()));
@@ -271,7 +273,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Nothing at hand can be read: the end for who salvages, unless the compressed data has another beginning.
   auto lose_rest(std::error_code code) -> bool {
-    if (options_.damage.action != OnDamage::salvage || code.category() != detail::record_category()) return fail(code);
+    if (options_.damage.action != DamagePolicy::OnDamage::salvage || code.category() != detail::record_category())
+      return fail(code);
     if (!lose(window_.size(), code)) return false;
     if (inflates() && stream_->resume()) return true;
     if (stream_error() && stream_error().category() != detail::record_category()) return fail(stream_error());

@@ -107,7 +107,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   void flush(std::error_code& ec) {
     if (!error_ && !file_.is_open()) fail(record_errc::closed);
     if (!error_) {
-      if (deflater_ && !in_members()) deflate({}, DeflateFlush::sync);
+      if (deflater_ && !in_members()) deflate({}, DeflateOptions::Flush::sync);
       write_out();
     }
     ec = error_.code;
@@ -231,7 +231,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   }
 
   /// Some bytes through the compressor into the buffer. A member stays there; else what is full is written.
-  void deflate(ByteView bytes, DeflateFlush flush = DeflateFlush::none) {
+  void deflate(ByteView bytes, DeflateOptions::Flush flush = DeflateOptions::Flush::none) {
     while (!error_) {
       filled_ += deflater_->deflate(bytes, std::span{buffer_}.subspan(filled_), flush);
       if (filled_ < buffer_.size()) return;
@@ -251,7 +251,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   }
 
   void end_member() {
-    deflate({}, DeflateFlush::finish);
+    deflate({}, DeflateOptions::Flush::finish);
     detail::announce_gzip_member(std::span{buffer_}.first(filled_), member_size_, member_records_);
     write_buffer();
     if (!error_) whole_bytes_ = bytes_;
@@ -286,7 +286,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (in_members()) {
       if (!error_ && (member_records_ != 0 || bytes_ == 0)) end_member();  // no records at all are a member, too
     } else {
-      if (deflater_) deflate({}, DeflateFlush::finish);
+      if (deflater_) deflate({}, DeflateOptions::Flush::finish);
       write_out();
     }
     if (options_.rename_on_close && !error_ && ::fsync(file_.get()) != 0) fail(detail::last_os_error());

@@ -66,7 +66,8 @@ class Deflater {
 
   /// Takes bytes off the front of `in` and writes what comes out; returns how many bytes were written. When that is
   /// all of `out`, call again with the same `flush`; else `in` is used up and `flush` is done. Cannot fail.
-  DISTRIB_DECL auto deflate(ByteView& in, std::span<std::byte> out, DeflateFlush flush) noexcept -> std::size_t;
+  DISTRIB_DECL auto deflate(ByteView& in, std::span<std::byte> out, DeflateOptions::Flush flush) noexcept
+      -> std::size_t;
 
   /// Begins another member or stream.
   void reset() noexcept { ::deflateReset(stream_.get()); }

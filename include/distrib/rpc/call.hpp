@@ -30,7 +30,7 @@ template <RpcMethod M, class Connection> class CallFromAnywhere;
 /// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
 /// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
 /// `ServerCore` or to what behaves like one, and keeps it alive or is outlived by it.
-template <RpcMethod M, class Connection> class Call {
+template <detail::RpcMethod M, class Connection> class Call {
  public:
   Call(Connection connection, const ServerEvent& event)
       : connection_{std::move(connection)}, id_{event.call}, deadline_{event.deadline}, metadata_{event.metadata} {}

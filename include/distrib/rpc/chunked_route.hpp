@@ -43,7 +43,7 @@ template <UnaryMethod M, class Handler> struct ChunkedRoute {
 /// it is in the cache, and never lies anywhere as a whole. The request is what its codec makes of the head alone;
 /// `body_bytes` is how much will come. The sink, or who it tells, answers the call. What the two throw fails it;
 /// what is no `std::system_error` comes out of the context's `run()` as well.
-template <UnaryMethod M, class Handler>
+template <detail::UnaryMethod M, class Handler>
 [[nodiscard]] constexpr auto on_chunks(Handler handler) -> detail::ChunkedRoute<M, Handler> {
   return {std::move(handler)};
 }

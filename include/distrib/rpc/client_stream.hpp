@@ -31,7 +31,7 @@ template <StreamMethod M> using StreamFinishSignature = void(std::error_code, ty
 /// At most one read, or finish, and one write at a time; all may be cancelled by their slots, and the stream goes on.
 /// At most `initial_credit` items wait here to be read: the server is held back by what is read. Threads: one at a
 /// time, which is the client's executor. It may outlive the client, but not the executor's context.
-template <StreamMethod M, class Client> class ClientStream {
+template <detail::StreamMethod M, class Client> class ClientStream {
  public:
   /// Of a client's inside.
   ClientStream(std::shared_ptr<Client> client, std::uint64_t call)

@@ -54,7 +54,7 @@ template <class T>
   requires std::is_trivially_copyable_v<T>
 struct PlainCodec {
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
-    head.raw(bytes_of(value));
+    head.raw(detail::bytes_of(value));
     return {};
   }
   static auto decode(const MessageReceived& received, T& value) noexcept -> bool {

@@ -61,6 +61,8 @@ struct BidirectionalMethod : Method<Name, ItemType, ReplyItemType> {
   static constexpr bool streams_replies = true;
 };
 
+namespace detail {
+
 /// A type derived from `Method`, `StreamingMethod`, `ClientStreamingMethod` or `BidirectionalMethod`.
 template <class M>
 concept RpcMethod = RpcMessage<typename M::Request> && RpcMessage<typename M::Reply> && requires {
@@ -77,8 +79,6 @@ concept StreamMethod = RpcMethod<M> && (M::streams_requests || M::streams_replie
 /// A method with one request and one answer.
 template <class M>
 concept UnaryMethod = RpcMethod<M> && !StreamMethod<M>;
-
-namespace detail {
 
 template <RpcMethod M> inline constexpr bool is_idempotent = false;
 template <RpcMethod M>

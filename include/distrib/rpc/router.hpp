@@ -46,7 +46,8 @@ template <RpcMethod M, class Handler> struct Route {
 ///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
 ///   events (see `RpcServer`);
 /// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
-template <RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Handler handler) -> detail::Route<M, Handler> {
+template <detail::RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Handler handler)
+    -> detail::Route<M, Handler> {
   return {std::move(handler)};
 }
 

@@ -95,7 +95,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   /// written. Calls of one handler leave together when it returns.
   ///
   /// Cancellation of any type takes the call back: it completes with `rpc_errc::cancelled`, the server is told.
-  template <UnaryMethod M, class Token>
+  template <detail::UnaryMethod M, class Token>
   auto async_call(typename M::Request request, CallOptions options, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
         [state = state_, request = std::move(request), options = std::move(options)](auto handler) {
@@ -109,7 +109,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   /// for the last. The reply is what its codec makes of the head alone. Only a completion without an error says that
   /// the bytes were right and that there are no more. What the sink throws comes out of the context's `run()`; it is
   /// told no more then, and the call completes with `rpc_errc::cancelled`.
-  template <UnaryMethod M, std::invocable<ByteView> Sink, class Token>
+  template <detail::UnaryMethod M, std::invocable<ByteView> Sink, class Token>
   auto async_call_in_chunks(typename M::Request request, CallOptions options, Sink sink, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
         [state = state_, request = std::move(request), options = std::move(options),
@@ -121,14 +121,14 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
 
   /// Opens a streaming call of `M`: what is sent and read then goes by the `ClientStream` that it returns. Never fails
   /// by itself; reading says what became of the call.
-  template <StreamMethod M>
+  template <detail::StreamMethod M>
     requires(!M::streams_requests)
   [[nodiscard]] auto open(const typename M::Request& request, const CallOptions& options = {}) {
     state_->head.clear();
     const MessageBody body = RpcCodec<typename M::Request>::encode(request, state_->head);
     return ClientStream<M, State>{state_, state_->begin(M::id, body.body, options)};
   }
-  template <StreamMethod M>
+  template <detail::StreamMethod M>
     requires M::streams_requests
   [[nodiscard]] auto open(const CallOptions& options = {}) {
     state_->head.clear();
@@ -149,7 +149,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
           available{std::move(at_change)},
           observed{observer, stream} {}
 
-    template <RpcMethod M, class Handler>
+    template <detail::RpcMethod M, class Handler>
     auto begin(const typename M::Request& request, const CallOptions& options, Handler handler) -> std::uint64_t {
       head.clear();
       const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
@@ -159,7 +159,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       return call;
     }
 
-    template <UnaryMethod M, class Sink, class Handler>
+    template <detail::UnaryMethod M, class Sink, class Handler>
     void begin_in_chunks(const typename M::Request& request, const CallOptions& options, Sink sink, Handler handler) {
       head.clear();
       const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);

@@ -118,7 +118,7 @@ class BasicRpcClientPool {
   /// Calls `M`; completes with `CallSignature<M>`. Its deadline counts from now, over all attempts.
   ///
   /// Cancellation of any type takes the call back, wherever it is: it completes with `rpc_errc::cancelled`.
-  template <UnaryMethod M, class Token>
+  template <detail::UnaryMethod M, class Token>
   auto async_call(typename M::Request request, CallOptions options, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
         [state = state_, request = std::move(request), options = std::move(options)](auto handler) mutable {
@@ -162,7 +162,8 @@ class BasicRpcClientPool {
     std::uint64_t id = 0;  // there
   };
 
-  template <RpcMethod M, class Handler> struct CallOf final : Call, std::enable_shared_from_this<CallOf<M, Handler>> {
+  template <detail::RpcMethod M, class Handler> struct CallOf final : Call,
+                                                                      std::enable_shared_from_this<CallOf<M, Handler>> {
     CallOf(std::shared_ptr<State> of, typename M::Request asked, CallOptions how, Handler completes)
         : Call{std::move(of), std::move(how), detail::is_idempotent<M>},
           request{std::move(asked)},

@@ -48,7 +48,7 @@ struct MethodMetrics {
 ///
 /// A value of 2.2 KiB a method: a snapshot is a copy, taken on the executor; those of several threads are put together
 /// by `+=`. Nothing is allocated. Threads: one at a time.
-template <RpcMethod... Methods> class RpcMetrics {
+template <detail::RpcMethod... Methods> class RpcMetrics {
  public:
   [[nodiscard]] static constexpr auto methods() noexcept -> std::size_t { return sizeof...(Methods); }
   /// Of the i-th; "other" for i == methods().
@@ -57,7 +57,7 @@ template <RpcMethod... Methods> class RpcMetrics {
     return names[i];
   }
 
-  template <RpcMethod M>
+  template <detail::RpcMethod M>
     requires(std::is_same_v<M, Methods> || ...)
   [[nodiscard]] auto of() const noexcept -> const MethodMetrics& {
     return counts_[index(M::id)];

@@ -87,7 +87,7 @@ class ServerCore {
   void drain(Instant by) {
     if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     drain_by_ = std::min(drain_by_, by);
-    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, bytes_of(requests_));
+    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, detail::bytes_of(requests_));
   }
 
   /// Ends the connection and tells the client why.

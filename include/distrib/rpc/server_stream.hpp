@@ -37,7 +37,7 @@ using StreamWriteSignature = void(std::error_code);
 /// At most one read and one write at a time; both may be cancelled by their slots, and the stream goes on. At most
 /// `initial_credit` items wait here to be read: the client is held back by what is read. A value; copies stand for the
 /// same call. Threads: one at a time, which is the connection's executor.
-template <StreamMethod M, class Connection> class ServerStream {
+template <detail::StreamMethod M, class Connection> class ServerStream {
  public:
   ServerStream(const Connection& connection, const ServerEvent& event)
       : call_{connection, event}, state_{std::make_shared<State>(connection, event.call)} {

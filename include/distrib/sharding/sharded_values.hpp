@@ -71,13 +71,13 @@ template <std::floating_point T> class ShardedValues {
   [[nodiscard]] auto row(std::int64_t index) const -> std::span<const T> { return at(variable_.locate(index)); }
 
   /// The rows of a range, row-major; none where it leaves none. Fails with `sharding_errc::zero_step`.
-  [[nodiscard]] auto rows(const RowRange& range, std::error_code& ec) const -> std::vector<T> {
+  [[nodiscard]] auto rows(const ShardedVariable::RowRange& range, std::error_code& ec) const -> std::vector<T> {
     std::vector<T> found;
-    for (const ShardRange& of : variable_.slice(range, ec))
+    for (const ShardedVariable::ShardRange& of : variable_.slice(range, ec))
       for (std::int64_t i = 0; i < of.count(); ++i) append(found, {of.shard, of.start + i * of.step});
     return found;
   }
-  [[nodiscard]] auto rows(const RowRange& range) const -> std::vector<T> {
+  [[nodiscard]] auto rows(const ShardedVariable::RowRange& range) const -> std::vector<T> {
     std::error_code ec;
     std::vector<T> found = rows(range, ec);
     fail(ec, "a slice");

@@ -21,36 +21,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Rows start, start + step, .. before stop, in Python's words: what is not given is the end that the step comes from
-/// or goes to, and a negative number counts from the end. `{.start = -3}` is the last three rows, `{.step = -1}` all of
-/// them backwards.
-struct RowRange {
-  std::optional<std::int64_t> start{};
-  std::optional<std::int64_t> stop{};
-  std::int64_t step = 1;  ///< Not 0.
-};
-
-/// Rows start, start + step, .. of one shard, by its own numbers, as far as they lie before stop. At least one.
-struct ShardRange {
-  std::uint32_t shard = 0;
-  std::int64_t start = 0;
-  std::int64_t stop = 0;  ///< -1 when the step is negative and goes down to row 0.
-  std::int64_t step = 1;
-
-  /// How many rows it has; the last of them is start + (count() - 1) * step.
-  [[nodiscard]] auto count() const noexcept -> std::int64_t {
-    const std::int64_t reach = step > 0 ? stop - start : start - stop;
-    const std::uint64_t width = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
-    return static_cast<std::int64_t>((static_cast<std::uint64_t>(reach) - 1) / width + 1);
-  }
-
-  [[nodiscard]] auto operator==(const ShardRange&) const -> bool = default;
-};
-
 /// A variable that lies in shards cut along axis 0, seen as one: TensorFlow's ShardedVariable without the values. It
 /// tells in which shard a row is, and which rows of each shard make up a slice of the whole. A value.
 class ShardedVariable {
  public:
+  /// Rows start, start + step, .. before stop, in Python's words: what is not given is the end that the step comes from
+  /// or goes to, and a negative number counts from the end. `{.start = -3}` is the last three rows, `{.step = -1}` all of
+  /// them backwards.
+  struct RowRange {
+    std::optional<std::int64_t> start{};
+    std::optional<std::int64_t> stop{};
+    std::int64_t step = 1;  ///< Not 0.
+  };
+
+  /// Rows start, start + step, .. of one shard, by its own numbers, as far as they lie before stop. At least one.
+  struct ShardRange {
+    std::uint32_t shard = 0;
+    std::int64_t start = 0;
+    std::int64_t stop = 0;  ///< -1 when the step is negative and goes down to row 0.
+    std::int64_t step = 1;
+
+    /// How many rows it has; the last of them is start + (count() - 1) * step.
+    [[nodiscard]] auto count() const noexcept -> std::int64_t {
+      const std::int64_t reach = step > 0 ? stop - start : start - stop;
+      const std::uint64_t width = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+      return static_cast<std::int64_t>((static_cast<std::uint64_t>(reach) - 1) / width + 1);
+    }
+
+    [[nodiscard]] auto operator==(const ShardRange&) const -> bool = default;
+  };
+
   /// The shards in order; their names and initial values are not looked at. Fails with `sharding_errc::not_positive`
   /// when there are none, `no_such_axis` for scalars, `unlike_shards` when they differ in more than rows, `too_large`;
   /// the value has no rows then.

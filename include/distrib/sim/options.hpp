@@ -5,7 +5,7 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/faults.hpp>
-#include <distrib/sim/wire.hpp>
+#include <distrib/sim/network_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +37,12 @@ struct Options {
   std::function<void(std::string_view line)> trace = {};
 };
 
+namespace detail {
+
 /// The network that a seed stands for: slow or fast, whole frames or byte by byte.
 [[nodiscard]] DISTRIB_DECL auto drawn_network(Dice& dice) -> NetworkOptions;
+
+}  // namespace detail
 
 /// What a simulated run came to.
 struct Outcome {

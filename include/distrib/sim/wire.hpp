@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/sim/dice.hpp>
+#include <distrib/sim/network_options.hpp>
 #include <distrib/sim/scheduler.hpp>
 
 #include <algorithm>
@@ -21,12 +22,6 @@
 namespace distrib {
 inline namespace v0 {
 namespace sim {
-
-/// How a simulated network behaves. Times and sizes are drawn anew for each use, from 1 to these.
-struct NetworkOptions {
-  std::chrono::microseconds latency{1'000};  ///< Of a piece, one way. Pieces of one direction keep their order.
-  std::size_t piece_bytes = 1 << 16;         ///< What one read gives at most; 1: byte by byte.
-};
 
 /// One connection between two cores, byte streams both ways, in simulated time. What an end writes arrives in pieces of
 /// any size, as a socket gives them; a full `read_space()` is never assumed.

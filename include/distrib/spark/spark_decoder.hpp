@@ -32,13 +32,13 @@ namespace detail {
 [[nodiscard]] DISTRIB_DECL auto java_text(std::string_view bytes) -> std::string;
 
 /// The list that holds values of a kind.
-[[nodiscard]] constexpr auto feature_kind(SparkKind kind) noexcept -> FeatureKind {
+[[nodiscard]] constexpr auto feature_kind(SparkType::Kind kind) noexcept -> FeatureKind {
   switch (kind) {
-    case SparkKind::boolean:
-    case SparkKind::integer:
-    case SparkKind::long_: return FeatureKind::int64s;
-    case SparkKind::string:
-    case SparkKind::binary: return FeatureKind::bytes;
+    case SparkType::Kind::boolean:
+    case SparkType::Kind::integer:
+    case SparkType::Kind::long_: return FeatureKind::int64s;
+    case SparkType::Kind::string:
+    case SparkType::Kind::binary: return FeatureKind::bytes;
     default: return FeatureKind::floats;
   }
 }
@@ -211,7 +211,8 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     constexpr SparkType type = detail::SparkTraits<T>::type;
     constexpr FeatureKind kind = detail::feature_kind(type.kind);
     if constexpr (std::is_same_v<T, SparkSparseVector>) return spark_errc::unsupported_type;
-    if (type.kind == SparkKind::boolean && rules_ == SparkRules::like_connector) return spark_errc::unsupported_type;
+    if (type.kind == SparkType::Kind::boolean && rules_ == SparkRules::like_connector)
+      return spark_errc::unsupported_type;
     if (list != (type.arrays == 2)) return spark_errc::unsupported_type;
     if constexpr (type.arrays == 2) {
       to.clear();

@@ -16,22 +16,28 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A file of records, and what the directories above it say of the partition columns.
-struct SparkFile {
-  std::string path;
-  std::vector<SparkPartitionValue> partition;  ///< One for each column.
-};
-
 /// A table as Spark lays it out: files, and the columns that are not in the records but in the names of directories. A
 /// value. Made by `list_spark_directory`.
 struct SparkDirectory {
-  std::vector<SparkFile> files;                ///< Ordered by path.
+  /// Which directories are read.
+  struct ListOptions {
+    bool require_success =
+        false;  ///< Those with a _SUCCESS only: what a writer has not finished is `spark_errc::unfinished`.
+  };
+
+  /// A file of records, and what the directories above it say of the partition columns.
+  struct File {
+    std::string path;
+    std::vector<SparkPartitionValue> partition;  ///< One for each column.
+  };
+
+  std::vector<File> files;                ///< Ordered by path.
   std::vector<SparkColumn> partition_columns;  ///< In the order of the directories; nullable where a value is null.
 
   /// The paths, for `tfrecords`, which reads records alone.
   [[nodiscard]] auto paths() const -> std::vector<std::string> {
     std::vector<std::string> paths;
-    for (const SparkFile& file : files) paths.push_back(file.path);
+    for (const File& file : files) paths.push_back(file.path);
     return paths;
   }
 
@@ -64,29 +70,24 @@ struct SparkPath {
 
 }  // namespace detail
 
-/// Which directories are read.
-struct SparkListOptions {
-  bool require_success =
-      false;  ///< Those with a _SUCCESS only: what a writer has not finished is `spark_errc::unfinished`.
-};
-
 /// The table at `path`: a directory that Spark or Hadoop wrote, a file, or a pattern with *, ? and [] for several. Names
 /// that begin with "_" (but "_k=v") or "." are passed over, directories "k=v" are partitions. The files are told apart by
 /// content when they are read, plain, gzip or zlib, whatever their names.
 ///
 /// `error` and the path: what `arrange_spark_files` says, `spark_errc::unfinished`, or the system's reason.
-[[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkListOptions& options,
-                                                     Error& error) -> SparkDirectory;
+[[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path,
+                                                     const SparkDirectory::ListOptions& options, Error& error)
+    -> SparkDirectory;
 
 /// The same; a failure is thrown as `std::system_error`.
-[[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkListOptions& options = {})
+[[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options = {})
     -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(path, options, error), error);
 }
 
 /// The same; a failure goes to `ec`.
-[[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkListOptions& options,
+[[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options,
                                                std::error_code& ec) -> SparkDirectory {
   return list_spark_directory(path, options, detail::CodeOf{ec});
 }

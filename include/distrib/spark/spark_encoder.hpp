@@ -88,13 +88,13 @@ struct SparkFeature {
   }
 
   /// Calls `put` with the values of a column of this kind.
-  template <class Put> void hand_to(SparkKind kind, Put&& put) const {
+  template <class Put> void hand_to(SparkType::Kind kind, Put&& put) const {
     switch (kind) {
-      case SparkKind::boolean:
-      case SparkKind::integer:
-      case SparkKind::long_: return put(std::span<const std::int64_t>{int64s});
-      case SparkKind::string:
-      case SparkKind::binary: return put(std::span<const ByteView>{views});
+      case SparkType::Kind::boolean:
+      case SparkType::Kind::integer:
+      case SparkType::Kind::long_: return put(std::span<const std::int64_t>{int64s});
+      case SparkType::Kind::string:
+      case SparkType::Kind::binary: return put(std::span<const ByteView>{views});
       default: return put(std::span<const float>{floats});
     }
   }
@@ -154,7 +154,7 @@ template <class E, SparkMember... Ms> class SparkEncoder {
         error = {spark_errc::unsupported_type, where(column) + ": " + to_text(column.type()) + " in an Example"};
         return;
       }
-      if (column.type().kind == SparkKind::boolean && feature_.rules == SparkRules::like_connector) {
+      if (column.type().kind == SparkType::Kind::boolean && feature_.rules == SparkRules::like_connector) {
         error = {spark_errc::unsupported_type, where(column) + ": " + to_text(column.type())};
         return;
       }

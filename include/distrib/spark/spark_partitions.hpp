@@ -61,15 +61,15 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
 /// As Java reads one, but for blanks around it, hexadecimal digits and the letters d and f behind it.
 [[nodiscard]] DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -> bool;
 
-[[nodiscard]] DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkKind;
+[[nodiscard]] DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkType::Kind;
 
-[[nodiscard]] constexpr auto wider_partition(SparkKind a, SparkKind b) noexcept -> SparkKind {
-  if (a == b || b == SparkKind::unknown) return a;
-  if (a == SparkKind::unknown) return b;
-  const SparkKind low = a < b ? a : b;
-  const SparkKind high = a < b ? b : a;
-  if (high == SparkKind::string || low == SparkKind::double_) return SparkKind::string;
-  return high == SparkKind::double_ && low == SparkKind::long_ ? SparkKind::string : high;
+[[nodiscard]] constexpr auto wider_partition(SparkType::Kind a, SparkType::Kind b) noexcept -> SparkType::Kind {
+  if (a == b || b == SparkType::Kind::unknown) return a;
+  if (a == SparkType::Kind::unknown) return b;
+  const SparkType::Kind low = a < b ? a : b;
+  const SparkType::Kind high = a < b ? b : a;
+  if (high == SparkType::Kind::string || low == SparkType::Kind::double_) return SparkType::Kind::string;
+  return high == SparkType::Kind::double_ && low == SparkType::Kind::long_ ? SparkType::Kind::string : high;
 }
 
 }  // namespace detail
@@ -78,16 +78,16 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
 /// beyond 64 bits), Double, else String; also String where the values are of several and no wider one holds all of them.
 /// "007" is an Integer: bind a std::string to keep it. (Spark makes Date and Timestamp of texts of their form.)
 [[nodiscard]] inline auto infer_partition_type(const std::vector<SparkPartitionValue>& values) -> SparkType {
-  SparkKind kind = SparkKind::unknown;
+  SparkType::Kind kind = SparkType::Kind::unknown;
   for (const SparkPartitionValue& value : values)
     if (value) kind = detail::wider_partition(kind, detail::partition_type(*value));
-  return {kind == SparkKind::unknown ? SparkKind::string : kind, 0};
+  return {kind == SparkType::Kind::unknown ? SparkType::Kind::string : kind, 0};
 }
 
 /// A member that a partition column fills: no arrays, no vectors.
 template <class M>
 concept SparkPartitionMember = SparkMember<M> && detail::SparkTraits<M>::type.arrays == 0 &&
-                               detail::SparkTraits<M>::type.kind != SparkKind::vector;
+                               detail::SparkTraits<M>::type.kind != SparkType::Kind::vector;
 
 namespace detail {
 

@@ -103,7 +103,7 @@ template <class E, SparkMember... Ms> class SparkReader {
     return false;
   }
 
-  void open(const SparkFile& file) {
+  void open(const SparkDirectory::File& file) {
     of_file_ = E{};
     std::size_t i = 0;
     std::apply([&](const auto&... column) { (fill(i++, column, file), ...); }, schema_.bound());
@@ -114,7 +114,7 @@ template <class E, SparkMember... Ms> class SparkReader {
     if (ec) error_ = reader_->error();
   }
 
-  template <class C> void fill(std::size_t i, const C& column, const SparkFile& file) {
+  template <class C> void fill(std::size_t i, const C& column, const SparkDirectory::File& file) {
     if (!partition_of_[i] || error_) return;
     const SparkPartitionValue& value = file.partition[*partition_of_[i]];
     if constexpr (SparkPartitionMember<typename C::Member>) {

@@ -45,23 +45,23 @@ namespace detail {
 /// The column that a member of type M is. No `type` for types that are none.
 template <class M> struct SparkTraits {};
 
-template <SparkKind Kind> struct SparkValueTraits {
+template <SparkType::Kind Kind> struct SparkValueTraits {
   static constexpr SparkType type{Kind, 0};
   static constexpr bool nullable = false;
 };
-template <> struct SparkTraits<bool> : SparkValueTraits<SparkKind::boolean> {};
-template <> struct SparkTraits<std::int32_t> : SparkValueTraits<SparkKind::integer> {};
-template <> struct SparkTraits<std::int64_t> : SparkValueTraits<SparkKind::long_> {};
-template <> struct SparkTraits<float> : SparkValueTraits<SparkKind::float_> {};
-template <> struct SparkTraits<double> : SparkValueTraits<SparkKind::double_> {};
-template <> struct SparkTraits<SparkDecimal> : SparkValueTraits<SparkKind::decimal> {};
-template <> struct SparkTraits<std::string> : SparkValueTraits<SparkKind::string> {};
-template <> struct SparkTraits<std::vector<std::byte>> : SparkValueTraits<SparkKind::binary> {};
-template <> struct SparkTraits<SparkVector> : SparkValueTraits<SparkKind::vector> {};
-template <> struct SparkTraits<SparkSparseVector> : SparkValueTraits<SparkKind::vector> {};
+template <> struct SparkTraits<bool> : SparkValueTraits<SparkType::Kind::boolean> {};
+template <> struct SparkTraits<std::int32_t> : SparkValueTraits<SparkType::Kind::integer> {};
+template <> struct SparkTraits<std::int64_t> : SparkValueTraits<SparkType::Kind::long_> {};
+template <> struct SparkTraits<float> : SparkValueTraits<SparkType::Kind::float_> {};
+template <> struct SparkTraits<double> : SparkValueTraits<SparkType::Kind::double_> {};
+template <> struct SparkTraits<SparkDecimal> : SparkValueTraits<SparkType::Kind::decimal> {};
+template <> struct SparkTraits<std::string> : SparkValueTraits<SparkType::Kind::string> {};
+template <> struct SparkTraits<std::vector<std::byte>> : SparkValueTraits<SparkType::Kind::binary> {};
+template <> struct SparkTraits<SparkVector> : SparkValueTraits<SparkType::Kind::vector> {};
+template <> struct SparkTraits<SparkSparseVector> : SparkValueTraits<SparkType::Kind::vector> {};
 
 template <class T>
-  requires(SparkTraits<T>::type.arrays < 2 && SparkTraits<T>::type.kind != SparkKind::vector &&
+  requires(SparkTraits<T>::type.arrays < 2 && SparkTraits<T>::type.kind != SparkType::Kind::vector &&
            !SparkTraits<T>::nullable)
 struct SparkTraits<std::vector<T>> {
   static constexpr SparkType type{SparkTraits<T>::type.kind, SparkTraits<T>::type.arrays + 1};

@@ -13,23 +13,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What one value of a column is. Three of them are what records hold, the others become one of these.
-enum class SparkKind : std::uint8_t {
-  unknown,  ///< Of a column that nobody has seen a value of.
-  boolean,  ///< 0 or 1 in an int64_list.
-  integer,  ///< 32 bits.
-  long_,    ///< 64 bits: int64_list.
-  float_,   ///< float_list.
-  double_,  ///< Rounded to float32 in a record.
-  decimal,  ///< The same.
-  string,   ///< bytes_list.
-  binary,
-  vector,   ///< Of Spark's machine learning: doubles, in a record a float_list. A type of its own, no array.
-};
-
 /// The type of a column: a kind, in no, one or two levels of arrays. A value.
 struct SparkType {
-  SparkKind kind = SparkKind::unknown;
+  /// What one value of a column is. Three of them are what records hold, the others become one of these.
+  enum class Kind : std::uint8_t {
+    unknown,  ///< Of a column that nobody has seen a value of.
+    boolean,  ///< 0 or 1 in an int64_list.
+    integer,  ///< 32 bits.
+    long_,    ///< 64 bits: int64_list.
+    float_,   ///< float_list.
+    double_,  ///< Rounded to float32 in a record.
+    decimal,  ///< The same.
+    string,   ///< bytes_list.
+    binary,
+    vector,   ///< Of Spark's machine learning: doubles, in a record a float_list. A type of its own, no array.
+  };
+
+  Kind kind = Kind::unknown;
   unsigned arrays = 0;
 
   friend constexpr auto operator==(const SparkType&, const SparkType&) noexcept -> bool = default;
@@ -84,9 +84,9 @@ namespace detail {
 /// their arrays, and arrays of those; 0 of the types that are never inferred.
 [[nodiscard]] constexpr auto precedence(SparkType type) noexcept -> unsigned {
   unsigned kind = 0;
-  if (type.kind == SparkKind::long_) kind = 1;
-  if (type.kind == SparkKind::float_) kind = 2;
-  if (type.kind == SparkKind::string) kind = 3;
+  if (type.kind == SparkType::Kind::long_) kind = 1;
+  if (type.kind == SparkType::Kind::float_) kind = 2;
+  if (type.kind == SparkType::Kind::string) kind = 3;
   return kind == 0 || type.arrays > 2 ? 0 : 3 * type.arrays + kind;
 }
 

@@ -163,9 +163,10 @@ template <class E, SparkMember... Ms> class SparkWriter {
       if (!encoder_.leave_out(name)) error_ = {spark_errc::unknown_column, where};
       for (std::size_t i = 0; i < columns.size() && !error_; ++i) {
         if (columns[i].name != name) continue;
-        const SparkKind kind = columns[i].type.kind;
-        const bool fits = columns[i].type.arrays == 0 && (kind == SparkKind::boolean || kind == SparkKind::integer ||
-                                                          kind == SparkKind::long_ || kind == SparkKind::string);
+        const SparkType::Kind kind = columns[i].type.kind;
+        const bool fits =
+            columns[i].type.arrays == 0 && (kind == SparkType::Kind::boolean || kind == SparkType::Kind::integer ||
+                                            kind == SparkType::Kind::long_ || kind == SparkType::Kind::string);
         if (!fits) error_ = {spark_errc::unsupported_type, where + ": " + to_text(columns[i].type)};
         if (partition_of_[i]) error_ = {spark_errc::duplicate_column, where};
         partition_of_[i] = k;

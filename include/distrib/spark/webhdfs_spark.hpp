@@ -48,7 +48,8 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
 ///     SparkReadOptions read{.open = open_webhdfs(options)};
 ///     for (const Click& click : SparkReader{list_spark_directory("hdfs://namenode/clicks", options, {}), clicks, read})
 [[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
-                                               const SparkListOptions& options, Error& error) -> SparkDirectory {
+                                               const SparkDirectory::ListOptions& options, Error& error)
+    -> SparkDirectory {
   error = {};
   WebHdfsLocation location = WebHdfsLocation::parse(url, webhdfs, error);
   if (error) return {};
@@ -67,7 +68,7 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
 
 /// The same; a failure is thrown as `std::system_error`.
 [[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
-                                               const SparkListOptions& options) -> SparkDirectory {
+                                               const SparkDirectory::ListOptions& options) -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(url, webhdfs, options, error), error);
 }

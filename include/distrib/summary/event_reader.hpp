@@ -36,7 +36,7 @@ inline auto refuse_events(Error& error, std::error_code code, std::string where)
 template <Inflates I>
 auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars, Error& error) -> bool {
   std::error_code ec;
-  BasicRecordReader<I> reader{path, {.access = FileAccess::buffered}, ec};
+  BasicRecordReader<I> reader{path, {.access = RecordReaderOptions::FileAccess::buffered}, ec};
   ParsedEvent event;
   while (const auto record = reader.try_next()) {
     const auto where = [&] { return path + ": record " + std::to_string(record->number); };

@@ -7,11 +7,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What kind of data a plugin shows: DataClass of tensorflow/core/framework/summary.proto.
-enum class DataClass : std::uint8_t { unknown = 0, scalar = 1, tensor = 2, blob_sequence = 3 };
-
 /// One point of a curve.
 struct ScalarEvent {
+  /// What kind of data a plugin shows: DataClass of tensorflow/core/framework/summary.proto.
+  enum class DataClass : std::uint8_t { unknown = 0, scalar = 1, tensor = 2, blob_sequence = 3 };
+
   double wall_time = 0;  ///< Seconds since 1970.
   std::int64_t step = 0;
   std::string tag;  ///< Name of the curve: "loss".

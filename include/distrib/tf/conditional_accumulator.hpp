@@ -34,6 +34,8 @@ struct GradientTaken {
   std::span<const float> values;  ///< Valid until the accumulator's next event.
 };
 
+namespace detail {
+
 /// What adds up the gradients of an accumulator. Semantics: `check(gradient, first)` tells why a gradient cannot be
 /// counted, the `first` after a take or another one; `add` adds one that can; `reduce(count)` gives what a take gets of
 /// `count` gradients, valid until the next `add`; `describe(gradient)` names one in an error.
@@ -46,6 +48,8 @@ concept GradientSum =
       sum.reduce(count);
       { S::describe(gradient) } -> std::same_as<std::string>;
     };
+
+}  // namespace detail
 
 /// Adds gradients that are not stale, and gives what they make once there are enough.
 ///
@@ -60,7 +64,7 @@ concept GradientSum =
 /// complete take is told by a call of `out(Sum::Taken)` within the event that completed it; `out` must not call the
 /// accumulator. Gradients are added in the order in which they come, each addition rounded to float, so bits depend on
 /// that order; a job that must repeat its bits uses `BulkSynchronousParallel`. Threads: one at a time.
-template <GradientSum Sum> class BasicConditionalAccumulator {
+template <detail::GradientSum Sum> class BasicConditionalAccumulator {
  public:
   using Gradient = typename Sum::Gradient;
 

@@ -24,6 +24,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// Refuses a cluster that TensorFlow 2's ParameterServerStrategy refuses: a job other than chief, worker, ps and
 /// evaluator, or a second chief or evaluator (`cluster_errc::bad_role`); none at all, no worker or no ps
 /// (`cluster_errc::empty_job`).
@@ -43,6 +45,8 @@ DISTRIB_DECL void check_parameter_server_cluster(const ClusterSpec& cluster);
   return {};
 }
 
+}  // namespace detail
+
 /// A variable, or one shard of a variable that is cut, and where it lies.
 struct PlacedVariable {
   std::string name;    ///< "emb/part_1" of a shard.
@@ -61,12 +65,12 @@ template <Partitioner P> class ParameterServerStrategy {
   /// Fails as `check_parameter_server_cluster` does; then `create` fails with `cluster_errc::empty_job`.
   ParameterServerStrategy(const ClusterSpec& cluster, P partitioner, std::error_code& ec)
       : partitioner_{std::move(partitioner)} {
-    check_parameter_server_cluster(cluster, ec);
+    detail::check_parameter_server_cluster(cluster, ec);
     if (!ec) tasks_ = cluster.task_indices("ps", ec);
   }
   explicit ParameterServerStrategy(const ClusterSpec& cluster, P partitioner = {})
       : partitioner_{std::move(partitioner)} {
-    check_parameter_server_cluster(cluster);
+    detail::check_parameter_server_cluster(cluster);
     tasks_ = cluster.task_indices("ps");
   }
 

@@ -245,7 +245,7 @@ class TrainerBuilder {
   /// The plan that the trainers hold: all of this without the user's types. `sim::run` takes a plan, too.
   [[nodiscard]] auto plan() const {
     constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
-    constexpr bool measurable = EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
+    constexpr bool measurable = detail::EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
     static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;

@@ -25,7 +25,7 @@ inline namespace v0 {
 /// examples look up: `keys()`, found by reading the source once.
 ///
 /// Threads: const members from any, each with values of its own. Lifetime: the model must outlive it.
-template <EvaluatedModel M, class Source> class Evaluation final : public AnyEvaluation {
+template <detail::EvaluatedModel M, class Source> class Evaluation final : public AnyEvaluation {
   using Variables = typename M::Variables;
 
  public:

@@ -46,12 +46,16 @@ concept Model =
       { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
     };
 
+namespace detail {
+
 /// A model that can also be measured: `evaluate()` gives the metrics of one batch.
 template <class M>
 concept EvaluatedModel = Model<M> && requires(const M& model, const Batch<typename M::Example>& batch,
                                               const Values<typename M::Variables>& values) {
   { model.evaluate(batch, values) } -> std::same_as<Metrics>;
 };
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

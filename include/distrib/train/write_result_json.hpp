@@ -12,12 +12,16 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 /// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
 /// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
 /// names, null for one that is not finite.
 [[nodiscard]] DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view events,
                                             const std::vector<std::pair<std::string, double>>& further = {})
     -> std::string;
+
+}  // namespace detail
 
 /// Writes `result_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
 DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,

@@ -14,7 +14,7 @@ TEST_CASE("DataState: as text and as bytes, at most a hundred of them", "[data]"
     CHECK(to_string(state).size() <= 100);
     CHECK(parse_data_state(to_string(state)) == state);
     std::error_code ec;
-    CHECK(parse_data_state(distrib::ByteView{to_bytes(state)}, ec) == state);
+    CHECK(parse_data_state(distrib::ByteView{state.to_bytes()}, ec) == state);
     CHECK(!ec);
   }
   CHECK(to_string(DataState{1, 2, 3}) == "distrib-data-1 1 2 3");

@@ -214,7 +214,7 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
   const std::vector<std::int64_t> negative{-1};
   const struct {
     const char* what;
-    distrib::TensorPiece piece;
+    distrib::BundlePart::TensorPiece piece;
     const char* where;
   } cases[] = {
       {"no step", {"x", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "global_step is no int64"},

@@ -11,7 +11,7 @@
 using distrib::Combiner;
 using distrib::embedding_lookup_sparse;
 using distrib::embedding_lookup_sparse_gradient;
-using distrib::EmptyRows;
+using EmptyRows = distrib::LookupOptions::EmptyRows;
 using distrib::LookupOptions;
 using distrib::ps_errc;
 using distrib::SparseIds;

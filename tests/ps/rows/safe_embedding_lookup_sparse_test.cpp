@@ -73,7 +73,7 @@ TEST_CASE("safe_embedding_lookup_sparse: the way back by what was left", "[ps]")
   const Floats table{0, 1, 10, 11, 20, 21, 30, 31};
   const PrunedIds kept = prune_ids({ids, splits}, Combiner::mean);
   Floats gradient(8);
-  embedding_lookup_sparse_gradient(table, 2, kept.lookups(), {.empty_rows = distrib::EmptyRows::zeros},
+  embedding_lookup_sparse_gradient(table, 2, kept.lookups(), {.empty_rows = distrib::LookupOptions::EmptyRows::zeros},
                                    Floats{1, 2, 4, 6, 8, 8, 9, 9, 5, 7}, gradient);
   CHECK(gradient == Floats{5, 7, 1, 2, 2, 3, 2, 3});
 }

@@ -85,7 +85,7 @@ TEST_CASE("ShardMeter: bytes of values and slots, variables whose parts are many
   CHECK(status.value_bytes == 256);  // four parts, each begins at a multiple of 64
   CHECK(status.slot_bytes == 128);   // momentum has one
   CHECK(status.variables == 2);
-  CHECK(status.of_variables == std::vector<distrib::VariableStatus>{{"v0", 64}, {"v1", 64}});
+  CHECK(status.of_variables == std::vector<distrib::ShardStatus::VariableStatus>{{"v0", 64}, {"v1", 64}});
 }
 
 TEST_CASE("ShardMeter: what is listed is bounded, what is counted is not", "[ps]") {
@@ -106,7 +106,7 @@ TEST_CASE("ShardMeter: who is how far", "[ps]") {
   bench.meter.pushed(9, 1, 0, 1);    // nobody
   bench.meter.pulled(1000, {});
   ShardStatus status = bench.status();
-  CHECK(status.of_ranks == std::vector<distrib::RankStatus>{{0, false, 3}, {1, false, 8}, {2, false, 0}});
+  CHECK(status.of_ranks == std::vector<distrib::ShardStatus::RankStatus>{{0, false, 3}, {1, false, 8}, {2, false, 0}});
   CHECK(status.staleness == 8);
   CHECK(status.pushes == 5);
   CHECK(status.pushed_bytes == 113);

@@ -645,7 +645,7 @@ TEST_CASE("ShardService: calls that are taken back, connections that are lost", 
 }
 
 TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
-  using distrib::RankStatus;
+  using RankStatus = distrib::ShardStatus::RankStatus;
   ServiceBench bench{job_of(2, 9, 2), {.task = 0, .tasks = 1}};
   const auto status = [&](std::uint64_t call) {
     bench.call<distrib::Status>('c', call)();
@@ -765,7 +765,7 @@ TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
   CHECK(status.contributions == 4);
   CHECK(status.newest_cut == 3);
   CHECK(status.staleness == 0);
-  CHECK(status.of_ranks == std::vector<distrib::RankStatus>{{0, true, 2}, {1, true, 2}});
+  CHECK(status.of_ranks == std::vector<distrib::ShardStatus::RankStatus>{{0, true, 2}, {1, true, 2}});
 }
 
 TEST_CASE("ShardService: Leave", "[ps]") {

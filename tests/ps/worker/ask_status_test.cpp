@@ -56,7 +56,7 @@ TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[ps
     CHECK(seen[s].shard == s);
     CHECK(seen[s].job_hash == to_hex(job_hash(job)));
     CHECK(seen[s].step == 6);
-    CHECK(seen[s].of_ranks == std::vector<RankStatus>{{0, true, 6}});
+    CHECK(seen[s].of_ranks == std::vector<ShardStatus::RankStatus>{{0, true, 6}});
     CHECK(seen[s].of_variables.size() == 1);
   }
 }

@@ -15,12 +15,12 @@ namespace detail {
 
 DISTRIB_DECL auto overlap(const StoredTensor& tensor) -> bool {
   std::size_t axis = 0;
-  const auto is_cut = [&](const StoredPiece& piece) { return piece.slice.extents[axis] != tensor.shape[axis]; };
+  const auto is_cut = [&](const StoredTensor::Piece& piece) { return piece.slice.extents[axis] != tensor.shape[axis]; };
   while (axis < tensor.shape.rank() && std::none_of(tensor.pieces.begin(), tensor.pieces.end(), is_cut)) ++axis;
   if (axis == tensor.shape.rank()) return tensor.pieces.size() > 1 && tensor.shape.elements() > 0;
 
   std::vector<const Slice*> sorted;
-  for (const StoredPiece& piece : tensor.pieces)
+  for (const StoredTensor::Piece& piece : tensor.pieces)
     if (piece.slice.extents.elements() > 0) sorted.push_back(&piece.slice);
   std::sort(sorted.begin(), sorted.end(),
             [axis](const Slice* a, const Slice* b) { return a->start[axis] < b->start[axis]; });

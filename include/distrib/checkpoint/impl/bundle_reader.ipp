@@ -36,7 +36,7 @@ DISTRIB_DECL auto BundleReader::open_part(std::string prefix, std::size_t shard,
   if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
   bool own = reader.index_.shards == shards;
   for (const StoredTensor& tensor : reader.index_.tensors)
-    for (const StoredPiece& piece : tensor.pieces) own = own && piece.shard == shard;
+    for (const StoredTensor::Piece& piece : tensor.pieces) own = own && piece.shard == shard;
   if (!own) {
     error = {checkpoint_errc::corrupt_index, file + ": it is the part of another shard"};
     return std::nullopt;
@@ -70,14 +70,14 @@ DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted,
                 std::to_string(out.size()) + " bytes for " + to_string(wanted.extents) + " of " +
                     std::string{distrib::name(tensor->dtype)});
 
-  for (const StoredPiece& piece : tensor->pieces)
+  for (const StoredTensor::Piece& piece : tensor->pieces)
     if (piece.slice == wanted) {
       read_piece(*tensor, piece, out, error);
       return;
     }
   if (!tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(tensor->shape));
   std::vector<std::byte> buffer;
-  for (const StoredPiece& piece : tensor->pieces) {
+  for (const StoredTensor::Piece& piece : tensor->pieces) {
     if (!touches(piece.slice, wanted)) continue;
     buffer.resize(static_cast<std::size_t>(piece.size_bytes));
     if (!read_piece(*tensor, piece, buffer, error)) return;
@@ -104,7 +104,7 @@ DISTRIB_DECL void BundleReader::verify(Error& error) const {
   std::vector<std::string> values;
   for (const StoredTensor& tensor : index_.tensors) {
     if (!tensor.complete && !is_part_) return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
-    for (const StoredPiece& piece : tensor.pieces)
+    for (const StoredTensor::Piece& piece : tensor.pieces)
       if (!(tensor.dtype == DType::string ? read_texts(tensor, piece, values, error)
                                           : stream_piece(tensor, piece, buffer, [](auto, auto) {}, error)))
         return;
@@ -121,7 +121,7 @@ DISTRIB_DECL auto BundleReader::check_sizes(std::uint64_t first, std::uint64_t e
     sizes.push_back(file->size());
   }
   for (const StoredTensor& tensor : index_.tensors)
-    for (const StoredPiece& piece : tensor.pieces) {
+    for (const StoredTensor::Piece& piece : tensor.pieces) {
       const std::uint64_t size = sizes[static_cast<std::size_t>(piece.shard - first)];
       if (piece.offset <= size && piece.size_bytes <= size - piece.offset) continue;
       error = {checkpoint_errc::corrupt_data,
@@ -131,7 +131,7 @@ DISTRIB_DECL auto BundleReader::check_sizes(std::uint64_t first, std::uint64_t e
   return true;
 }
 
-DISTRIB_DECL auto BundleReader::read_piece(const StoredTensor& tensor, const StoredPiece& piece,
+DISTRIB_DECL auto BundleReader::read_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece,
                                            std::span<std::byte> to, Error& error) const -> bool {
   const auto file = open_data(piece.shard, error);
   if (!file || !file->read(piece.offset, to, error)) return false;
@@ -139,7 +139,7 @@ DISTRIB_DECL auto BundleReader::read_piece(const StoredTensor& tensor, const Sto
   return !error;
 }
 
-DISTRIB_DECL auto BundleReader::read_texts(const StoredTensor& tensor, const StoredPiece& piece,
+DISTRIB_DECL auto BundleReader::read_texts(const StoredTensor& tensor, const StoredTensor::Piece& piece,
                                            std::vector<std::string>& values, Error& error) const -> bool {
   std::vector<std::byte> bytes(static_cast<std::size_t>(piece.size_bytes));
   const auto file = open_data(piece.shard, error);

@@ -12,8 +12,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-DISTRIB_DECL auto BundleEntries::add(const TensorPiece& piece, std::uint64_t shard, std::uint64_t offset, Error& error)
-    -> bool {
+DISTRIB_DECL auto BundleEntries::add(const BundlePart::TensorPiece& piece, std::uint64_t shard, std::uint64_t offset,
+                                     Error& error) -> bool {
   const std::size_t element_bytes = size_bytes(piece.dtype);
   if (piece.name.empty() || piece.name.front() == '\0')
     return refuse(error, checkpoint_errc::mismatch, "a tensor without a name");
@@ -31,8 +31,8 @@ DISTRIB_DECL auto BundleEntries::add(const TensorPiece& piece, std::uint64_t sha
              {piece.slice, shard, offset, piece.bytes.size(), mask_crc(crc32c(piece.bytes))}, error);
 }
 
-DISTRIB_DECL auto BundleEntries::add(const std::string& name, DType dtype, const Shape& shape, const StoredPiece& piece,
-                                     Error& error) -> bool {
+DISTRIB_DECL auto BundleEntries::add(const std::string& name, DType dtype, const Shape& shape,
+                                     const StoredTensor::Piece& piece, Error& error) -> bool {
   const BundleEntry entry{dtype, piece.slice.extents, piece.shard, piece.offset, piece.size_bytes, piece.masked_crc, {},
                           {}};
   if (piece.slice == Slice::whole(shape)) return insert(name, entry, error);
@@ -62,12 +62,12 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
                             BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
   FileAction data = FileAction::write(data_file_name(temporary, shard, shards), {}, {});
   std::uint64_t offset = 0;
-  for (const TensorPiece& piece : part.tensors) {
+  for (const BundlePart::TensorPiece& piece : part.tensors) {
     if (!entries.add(piece, shard, offset, error)) return false;
     data.views.push_back(piece.bytes);
     offset += piece.bytes.size();
   }
-  for (const StringTensor& strings : part.strings) {
+  for (const BundlePart::StringTensor& strings : part.strings) {
     if (strings.name.empty() || strings.name.front() == '\0' ||
         static_cast<std::size_t>(strings.shape.elements()) != strings.values.size())
       return refuse(

@@ -31,7 +31,7 @@ DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) 
   detail::BundleEntries entries;
   for (const BundleIndex& part : parts)
     for (const StoredTensor& tensor : part.tensors)
-      for (const StoredPiece& piece : tensor.pieces) {
+      for (const StoredTensor::Piece& piece : tensor.pieces) {
         const detail::BundleEntry* first = entries.find(tensor.name);
         const bool common = first != nullptr && first->slices.empty() && piece.slice == Slice::whole(tensor.shape);
         if (!common) {

@@ -15,11 +15,11 @@ inline namespace v0 {
 namespace detail {
 
 // Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
-DISTRIB_DECL auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
-    -> const StoredPiece* {
+DISTRIB_DECL auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredTensor::Piece& piece)
+    -> const StoredTensor::Piece* {
   const StoredTensor* stored = index.find(tensor.name);
   if (stored == nullptr || stored->dtype != tensor.dtype || stored->shape != tensor.shape) return nullptr;
-  for (const StoredPiece& other : stored->pieces)
+  for (const StoredTensor::Piece& other : stored->pieces)
     if (other.slice == piece.slice && other.size_bytes == piece.size_bytes && other.masked_crc == piece.masked_crc)
       return &other;
   return nullptr;
@@ -28,12 +28,12 @@ DISTRIB_DECL auto find_piece(const BundleIndex& index, const StoredTensor& tenso
 DISTRIB_DECL auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool {
   if (index.shards != part.shards) return false;
   for (const StoredTensor& tensor : part.tensors)
-    for (const StoredPiece& piece : tensor.pieces)
+    for (const StoredTensor::Piece& piece : tensor.pieces)
       if (find_piece(index, tensor, piece) == nullptr) return false;
   for (const StoredTensor& tensor : index.tensors)
-    for (const StoredPiece& piece : tensor.pieces) {
+    for (const StoredTensor::Piece& piece : tensor.pieces) {
       if (piece.shard != shard) continue;
-      const StoredPiece* own = find_piece(part, tensor, piece);
+      const StoredTensor::Piece* own = find_piece(part, tensor, piece);
       if (own == nullptr || own->offset != piece.offset) return false;
     }
   return true;

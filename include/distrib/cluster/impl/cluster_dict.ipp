@@ -9,15 +9,15 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto as_dict(const ClusterSpec& cluster) -> std::vector<std::pair<std::string, JobDict>> {
-  std::vector<std::pair<std::string, JobDict>> jobs;
+DISTRIB_DECL auto as_dict(const ClusterSpec& cluster) -> std::vector<std::pair<std::string, detail::JobDict>> {
+  std::vector<std::pair<std::string, detail::JobDict>> jobs;
   for (const std::string& job : cluster.jobs()) {
     const ClusterSpec::Tasks& tasks = *cluster.find(job);
     std::vector<std::string> list;
     for (const auto& [index, address] : tasks)
       if (index == list.size()) list.push_back(address);
     const bool dense = !tasks.empty() && list.size() == tasks.size();
-    jobs.push_back({job, dense ? JobDict{std::move(list)} : JobDict{tasks}});
+    jobs.push_back({job, dense ? detail::JobDict{std::move(list)} : detail::JobDict{tasks}});
   }
   return jobs;
 }

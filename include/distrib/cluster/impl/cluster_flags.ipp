@@ -37,7 +37,7 @@ DISTRIB_DECL auto ClusterFlags::help() -> std::string {
   const auto line = [&](std::string_view name, std::string_view help) {
     text += "  --" + std::string{name} + std::string(std::size_t{18} - name.size(), ' ') + std::string{help} + '\n';
   };
-  for (const FlagInfo& flag : known) line(flag.name, flag.help);
+  for (const ClusterFlags::FlagInfo& flag : known) line(flag.name, flag.help);
   line("flagfile", "PATH of a file with more flags, one a line");
   return text;
 }
@@ -90,7 +90,8 @@ DISTRIB_DECL auto hosts_of_flag(std::string_view flag, std::optional<std::string
   return hosts;
 }
 
-DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags {
+DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::UnlistedTask unlisted, Error& error)
+    -> ClusterFlags {
   ClusterFlags flags;
   if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
   flags.job_name = *texts.job_name;
@@ -108,7 +109,7 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask u
   const std::string flag = "--task_index=" + std::string{index_text};
   if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
     error = {cluster_errc::bad_integer, flag};
-  } else if (unlisted == UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
+  } else if (unlisted == ClusterFlags::UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
     error = {cluster_errc::no_such_task,
              flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) + (tasks == 1 ? " host" : " hosts")};
   }
@@ -165,7 +166,7 @@ DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> C
 }  // namespace detail
 
 DISTRIB_DECL auto ClusterFlags::from(std::span<const char* const> arguments, std::string_view tf_config,
-                                     std::vector<std::string>& rest, Error& error, UnlistedTask unlisted)
+                                     std::vector<std::string>& rest, Error& error, ClusterFlags::UnlistedTask unlisted)
     -> ClusterFlags {
   error = {};
   rest.clear();

@@ -150,7 +150,7 @@ DISTRIB_DECL auto LaunchedTask::from(std::span<const char* const> arguments, con
   if (error) return task;
   task.retry_exit_code = static_cast<int>(retry.value_or(1));
   const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
-  if (!error && texts.any()) task.flags = detail::flags_from_texts(texts, UnlistedTask::refuse, error);
+  if (!error && texts.any()) task.flags = detail::flags_from_texts(texts, ClusterFlags::UnlistedTask::refuse, error);
   if (error || texts.any()) return task;
 
   const bool lists = !environment.first_of({"DISTRIB_PS_HOSTS", "DISTRIB_WORKER_HOSTS"}).empty();

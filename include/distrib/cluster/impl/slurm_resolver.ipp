@@ -43,7 +43,7 @@ DISTRIB_DECL auto slurm_hosts(const Environment& environment, bool step_only, Er
 }
 
 DISTRIB_DECL auto slurm_nodes(const SlurmResolver& resolver, const Environment& environment, Error& error)
-    -> std::vector<SlurmNode> {
+    -> std::vector<SlurmResolver::Node> {
   if (!resolver.nodes.empty()) return resolver.nodes;
   const bool step_only = resolver.as_tensorflow;
   std::vector<std::string> hosts = slurm_hosts(environment, step_only, error);
@@ -58,16 +58,16 @@ DISTRIB_DECL auto slurm_nodes(const SlurmResolver& resolver, const Environment& 
                std::to_string(hosts.size()) + " hosts, but counts of tasks for " + std::to_string(counts.size())};
   }
   if (error) return {};
-  std::vector<SlurmNode> nodes;
+  std::vector<SlurmResolver::Node> nodes;
   for (std::size_t i = 0; i < std::min(hosts.size(), counts.size()); ++i)
     nodes.push_back({std::move(hosts[i]), counts[i]});
   return nodes;
 }
 
 // As a dictionary by host does it.
-DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmNode>& nodes) {
+DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmResolver::Node>& nodes) {
   std::map<std::string, std::uint32_t> sorted;
-  for (const SlurmNode& node : nodes) sorted[node.host] = node.tasks;
+  for (const SlurmResolver::Node& node : nodes) sorted[node.host] = node.tasks;
   nodes.clear();
   for (const auto& [host, tasks] : sorted) nodes.push_back({host, tasks});
 }
@@ -80,7 +80,7 @@ struct SlurmSeat {
 };
 
 // A seat for each task. A host that is listed again goes on where it was.
-DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmNode>& nodes,
+DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmResolver::Node>& nodes,
                               const Environment& environment, Error& error) -> std::vector<SlurmSeat> {
   const std::string reserved{resolver.reserved_ports && !resolver.as_tensorflow
                                  ? environment.first_of({"SLURM_STEP_RESV_PORTS"})
@@ -90,7 +90,7 @@ DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<S
   if (error) error = {scheduler_errc::bad_variable, "SLURM_STEP_RESV_PORTS=" + reserved.substr(0, 80)};
   std::vector<SlurmSeat> seats;
   std::map<std::string_view, std::uint32_t> used;
-  for (const SlurmNode& node : nodes) {
+  for (const SlurmResolver::Node& node : nodes) {
     std::uint32_t& local_rank = used[node.host];
     for (std::uint32_t task = 0; task < node.tasks && !error; ++task, ++local_rank) {
       const std::uint32_t port = resolver.port_base + local_rank;
@@ -173,11 +173,11 @@ DISTRIB_DECL auto SlurmResolver::resolve(const Environment& environment, Error& 
     sizes["worker"] = as_tensorflow ? detail::slurm_count(environment, {"SLURM_STEP_NUM_TASKS"}, error)
                                     : detail::slurm_count(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, error);
   if (error) return {};
-  std::vector<SlurmNode> hosts = detail::slurm_nodes(*this, environment, error);
+  std::vector<SlurmResolver::Node> hosts = detail::slurm_nodes(*this, environment, error);
   if (as_tensorflow) detail::sort_slurm_nodes(hosts);
   std::uint64_t started = 0;
   std::uint32_t most = 0;
-  for (const SlurmNode& node : hosts) {
+  for (const SlurmResolver::Node& node : hosts) {
     started += node.tasks;
     most = std::max(most, node.tasks);
   }
@@ -200,8 +200,8 @@ DISTRIB_DECL auto SlurmResolver::resolve(const Environment& environment, Error& 
   if (error) return {};
 
   const detail::SlurmSeat& seat = seats[result.rank];
-  const auto times =
-      std::count_if(hosts.begin(), hosts.end(), [&](const SlurmNode& node) { return node.host == *seat.host; });
+  const auto times = std::count_if(hosts.begin(), hosts.end(),
+                                   [&](const SlurmResolver::Node& node) { return node.host == *seat.host; });
   if (!as_tensorflow && nodes.empty()) detail::check_slurm_seat(seat, times == 1, environment, error);
   result.local_rank = seat.local_rank;
   std::size_t first = 0;
@@ -222,7 +222,7 @@ namespace detail {
 DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vector<std::uint32_t> {
   Error error;
   const std::uint32_t groups = environment.number({"SLURM_HET_SIZE", "SLURM_PACK_SIZE"}, error).value_or(0);
-  const std::vector<SlurmNode> nodes = detail::slurm_nodes(SlurmResolver{}, environment, error);
+  const std::vector<SlurmResolver::Node> nodes = detail::slurm_nodes(SlurmResolver{}, environment, error);
   if (error || groups < 2) return {};
   std::vector<std::uint32_t> sizes;
   std::size_t at = 0;

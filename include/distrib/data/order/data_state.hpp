@@ -21,11 +21,14 @@ struct DataState {
   std::uint64_t epoch = 0;     ///< Passes of a stream that are over; 0 where batches have numbers.
   std::uint64_t position = 0;  ///< Elements of this epoch, or batches, that were given out.
 
+  /// Bytes of a state in a file: three u64, little endian, in the order of the members.
+  static constexpr std::size_t size_bytes = 24;
+
+  /// The state as so many bytes.
+  [[nodiscard]] DISTRIB_DECL auto to_bytes() const noexcept -> std::array<std::byte, size_bytes>;
+
   [[nodiscard]] auto operator==(const DataState&) const noexcept -> bool = default;
 };
-
-/// Bytes of a state in a file: three u64, little endian, in the order of the members.
-inline constexpr std::size_t data_state_bytes = 24;
 
 /// "distrib-data-1 DATA EPOCH POSITION", decimal, at most 77 characters.
 [[nodiscard]] inline auto to_string(const DataState& state) -> std::string {
@@ -39,10 +42,7 @@ inline constexpr std::size_t data_state_bytes = 24;
 /// The same; a failure is thrown as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text) -> DataState;
 
-/// A state as `data_state_bytes` bytes.
-[[nodiscard]] DISTRIB_DECL auto to_bytes(const DataState& state) noexcept -> std::array<std::byte, data_state_bytes>;
-
-/// The opposite of `to_bytes`. A failure goes to `ec`: `data_errc::bad_state`, when there are fewer or more bytes.
+/// The opposite of `DataState::to_bytes`. A failure goes to `ec`: `data_errc::bad_state`, when there are fewer or more bytes.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(ByteView bytes, std::error_code& ec) noexcept -> DataState;
 
 namespace detail {

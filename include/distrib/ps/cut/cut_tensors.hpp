@@ -40,7 +40,7 @@ class CutTensors {
 
   /// Adds what all shards of a job have in common, step and job: to every part that stands alone, else to the first.
   void describe(const Cut& cut, BundlePart& part) const {
-    part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), bytes_of(cut.step)});
+    part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), detail::bytes_of(cut.step)});
     part.strings.push_back({"distrib/job", Shape{}, {job_text_}});
   }
 

@@ -16,14 +16,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What becomes of a row without ids.
-enum class EmptyRows : std::uint8_t {
-  refused,  ///< `ps_errc::empty_row`: TensorFlow's `embedding_lookup_sparse` needs an id in every row.
-  zeros,    ///< A row of zeros, as its safe variant gives.
-};
-
 /// How rows are looked up and combined.
 struct LookupOptions {
+  /// What becomes of a row without ids.
+  enum class EmptyRows : std::uint8_t {
+    refused,  ///< `ps_errc::empty_row`: TensorFlow's `embedding_lookup_sparse` needs an id in every row.
+    zeros,    ///< A row of zeros, as its safe variant gives.
+  };
+
   Combiner combiner = Combiner::mean;
   std::optional<float> max_norm{};  ///< Rows of the table that are longer (l2) count as scaled to it; see `clip_rows`.
   EmptyRows empty_rows = EmptyRows::refused;

@@ -40,7 +40,7 @@ struct PrunedIds {
 
 /// TensorFlow's `safe_embedding_lookup_sparse`: `embedding_lookup_sparse` of what `prune_ids` leaves; rows without ids
 /// are zeros, or the row of `default_id` (clipped by `max_norm` like any other). `options.empty_rows` has no meaning.
-/// Fails as both do. For the way back give the pruned ids, and `EmptyRows::zeros`, to
+/// Fails as both do. For the way back give the pruned ids, and `LookupOptions::EmptyRows::zeros`, to
 /// `embedding_lookup_sparse_gradient`.
 DISTRIB_DECL void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size,
                                                const SparseIds& lookups, LookupOptions options,

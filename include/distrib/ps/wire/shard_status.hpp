@@ -16,37 +16,37 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a shard knows of one rank.
-struct RankStatus {
-  Rank rank = 0;
-  bool here = false;  ///< It is joined.
-  Step last = 0;      ///< Its newest contribution that came. Synchronous: some ranks of it may be missing yet.
-
-  void encode(WireWriter& message) const {
-    message.varint(1, rank);
-    message.varint(2, here ? 1 : 0);
-    message.varint(3, last);
-  }
-  [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
-  [[nodiscard]] auto operator==(const RankStatus&) const -> bool = default;
-};
-
-/// What a shard has of one variable.
-struct VariableStatus {
-  std::string name;
-  std::uint64_t bytes = 0;  ///< Of its values on this shard.
-
-  void encode(WireWriter& message) const {
-    message.text(1, name);
-    message.varint(2, bytes);
-  }
-  [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
-  [[nodiscard]] auto operator==(const VariableStatus&) const -> bool = default;
-};
-
 /// How a shard is: the answer to `Status`, and what a page of metrics is made of. A value. Counters are of this process
 /// and begin at 0 with it; steps are of the job.
 struct ShardStatus {
+  /// What a shard knows of one rank.
+  struct RankStatus {
+    Rank rank = 0;
+    bool here = false;  ///< It is joined.
+    Step last = 0;  ///< Its newest contribution that came. Synchronous: some ranks of it may be missing yet.
+
+    void encode(WireWriter& message) const {
+      message.varint(1, rank);
+      message.varint(2, here ? 1 : 0);
+      message.varint(3, last);
+    }
+    [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
+    [[nodiscard]] auto operator==(const RankStatus&) const -> bool = default;
+  };
+
+  /// What a shard has of one variable.
+  struct VariableStatus {
+    std::string name;
+    std::uint64_t bytes = 0;  ///< Of its values on this shard.
+
+    void encode(WireWriter& message) const {
+      message.text(1, name);
+      message.varint(2, bytes);
+    }
+    [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
+    [[nodiscard]] auto operator==(const VariableStatus&) const -> bool = default;
+  };
+
   /// Most ranks, and most variables, that are listed; a status that lists more is refused.
   static constexpr std::size_t most_listed = 1000;
 

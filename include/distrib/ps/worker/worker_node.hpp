@@ -207,7 +207,7 @@ class WorkerNode {
     send<Join>(shard, request, 0, now);
   }
 
-  template <RpcMethod M>
+  template <detail::RpcMethod M>
   void send(std::uint32_t shard, const typename M::Request& request, Step step, Instant now,
             std::size_t answer_bytes = 0) {
     if (links_[shard].core == nullptr) return;

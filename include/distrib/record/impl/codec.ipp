@@ -44,7 +44,7 @@ DISTRIB_DECL auto detect_compression(ByteView head) noexcept -> Compression {
 DISTRIB_DECL auto check_options(const DeflateOptions& options) noexcept -> std::error_code {
   if (options.level < -1 || options.level > 9) return record_errc::bad_level;
   const auto strategy = static_cast<int>(options.strategy);
-  const bool flushes = options.flush == DeflateFlush::none || options.flush == DeflateFlush::sync;
+  const bool flushes = options.flush == DeflateOptions::Flush::none || options.flush == DeflateOptions::Flush::sync;
   const bool good = flushes && options.memory_level >= 1 && options.memory_level <= 9 && options.window_bits >= 9 &&
                     options.window_bits <= 15 && strategy >= 0 && strategy <= 4;
   return good ? std::error_code{} : make_error_code(record_errc::bad_deflate_option);

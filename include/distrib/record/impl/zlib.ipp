@@ -54,7 +54,7 @@ DISTRIB_DECL auto Inflater::inflate(ByteView& in, std::span<std::byte> out, std:
   return written;
 }
 
-DISTRIB_DECL auto Deflater::deflate(ByteView& in, std::span<std::byte> out, DeflateFlush flush) noexcept
+DISTRIB_DECL auto Deflater::deflate(ByteView& in, std::span<std::byte> out, DeflateOptions::Flush flush) noexcept
     -> std::size_t {
   constexpr int flushes[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
   std::size_t written = 0;

@@ -18,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// How a call of method `M` is completed.
-template <RpcMethod M> using CallSignature = void(std::error_code, typename M::Reply);
+template <detail::RpcMethod M> using CallSignature = void(std::error_code, typename M::Reply);
 
 namespace detail {
 

@@ -31,7 +31,7 @@ DISTRIB_DECL auto ClientCore::call(std::uint32_t method, ByteView head, const Fr
   slot.batch = queue_.batch();
   slot.number = ++requests_;
   const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
-  queue_.add({FrameKind::request, 0, method, 0, id, 0}, {bytes_of(prefix), metadata, head}, body);
+  queue_.add({FrameKind::request, 0, method, 0, id, 0}, {detail::bytes_of(prefix), metadata, head}, body);
   if (deadline) deadlines_.set(static_cast<std::uint32_t>(id), *deadline);
   return id;
 }
@@ -47,7 +47,7 @@ DISTRIB_DECL void ClientCore::taken(std::uint64_t id) {
   if (!slots_.active(id)) return;
   const std::uint32_t more = slots_.of(id).credit.take();
   if (more == 0) return;
-  queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, bytes_of(more)});
+  queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, detail::bytes_of(more)});
 }
 
 DISTRIB_DECL auto ClientCore::next(Instant now, ClientEvent& event) -> bool {

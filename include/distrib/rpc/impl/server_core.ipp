@@ -32,7 +32,7 @@ DISTRIB_DECL void ServerCore::taken(std::uint64_t call, std::size_t bytes) {
   begun->held -= bytes;
   share_.release(bytes);
   if (const std::uint32_t more = begun->credit.take(); more != 0)
-    queue({FrameKind::credit, 0, 0, 0, call, 0}, bytes_of(more));
+    queue({FrameKind::credit, 0, 0, 0, call, 0}, detail::bytes_of(more));
 }
 
 DISTRIB_DECL auto ServerCore::next(Instant now, ServerEvent& event) -> bool {

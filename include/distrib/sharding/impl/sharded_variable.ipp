@@ -18,7 +18,8 @@ DISTRIB_DECL ShardedVariable::ShardedVariable(std::span<const VariableInfo> shar
   throw_error(ec, where);
 }
 
-DISTRIB_DECL auto ShardedVariable::slice(const RowRange& range, std::error_code& ec) const -> std::vector<ShardRange> {
+DISTRIB_DECL auto ShardedVariable::slice(const ShardedVariable::RowRange& range, std::error_code& ec) const
+    -> std::vector<ShardedVariable::ShardRange> {
   ec.clear();
   if (range.step == 0) {
     ec = sharding_errc::zero_step;
@@ -27,7 +28,8 @@ DISTRIB_DECL auto ShardedVariable::slice(const RowRange& range, std::error_code&
   return range.step > 0 ? forwards(range) : backwards(range);
 }
 
-DISTRIB_DECL auto ShardedVariable::slice(const RowRange& range) const -> std::vector<ShardRange> {
+DISTRIB_DECL auto ShardedVariable::slice(const ShardedVariable::RowRange& range) const
+    -> std::vector<ShardedVariable::ShardRange> {
   std::error_code ec;
   auto ranges = slice(range, ec);
   if (ec) throw_error(ec, "a slice of " + to_string(shape_));
@@ -83,11 +85,12 @@ DISTRIB_DECL void ShardedVariable::cut(const Shape& shape, DType dtype, Partitio
     offsets_.push_back(offsets_.back() + even + (part < longer ? 1 : 0));
 }
 
-DISTRIB_DECL auto ShardedVariable::forwards(const RowRange& range) const -> std::vector<ShardRange> {
+DISTRIB_DECL auto ShardedVariable::forwards(const ShardedVariable::RowRange& range) const
+    -> std::vector<ShardedVariable::ShardRange> {
   const auto step = static_cast<std::uint64_t>(range.step);
   const std::int64_t start = from_end(range.start.value_or(0));
   const std::int64_t stop = std::min(range.stop ? from_end(*range.stop) : rows(), rows());
-  std::vector<ShardRange> ranges;
+  std::vector<ShardedVariable::ShardRange> ranges;
   for (std::uint32_t shard = 0; shard < num_shards(); ++shard) {
     const std::int64_t first = offsets_[shard];
     const std::int64_t end = std::min(offsets_[shard + 1], stop);
@@ -101,11 +104,12 @@ DISTRIB_DECL auto ShardedVariable::forwards(const RowRange& range) const -> std:
   return ranges;
 }
 
-DISTRIB_DECL auto ShardedVariable::backwards(const RowRange& range) const -> std::vector<ShardRange> {
+DISTRIB_DECL auto ShardedVariable::backwards(const ShardedVariable::RowRange& range) const
+    -> std::vector<ShardedVariable::ShardRange> {
   const std::uint64_t step = std::uint64_t{0} - static_cast<std::uint64_t>(range.step);
   const std::int64_t start = range.start ? from_end(*range.start) : rows() - 1;
   const std::int64_t stop = std::max<std::int64_t>(range.stop ? from_end(*range.stop) : -1, -1);
-  std::vector<ShardRange> ranges;
+  std::vector<ShardedVariable::ShardRange> ranges;
   for (std::uint32_t shard = num_shards(); shard-- > 0;) {
     const std::int64_t last = offsets_[shard + 1] - 1;
     const std::int64_t end = std::max(offsets_[shard] - 1, stop);  // the row before the shard's first

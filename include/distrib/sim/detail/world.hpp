@@ -9,6 +9,7 @@
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/disk.hpp>
+#include <distrib/sim/network_options.hpp>
 #include <distrib/sim/options.hpp>
 #include <distrib/sim/scheduler.hpp>
 #include <distrib/sim/wire.hpp>

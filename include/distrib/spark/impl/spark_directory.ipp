@@ -22,7 +22,7 @@ DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& e
   SparkDirectory table;
   std::vector<std::vector<SparkPartitionValue>> values;
   for (const SparkPath& path : paths) {
-    SparkFile file{path.below.empty() ? path.root : detail::join_path(path.root, path.below), {}};
+    SparkDirectory::File file{path.below.empty() ? path.root : detail::join_path(path.root, path.below), {}};
     std::size_t column = 0;
     std::string_view rest = path.below;
     for (std::size_t slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
@@ -55,7 +55,7 @@ DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& e
   for (std::size_t column = 0; column < values.size(); ++column)
     table.partition_columns[column].type = infer_partition_type(values[column]);
   std::sort(table.files.begin(), table.files.end(),
-            [](const SparkFile& a, const SparkFile& b) { return a.path < b.path; });
+            [](const SparkDirectory::File& a, const SparkDirectory::File& b) { return a.path < b.path; });
   if (table.files.empty()) error.code = spark_errc::no_files;
   return table;
 }
@@ -91,8 +91,8 @@ DISTRIB_DECL auto expand_spark_path(const std::string& path) -> std::vector<std:
 
 }  // namespace detail
 
-DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkListOptions& options, Error& error)
-    -> SparkDirectory {
+DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options,
+                                       Error& error) -> SparkDirectory {
   error = {};
   std::vector<detail::SparkPath> files;
   for (const std::string& root : detail::expand_spark_path(path)) {

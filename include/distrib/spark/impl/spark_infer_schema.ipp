@@ -34,8 +34,8 @@ DISTRIB_DECL auto SparkSchemaInference::columns() const -> std::vector<SparkColu
   std::vector<SparkColumn> columns;
   for (const auto& [name, seen] : seen_) {
     SparkType type = seen.type;
-    if (type.kind == SparkKind::unknown && (rules_ == SparkRules::checked || type.arrays == 0))
-      type.kind = SparkKind::string;
+    if (type.kind == SparkType::Kind::unknown && (rules_ == SparkRules::checked || type.arrays == 0))
+      type.kind = SparkType::Kind::string;
     columns.push_back({name, type, rules_ == SparkRules::like_connector || seen.records != records_});
   }
   return columns;
@@ -62,9 +62,9 @@ DISTRIB_DECL void SparkSchemaInference::see(std::string_view name, SparkType typ
 DISTRIB_DECL auto SparkSchemaInference::type_of(const FeatureView& feature, Error& error) const -> SparkType {
   if (feature.kind() == FeatureKind::none && rules_ == SparkRules::like_connector) error.code = spark_errc::no_kind;
   if (feature.kind() == FeatureKind::none || feature.size() == 0) return {};
-  const SparkKind kind = feature.kind() == FeatureKind::int64s   ? SparkKind::long_
-                         : feature.kind() == FeatureKind::floats ? SparkKind::float_
-                                                                 : SparkKind::string;
+  const SparkType::Kind kind = feature.kind() == FeatureKind::int64s   ? SparkType::Kind::long_
+                               : feature.kind() == FeatureKind::floats ? SparkType::Kind::float_
+                                                                       : SparkType::Kind::string;
   return {kind, feature.size() > 1 ? 1U : 0U};
 }
 
@@ -81,9 +81,9 @@ DISTRIB_DECL auto SparkSchemaInference::join(SparkType a, SparkType b, Error& er
   if (a == b || b == SparkType{}) return a;
   if (a == SparkType{}) return b;
   if (rules_ == SparkRules::like_connector) return detail::precedence(a) > detail::precedence(b) ? a : b;
-  if (a.kind != b.kind && a.kind != SparkKind::unknown && b.kind != SparkKind::unknown)
+  if (a.kind != b.kind && a.kind != SparkType::Kind::unknown && b.kind != SparkType::Kind::unknown)
     error.code = spark_errc::kind_conflict;
-  return {a.kind == SparkKind::unknown ? b.kind : a.kind, std::max(a.arrays, b.arrays)};
+  return {a.kind == SparkType::Kind::unknown ? b.kind : a.kind, std::max(a.arrays, b.arrays)};
 }
 
 }  // namespace v0

@@ -58,14 +58,15 @@ DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -
   return (digits || word == "NaN" || word == "Infinity") && parse_number(text, number);
 }
 
-DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkKind {
+DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkType::Kind {
   std::int32_t integer = 0;
   std::int64_t number = 0;
   double real = 0;
-  if (parse_number(text, integer)) return SparkKind::integer;
-  if (parse_number(text, number)) return SparkKind::long_;
-  if (!parse_double(text, real)) return SparkKind::string;
-  return text.find_first_not_of("+-0123456789") == std::string_view::npos ? SparkKind::decimal : SparkKind::double_;
+  if (parse_number(text, integer)) return SparkType::Kind::integer;
+  if (parse_number(text, number)) return SparkType::Kind::long_;
+  if (!parse_double(text, real)) return SparkType::Kind::string;
+  return text.find_first_not_of("+-0123456789") == std::string_view::npos ? SparkType::Kind::decimal
+                                                                          : SparkType::Kind::double_;
 }
 
 }  // namespace detail

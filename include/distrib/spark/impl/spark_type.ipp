@@ -19,8 +19,8 @@ DISTRIB_DECL auto parse_spark_type(std::string_view text, std::error_code& ec) n
     ++type.arrays;
   }
   for (std::size_t kind = 1; kind < detail::spark_kinds.size(); ++kind)
-    if (text == detail::spark_kinds[kind]) type.kind = static_cast<SparkKind>(kind);
-  if (type.kind != SparkKind::unknown && (type.kind != SparkKind::vector || type.arrays == 0)) return type;
+    if (text == detail::spark_kinds[kind]) type.kind = static_cast<SparkType::Kind>(kind);
+  if (type.kind != SparkType::Kind::unknown && (type.kind != SparkType::Kind::vector || type.arrays == 0)) return type;
   ec = spark_errc::unsupported_type;
   return {};
 }

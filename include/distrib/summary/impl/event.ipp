@@ -19,7 +19,7 @@ DISTRIB_DECL void write_scalar_event(WireWriter& out, double wall_time, std::int
     });
     entry.message(9, [](WireWriter& metadata) {
       metadata.message(1, [](WireWriter& plugin) { plugin.text(1, "scalars"); });
-      metadata.varint(4, static_cast<std::uint64_t>(DataClass::scalar));
+      metadata.varint(4, static_cast<std::uint64_t>(ScalarEvent::DataClass::scalar));
     });
   });
 }

@@ -59,7 +59,8 @@ DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) ->
   while (metadata.next()) {
     if (metadata.tag() == wire_tag(4, WireType::varint)) {
       const std::uint64_t data_class = metadata.uint64();
-      scalar.data_class = data_class <= 3 ? static_cast<DataClass>(data_class) : DataClass::unknown;
+      scalar.data_class =
+          data_class <= 3 ? static_cast<ScalarEvent::DataClass>(data_class) : ScalarEvent::DataClass::unknown;
     }
     if (metadata.tag() != wire_tag(1, WireType::bytes)) continue;
     WireReader plugin{metadata.bytes()};

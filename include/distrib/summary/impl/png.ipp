@@ -46,7 +46,7 @@ DISTRIB_DECL auto encode_png(ByteView pixels, std::uint32_t height, std::uint32_
   Deflater deflater{Compression::zlib};
   std::size_t written = 0;
   for (;;) {
-    written += deflater.deflate(in, std::span{deflated}.subspan(written), DeflateFlush::finish);
+    written += deflater.deflate(in, std::span{deflated}.subspan(written), DeflateOptions::Flush::finish);
     if (written < deflated.size()) break;
     deflated.resize(2 * deflated.size());
   }

@@ -17,7 +17,7 @@ namespace detail {
 DISTRIB_DECL void write_tensor_metadata(WireWriter& value, std::string_view plugin_name) {
   value.message(9, [&](WireWriter& metadata) {
     if (!plugin_name.empty()) metadata.message(1, [&](WireWriter& plugin) { plugin.text(1, plugin_name); });
-    metadata.varint(4, static_cast<std::uint64_t>(DataClass::tensor));
+    metadata.varint(4, static_cast<std::uint64_t>(ScalarEvent::DataClass::tensor));
   });
 }
 

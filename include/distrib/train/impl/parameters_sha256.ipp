@@ -17,7 +17,7 @@ DISTRIB_DECL auto parameters_sha256(const Job& job, const RuntimeValues& values,
   std::map<std::string, ByteView> by_name;
   for (std::size_t i = 0; i < job.variables.size(); ++i)
     by_name[job.variables[i].name] = {values.data(i), job.variables[i].size_bytes()};
-  for (std::size_t i = 0; i < tables.size(); ++i) by_name[job.tables[i].name] = bytes_of(tables[i]);
+  for (std::size_t i = 0; i < tables.size(); ++i) by_name[job.tables[i].name] = detail::bytes_of(tables[i]);
   Sha256 hash;
   for (const auto& [name, bytes] : by_name) hash.update(bytes);
   return to_hex(hash.finish());

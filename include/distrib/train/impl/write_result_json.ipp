@@ -14,6 +14,8 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
 DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view events,
                               const std::vector<std::pair<std::string, double>>& further) -> std::string {
   const auto accuracy = result.metrics.find("accuracy");
@@ -31,9 +33,11 @@ DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view eve
          more + "}\n";
 }
 
+}  // namespace detail
+
 DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
                                     const std::vector<std::pair<std::string, double>>& further) {
-  const std::string text = result_json(result, events, further);
+  const std::string text = detail::result_json(result, events, further);
   const std::string temporary = path + ".writing";
   const auto fail = [&path] { throw_error({errno, std::generic_category()}, path); };
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen(temporary.c_str(), "wb"), std::fclose};

@@ -28,17 +28,17 @@ DISTRIB_DECL auto parse_data_state(std::string_view text) -> DataState {
   return state;
 }
 
-DISTRIB_DECL auto to_bytes(const DataState& state) noexcept -> std::array<std::byte, data_state_bytes> {
-  std::array<std::byte, data_state_bytes> bytes;
-  store_le(bytes.data(), state.data);
-  store_le(bytes.data() + 8, state.epoch);
-  store_le(bytes.data() + 16, state.position);
+DISTRIB_DECL auto DataState::to_bytes() const noexcept -> std::array<std::byte, size_bytes> {
+  std::array<std::byte, size_bytes> bytes;
+  store_le(bytes.data(), data);
+  store_le(bytes.data() + 8, epoch);
+  store_le(bytes.data() + 16, position);
   return bytes;
 }
 
 DISTRIB_DECL auto parse_data_state(ByteView bytes, std::error_code& ec) noexcept -> DataState {
   ec.clear();
-  if (bytes.size() == data_state_bytes)
+  if (bytes.size() == DataState::size_bytes)
     return {load_le<std::uint64_t>(bytes.data()), load_le<std::uint64_t>(bytes.data() + 8),
             load_le<std::uint64_t>(bytes.data() + 16)};
   ec = data_errc::bad_state;

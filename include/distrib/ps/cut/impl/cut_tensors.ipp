@@ -57,7 +57,7 @@ DISTRIB_DECL auto CutTensors::fits(const BundleReader& reader) const -> bool {
   if (reader.index().shards != shards_) return false;
   std::size_t pieces = 0;
   for (const StoredTensor& tensor : reader.tensors())
-    for (const StoredPiece& piece : tensor.pieces)
+    for (const StoredTensor::Piece& piece : tensor.pieces)
       if (piece.shard == layout_.shard() && !is_common(tensor.name)) ++pieces;
   std::size_t found = 0;
   std::size_t wanted = 0;
@@ -110,7 +110,7 @@ DISTRIB_DECL auto CutTensors::has_piece(const BundleReader& reader, std::string_
                                         const ShardLayout::Entry& entry) const -> bool {
   const StoredTensor* tensor = reader.find(name);
   if (tensor == nullptr || tensor->dtype != entry.dtype || tensor->shape != entry.whole) return false;
-  return std::any_of(tensor->pieces.begin(), tensor->pieces.end(), [&](const StoredPiece& piece) {
+  return std::any_of(tensor->pieces.begin(), tensor->pieces.end(), [&](const StoredTensor::Piece& piece) {
     return piece.shard == layout_.shard() && piece.slice == entry.slice;
   });
 }

@@ -32,7 +32,7 @@ DISTRIB_DECL auto TableTensors::pieces_in(const BundleReader& reader) const -> s
     const StoredTensor* tensor = reader.find(name);
     if (tensor == nullptr || tensor->dtype != dtype || (!any_key() && tensor->shape != numbered_shape())) return;
     const Slice own = any_key() ? Slice::whole(tensor->shape) : own_slice();
-    for (const StoredPiece& piece : tensor->pieces)
+    for (const StoredTensor::Piece& piece : tensor->pieces)
       if (piece.shard == shard_ && piece.slice == own) ++found;
   };
   if (pieces() == 0) return 0;

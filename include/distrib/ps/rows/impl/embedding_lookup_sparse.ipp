@@ -35,7 +35,7 @@ DISTRIB_DECL void check_lookup(std::size_t table, std::size_t row_size, const Sp
   if (!is_rows(combined, lookups.rows(), row_size)) ec = ps_errc::shape_mismatch;
   if (options.max_norm && !(*options.max_norm > 0)) ec = ps_errc::not_positive;
   for (std::size_t row = 0; !ec && row < lookups.rows(); ++row)
-    if (lookups.size_of(row) == 0 && options.empty_rows == EmptyRows::refused) ec = ps_errc::empty_row;
+    if (lookups.size_of(row) == 0 && options.empty_rows == LookupOptions::EmptyRows::refused) ec = ps_errc::empty_row;
   for (const std::int64_t id : lookups.ids)
     if (!ec && !has_row(id, table_rows)) ec = ps_errc::no_such_row;
 }

@@ -35,7 +35,7 @@ DISTRIB_DECL void safe_embedding_lookup_sparse(std::span<const float> table, std
                                                std::error_code& ec) {
   const PrunedIds kept = prune_ids(lookups, options.combiner, default_id, ec);
   if (ec) return;
-  options.empty_rows = EmptyRows::zeros;
+  options.empty_rows = LookupOptions::EmptyRows::zeros;
   embedding_lookup_sparse(table, row_size, kept.lookups(), options, combined, ec);
 }
 

@@ -116,15 +116,15 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards) -> std::stri
   to.times("pull_seconds", "The same of pulls; waiting for their step included.", &ShardStatus::pull_times);
   to.metric("rank_here", gauge, "1 when the rank is joined.");
   for (const ShardStatus& shard : shards)
-    for (const RankStatus& rank : shard.of_ranks)
+    for (const ShardStatus::RankStatus& rank : shard.of_ranks)
       to.sample(shard, rank.here ? "1" : "0", "rank", std::to_string(rank.rank));
   to.metric("rank_step", gauge, "Newest contribution of the rank that came.");
   for (const ShardStatus& shard : shards)
-    for (const RankStatus& rank : shard.of_ranks)
+    for (const ShardStatus::RankStatus& rank : shard.of_ranks)
       to.sample(shard, std::to_string(rank.last), "rank", std::to_string(rank.rank));
   to.metric("variable_bytes", gauge, "Bytes of one variable on this shard.");
   for (const ShardStatus& shard : shards)
-    for (const VariableStatus& variable : shard.of_variables)
+    for (const ShardStatus::VariableStatus& variable : shard.of_variables)
       to.sample(shard, std::to_string(variable.bytes), "variable", variable.name);
   return to.take();
 }

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 DISTRIB_DECL void TableDigest::add(std::uint64_t key, std::span<const float> weights) noexcept {
   Sha256 hash;
-  hash.update(bytes_of(key));
+  hash.update(detail::bytes_of(key));
   hash.update(std::as_bytes(weights));
   const Sha256Digest digest = hash.finish();
   TableDigest row;

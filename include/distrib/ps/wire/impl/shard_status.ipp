@@ -6,7 +6,7 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto RankStatus::decode(ByteView message) -> bool {
+DISTRIB_DECL auto ShardStatus::RankStatus::decode(ByteView message) -> bool {
   WireReader reader{message};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
@@ -16,7 +16,7 @@ DISTRIB_DECL auto RankStatus::decode(ByteView message) -> bool {
   return reader.ok();
 }
 
-DISTRIB_DECL auto VariableStatus::decode(ByteView message) -> bool {
+DISTRIB_DECL auto ShardStatus::VariableStatus::decode(ByteView message) -> bool {
   WireReader reader{message};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::bytes): name = reader.text(); break;
@@ -48,8 +48,9 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.varint(20, pulls);
   head.varint(21, pulled_bytes);
   head.varint(22, parked);
-  for (const RankStatus& rank : of_ranks) head.message(23, [&](WireWriter& message) { rank.encode(message); });
-  for (const VariableStatus& variable : of_variables)
+  for (const ShardStatus::RankStatus& rank : of_ranks)
+    head.message(23, [&](WireWriter& message) { rank.encode(message); });
+  for (const ShardStatus::VariableStatus& variable : of_variables)
     head.message(24, [&](WireWriter& message) { variable.encode(message); });
   head.message(25, [&](WireWriter& message) { push_times.encode(message); });
   head.message(26, [&](WireWriter& message) { pull_times.encode(message); });

@@ -65,7 +65,8 @@ DISTRIB_DECL auto ShardHost::state() const -> std::string {
   const ShardStatus status = service_->status(world_.now());
   std::string text = " " + name_ + " at " + std::to_string(status.step) + " newest cut " +
                      std::to_string(status.newest_cut) + " parked " + std::to_string(status.parked);
-  for (const RankStatus& rank : status.of_ranks) text += (rank.here ? " +" : " -") + std::to_string(rank.last);
+  for (const ShardStatus::RankStatus& rank : status.of_ranks)
+    text += (rank.here ? " +" : " -") + std::to_string(rank.last);
   return text;
 }
 

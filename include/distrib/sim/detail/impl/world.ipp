@@ -13,7 +13,7 @@ namespace detail {
 DISTRIB_DECL World::World(const Job& of_job, ShardKinds of_kinds, CutSettings settings, const Options& with)
     : job{of_job}, kinds{std::move(of_kinds)}, cuts{std::move(settings)}, options{with}, dice{with.seed} {
   faults = with.faults ? *with.faults : Faults::drawn(dice);
-  network = with.network ? *with.network : drawn_network(dice);
+  network = with.network ? *with.network : detail::drawn_network(dice);
   cuts.directory.clear();
   if (!with.directory.empty())
     disk.emplace(distrib::detail::join_path(with.directory, "sim-" + std::to_string(with.seed)), scheduler, dice);
