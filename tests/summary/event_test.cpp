@@ -3,26 +3,18 @@
 
 #include <distrib/core/sha256.hpp>
 
+#include "summary/summary_bytes.hpp"
 #include "support/catch.hpp"
-
-#include <string>
 
 using distrib::to_hex;
 using distrib::WireWriter;
-
-namespace {
-
-const std::string scalar_hex =
-    "090000601088d4d54110642a230a210a046c6f7373420a0801120022040000803e4a0d0a090a077363616c6172732001";
-
-}  // namespace
 
 TEST_CASE("events have TensorFlow's bytes", "[summary][event]") {
   WireWriter out;
   distrib::write_version_event(out, 1465000000.0);
   CHECK(to_hex(out.view()) == "090000001088d4d5411a0d627261696e2e4576656e743a32");
   distrib::write_scalar_event(out, 1465000001.5, 100, "loss", 0.25f);
-  CHECK(to_hex(out.view()) == scalar_hex);
+  CHECK(to_hex(out.view()) == support::scalar_event_hex);
   distrib::write_scalar_event(out, 1465000001.5, 100, "loss", 0.25f, distrib::ScalarForm::simple_value);
   CHECK(to_hex(out.view()) == "090000601088d4d54110642a0d0a0b0a046c6f7373150000803e");
   distrib::write_session_event(out, 1465000002.0, 100, distrib::SessionStatus::checkpoint, "/t/model.ckpt");

@@ -3,6 +3,7 @@
 
 #include <distrib/summary/event.hpp>
 
+#include "summary/summary_bytes.hpp"
 #include "support/catch.hpp"
 #include "support/hex.hpp"
 
@@ -32,8 +33,6 @@ auto with_value(const std::string& hex) -> std::vector<std::byte> {
   return out.take();
 }
 
-const std::string scalar_hex =
-    "090000601088d4d54110642a230a210a046c6f7373420a0801120022040000803e4a0d0a090a077363616c6172732001";
 const ScalarEvent loss{1465000001.5, 100, "loss", 0.25, "scalars", DataClass::scalar};
 
 }  // namespace
@@ -169,7 +168,7 @@ TEST_CASE("damaged events are refused", "[summary][event]") {
     CAPTURE(hex);
     CHECK_FALSE(distrib::parse_event(with_value(hex), event));
   }
-  const auto whole = from_hex(scalar_hex);  // cut anywhere: refused, or the event that ends there
+  const auto whole = from_hex(support::scalar_event_hex);  // cut anywhere: refused, or the event that ends there
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     if (distrib::parse_event(cut, event)) CHECK(event.scalars.empty());
