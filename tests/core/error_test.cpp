@@ -4,6 +4,9 @@
 #include "support/catch.hpp"
 
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
 
 using distrib::failure;
 
@@ -95,13 +98,56 @@ TEST_CASE("failure: what the operating system says belongs to one", "[core]") {
   }
 }
 
-TEST_CASE("error_of: takes apart what throw_error threw", "[core]") {
-  try {
-    distrib::throw_error(std::make_error_code(std::errc::no_space_on_device), "/data: part 3");
-  } catch (const std::system_error& thrown) {
-    const distrib::Error error = distrib::error_of(thrown);
-    CHECK(error.code == std::errc::no_space_on_device);
-    CHECK(error.where == "/data: part 3");
+TEST_CASE("throw_error: a std::system_error that has its Error with it, whatever the text", "[core]") {
+  const std::error_code code = std::make_error_code(std::errc::no_space_on_device);
+  for (const std::string& where : {std::string{"/data: part 3"}, std::string{}, "/data: " + code.message(),
+                                   "a: " + code.message() + ": " + code.message()}) {
+    CAPTURE(where);
+    try {
+      distrib::throw_error(code, where);
+    } catch (const std::system_error& thrown) {
+      CHECK(std::string_view{thrown.what()} == std::system_error{code, where}.what());
+      const distrib::Error error = distrib::error_of(thrown);
+      CHECK(error.code == code);
+      CHECK(error.where == where);
+    }
+    try {
+      distrib::throw_if({code, where});
+      FAIL("nothing was thrown");
+    } catch (const distrib::ThrownError& thrown) {
+      const distrib::ThrownError copy{thrown};
+      CHECK(copy.error().code == code);
+      CHECK(copy.error().where == where);
+    }
   }
-  CHECK(distrib::error_of(std::system_error{std::make_error_code(std::errc::io_error)}).code == std::errc::io_error);
+  STATIC_REQUIRE(std::is_nothrow_copy_constructible_v<distrib::ThrownError>);
+  CHECK_NOTHROW(distrib::throw_if({}));
+}
+
+namespace {
+
+// Says something else each time, as the system does when the language has been changed in between.
+struct ChangingCategory final : std::error_category {
+  auto name() const noexcept -> const char* override { return "changing"; }
+  auto message(int) const -> std::string override { return "message " + std::to_string(++asked); }
+  mutable int asked = 0;
+};
+
+}  // namespace
+
+TEST_CASE("error_of: does not look for the place in the text of a ThrownError", "[core]") {
+  const ChangingCategory category;
+  try {
+    distrib::throw_error({1, category}, "/data");
+  } catch (const std::system_error& thrown) {
+    CHECK(std::string_view{thrown.what()} == "/data: message 1");
+    CHECK(distrib::error_of(thrown).where == "/data");
+  }
+}
+
+TEST_CASE("error_of: of a std::system_error of somebody else", "[core]") {
+  const std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(distrib::error_of(std::system_error{code}).code == code);
+  CHECK(distrib::error_of(std::system_error{code, "read"}).code == code);
+  CHECK(distrib::error_of(std::system_error{code, "read"}).where == "read");
 }

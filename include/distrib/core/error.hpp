@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -113,7 +114,7 @@ inline auto detail::TableCategory::default_error_condition(int value) const noex
 
 /// A failure and the place where it happened (file, offset, record, flag, task). Empty code: no failure.
 ///
-/// Functions that do the work fill one; the throwing face turns it into `std::system_error` with `where` in its text.
+/// Functions that do the work fill one; the throwing face turns it into a `ThrownError`.
 struct Error {
   std::error_code code;
   std::string where;
@@ -121,17 +122,31 @@ struct Error {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code); }
 };
 
-/// Throws `std::system_error` whose text is "`where`: message of `code`".
+/// What this library throws: a `std::system_error` whose text is "where: message of the code", and which carries the
+/// `Error` itself.
+class ThrownError : public std::system_error {
+ public:
+  explicit ThrownError(const Error& error) : std::system_error{error.code, error.where}, where_{error.where} {}
+
+  /// The failure and its place.
+  [[nodiscard]] auto error() const -> Error { return {code(), where_.what()}; }
+
+ private:
+  std::runtime_error where_;  // a text whose copies do not throw, as copies of an exception must not
+};
+
+/// Throws a `ThrownError`.
 [[noreturn]] inline void throw_error(const std::error_code& code, std::string_view where) {
-  throw std::system_error(code, std::string{where});
+  throw ThrownError{{code, std::string{where}}};
 }
 
-/// What `throw_error` threw, taken apart again.
+/// The failure that was thrown. A `std::system_error` that is no `ThrownError` has no place of its own: its text without
+/// the reason at the end is taken for the place.
 [[nodiscard]] DISTRIB_DECL auto error_of(const std::system_error& thrown) -> Error;
 
 /// Throws when `error` holds a failure.
 inline void throw_if(const Error& error) {
-  if (error) throw_error(error.code, error.where);
+  if (error) throw ThrownError{error};
 }
 
 namespace detail {
