@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 using distrib::failure;
 
@@ -150,4 +151,125 @@ TEST_CASE("error_of: of a std::system_error of somebody else", "[core]") {
   CHECK(distrib::error_of(std::system_error{code}).code == code);
   CHECK(distrib::error_of(std::system_error{code, "read"}).code == code);
   CHECK(distrib::error_of(std::system_error{code, "read"}).where == "read");
+}
+
+namespace {
+
+auto half(int number, distrib::ErrorRef to) -> int {
+  distrib::detail::ErrorOut error{to};
+  if (number % 2 != 0) error = {std::make_error_code(std::errc::argument_out_of_domain), std::to_string(number)};
+  return number / 2;
+}
+
+auto quarter(int number, distrib::ErrorRef to) -> int {
+  distrib::detail::ErrorOut error{to};
+  const int first = half(number, error);
+  if (error) error.where = "half of " + error.where;
+  return error ? 0 : half(first, error);
+}
+
+// A function as the library has them: options that may be left out, the face that throws, and the other one.
+struct Rounding {
+  bool up = false;
+};
+
+auto third(int number, const Rounding& rounding, distrib::ErrorRef to) -> int {
+  distrib::detail::ErrorOut error{to};
+  if (number < 0) error = {std::make_error_code(std::errc::result_out_of_range), "third of " + std::to_string(number)};
+  return (number + (rounding.up ? 2 : 0)) / 3;
+}
+
+auto third(int number, const Rounding& rounding = {}) -> int {
+  distrib::Error error;
+  return distrib::detail::or_throw(third(number, rounding, error), error);
+}
+
+// Reads what may be the text of the caller's own `Error`, after it has found its own failure.
+auto repeat(const std::string& text, distrib::ErrorRef to) -> std::string {
+  distrib::detail::ErrorOut error{to};
+  error = {std::make_error_code(std::errc::io_error), "repeat"};
+  error.where += " " + text;
+  return text + text;
+}
+
+void leave_by_exception(distrib::ErrorRef to) {
+  distrib::detail::ErrorOut error{to};
+  error = {std::make_error_code(std::errc::io_error), "before the exception"};
+  throw 1;
+}
+
+}  // namespace
+
+TEST_CASE("ErrorRef: an Error, or the code alone; a success clears what was there", "[core]") {
+  const std::error_code odd = std::make_error_code(std::errc::argument_out_of_domain);
+  distrib::Error error{std::make_error_code(std::errc::io_error), "before"};
+  std::error_code ec = error.code;
+  CHECK((half(4, error) == 2 && !error && error.where.empty()));
+  CHECK((half(4, ec) == 2 && !ec));
+  CHECK((half(5, error) == 2 && error.code == odd && error.where == "5"));
+  CHECK((half(5, ec) == 2 && ec == odd));
+}
+
+TEST_CASE("ErrorRef: an ErrorOut is handed on as the Error of the next function", "[core]") {
+  const std::error_code odd = std::make_error_code(std::errc::argument_out_of_domain);
+  distrib::Error error;
+  std::error_code ec;
+  CHECK(quarter(8, error) == 2);
+  CHECK_FALSE(error);
+  CHECK(quarter(7, error) == 0);
+  CHECK((error.code == odd && error.where == "half of 7"));
+  CHECK(quarter(6, ec) == 1);
+  CHECK(ec == odd);
+}
+
+TEST_CASE("ErrorOut: tells when the function returns, so its input may be the caller's Error", "[core]") {
+  distrib::Error error{std::make_error_code(std::errc::not_a_directory), "place"};
+  CHECK(repeat(error.where, error) == "placeplace");
+  CHECK((error.code == std::errc::io_error && error.where == "repeat place"));
+  CHECK(repeat(error.where, error.code) == "repeat placerepeat place");  // the code of the same Error: no place is told
+  CHECK((error.code == std::errc::io_error && error.where == "repeat place"));
+}
+
+TEST_CASE("ErrorOut: tells also when the function is left by an exception", "[core]") {
+  distrib::Error error;
+  CHECK_THROWS_AS(leave_by_exception(error), int);
+  CHECK((error.code == std::errc::io_error && error.where == "before the exception"));
+}
+
+TEST_CASE("ErrorRef, ErrorOut: nothing but the text of a place can throw", "[core]") {
+  using distrib::Error;
+  using distrib::ErrorRef;
+  using distrib::detail::ErrorOut;
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<ErrorRef, Error&>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<ErrorRef, std::error_code&>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<ErrorRef, ErrorOut&>);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<ErrorRef>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<ErrorOut, ErrorRef>);
+  STATIC_REQUIRE(std::is_nothrow_destructible_v<ErrorOut>);
+  STATIC_REQUIRE(std::is_nothrow_move_assignable_v<Error>);  // what the destructor does
+  STATIC_REQUIRE(noexcept(std::declval<const ErrorRef&>().set(Error{})));
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<ErrorOut>);  // the copy would tell too
+  STATIC_REQUIRE_FALSE(std::is_assignable_v<ErrorOut&, const ErrorOut&>);
+}
+
+TEST_CASE("ErrorRef: {} is never one, so it means the options and makes no call ambiguous", "[core]") {
+  CHECK(third(7, {}) == 2);
+  CHECK(third(7, {.up = true}) == 3);
+  CHECK_THROWS_AS(third(-3, {}), distrib::ThrownError);
+  std::error_code ec;
+  CHECK(third(-3, {}, ec) == -1);
+  CHECK(ec == std::errc::result_out_of_range);
+  distrib::Error error;
+  CHECK(third(-3, {.up = true}, error) == 0);
+  CHECK(error.where == "third of -3");
+
+  const auto takes_braces = [](auto number) { return requires { half(number, {}); }; };
+  const auto takes = [](auto&& told) { return requires { half(1, std::forward<decltype(told)>(told)); }; };
+  CHECK_FALSE(takes_braces(1));
+  CHECK(takes(error));
+  CHECK(takes(ec));
+  CHECK_FALSE(takes(distrib::Error{}));  // nobody would read a temporary
+  CHECK_FALSE(takes(std::error_code{}));
+  CHECK_FALSE(takes(std::as_const(error)));
+  CHECK_FALSE(takes(std::as_const(ec)));
 }

@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -35,17 +34,13 @@ DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, E
 /// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening reads the index and the sizes of the data files;
 /// tensors are read when asked for, with their checksums always verified.
 ///
-/// Threads: const members from any thread. Errors: the face with `Error&` tells where (file, tensor, slice); the
-/// throwing face puts that into `std::system_error`.
+/// Threads: const members from any thread. Errors tell where: file, tensor, slice.
 class BundleReader {
  public:
-  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"). Empty: `error` is `not_found` (no index file),
+  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"). Empty: `to` is `not_found` (no index file),
   /// `bad_magic`, `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says),
   /// `unsupported` or `cannot_read`.
-  [[nodiscard]] DISTRIB_DECL static auto open(std::string prefix, Error& error) -> std::optional<BundleReader>;
-  [[nodiscard]] static auto open(std::string prefix, std::error_code& ec) -> std::optional<BundleReader> {
-    return open(std::move(prefix), detail::CodeOf{ec});
-  }
+  [[nodiscard]] DISTRIB_DECL static auto open(std::string prefix, ErrorRef to) -> std::optional<BundleReader>;
   [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
     Error error;
     return *detail::or_throw(open(std::move(prefix), error), error);
@@ -75,10 +70,7 @@ class BundleReader {
   /// Memory: one stored piece, where a piece is not exactly what is wanted.
   /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`;
   /// the content of `out` is unspecified then.
-  DISTRIB_DECL void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, Error& error) const;
-  void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, std::error_code& ec) const {
-    read(name, wanted, out, detail::CodeOf{ec});
-  }
+  DISTRIB_DECL void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, ErrorRef to) const;
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
     Error error;
     read(name, wanted, out, error);
@@ -127,18 +119,14 @@ class BundleReader {
   }
 
   /// The texts of a string tensor, row-major. Errors as `read`; `mismatch` when it holds no texts.
-  [[nodiscard]] DISTRIB_DECL auto read_strings(std::string_view name, Error& error) const -> std::vector<std::string>;
-  [[nodiscard]] auto read_strings(std::string_view name, std::error_code& ec) const -> std::vector<std::string> {
-    return read_strings(name, detail::CodeOf{ec});
-  }
+  [[nodiscard]] DISTRIB_DECL auto read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string>;
   [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;
     return detail::or_throw(read_strings(name, error), error);
   }
 
   /// Reads every byte of the checkpoint, 1 MiB at a time, and verifies every checksum. Errors as `read`.
-  DISTRIB_DECL void verify(Error& error) const;
-  void verify(std::error_code& ec) const { verify(detail::CodeOf{ec}); }
+  DISTRIB_DECL void verify(ErrorRef to) const;
   void verify() const {
     Error error;
     verify(error);

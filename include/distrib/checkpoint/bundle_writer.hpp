@@ -96,8 +96,8 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
 /// prefix from an earlier save is removed, the data files get their names, and last the index. So whenever the plan
 /// stops, an index that exists has all its data. Performs no I/O; takes one pass over the bytes for their checksums.
 ///
-/// On failure the plan is empty and `error` names the tensor: `duplicate`, `incomplete`, `mismatch`.
-[[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error)
+/// On failure the plan is empty and `to` names the tensor: `duplicate`, `incomplete`, `mismatch`.
+[[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to)
     -> FilePlan;
 
 /// The same; throws `std::system_error` that names the tensor.

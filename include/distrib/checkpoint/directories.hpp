@@ -14,10 +14,11 @@ namespace distrib {
 inline namespace v0 {
 
 /// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.
-DISTRIB_DECL void make_directories(const std::string& path, Error& error);
+DISTRIB_DECL void make_directories(const std::string& path, ErrorRef to);
 
 /// The same, and makes sure that files can be written there.
-inline void make_writable_directory(const std::string& path, Error& error) {
+inline void make_writable_directory(const std::string& path, ErrorRef to) {
+  detail::ErrorOut error{to};
   make_directories(path, error);
   if (!error && ::access(path.c_str(), W_OK) != 0) error = detail::cannot_write(path, detail::last_os_error());
 }

@@ -32,16 +32,13 @@ inline auto seconds_now() noexcept -> double {
 }
 }  // namespace detail
 
-/// Does one thing to a file, with POSIX. On failure `error` is `cannot_write` or `no_room`, with the path and the
+/// Does one thing to a file, with POSIX. On failure `to` is `cannot_write` or `no_room`, with the path and the
 /// system's reason. Blocks. Any thread.
-DISTRIB_DECL void perform(const FileAction& action, Error& error);
+DISTRIB_DECL void perform(const FileAction& action, ErrorRef to);
 
 /// Performs a plan in order and stops at the first failure; what it has written and not renamed by then is removed, so
 /// that it takes no room. See the other `perform`.
-DISTRIB_DECL void perform(std::span<const FileAction> plan, Error& error);
-
-/// The same; fills `ec` only.
-inline void perform(std::span<const FileAction> plan, std::error_code& ec) { perform(plan, detail::CodeOf{ec}); }
+DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to);
 
 /// The same; throws `std::system_error` that names the file.
 inline void perform(std::span<const FileAction> plan) {

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -31,16 +30,10 @@ namespace detail {
 }  // namespace detail
 
 /// Saves `parts` as the checkpoint `directory/name`, durably, and lets older ones go; the directory is made when it is
-/// not there. On failure `error` says what and where, nothing older is lost, and what was written and has not its name yet
+/// not there. On failure `to` says what and where, nothing older is lost, and what was written and has not its name yet
 /// is removed. Blocks. One save of a directory at a time.
 DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
-                                  std::span<const BundlePart> parts, const Retention& retention, Error& error);
-
-/// The same; fills `ec` only.
-inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                            const Retention& retention, std::error_code& ec) {
-  save_checkpoint(directory, name, parts, retention, detail::CodeOf{ec});
-}
+                                  std::span<const BundlePart> parts, const Retention& retention, ErrorRef to);
 
 /// The same; throws `std::system_error` that names the file or the tensor.
 inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,

@@ -30,9 +30,9 @@ struct CheckpointState {
   return detail::join_path(directory, "checkpoint");
 }
 
-/// Reads the text of a state file. Empty: `error` is `corrupt_state`: it is no text form, has a field that a
+/// Reads the text of a state file. Empty: `to` is `corrupt_state`: it is no text form, has a field that a
 /// CheckpointState has not, names no checkpoint, or has timestamps of another number than paths.
-[[nodiscard]] DISTRIB_DECL auto parse_checkpoint_state(std::string_view text, Error& error)
+[[nodiscard]] DISTRIB_DECL auto parse_checkpoint_state(std::string_view text, ErrorRef to)
     -> std::optional<CheckpointState>;
 [[nodiscard]] inline auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
   Error error;

@@ -7,7 +7,6 @@
 
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36,10 +35,7 @@ namespace detail {
 
 /// Reads a cluster out of a JSON object: a job is a list of addresses, or an object {"index": "address"}. Fails as
 /// `parse_tf_config` does; the place is a byte offset.
-[[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json, Error& error) -> ClusterSpec;
-[[nodiscard]] inline auto parse_cluster_json(std::string_view json, std::error_code& ec) -> ClusterSpec {
-  return parse_cluster_json(json, detail::CodeOf{ec});
-}
+[[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json, ErrorRef to) -> ClusterSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json) -> ClusterSpec;
 
 }  // namespace detail

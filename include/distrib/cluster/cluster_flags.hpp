@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -59,10 +58,7 @@ struct ClusterFlags {
     Error error;
     return detail::or_throw(parse(argc, argv, error), error);
   }
-  [[nodiscard]] static auto parse(int argc, const char* const* argv, std::error_code& ec) -> ClusterFlags {
-    return parse(argc, argv, detail::CodeOf{ec});
-  }
-  [[nodiscard]] DISTRIB_DECL static auto parse(int argc, const char* const* argv, Error& error) -> ClusterFlags;
+  [[nodiscard]] DISTRIB_DECL static auto parse(int argc, const char* const* argv, ErrorRef to) -> ClusterFlags;
 
   /// Reads its own flags and leaves everything else in `rest`, in order, without the program's name; after `--`
   /// everything is left, `--` included.
@@ -71,12 +67,8 @@ struct ClusterFlags {
     Error error;
     return detail::or_throw(parse_known(argc, argv, rest, error), error);
   }
-  [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest,
-                                        std::error_code& ec) -> ClusterFlags {
-    return parse_known(argc, argv, rest, detail::CodeOf{ec});
-  }
   [[nodiscard]] DISTRIB_DECL static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest,
-                                                     Error& error) -> ClusterFlags;
+                                                     ErrorRef to) -> ClusterFlags;
 
   /// What `parse_known` does, as a pure function of the arguments (without the program's name, and with those of flag
   /// files) and of the value that TF_CONFIG has; `unlisted` is about tasks that flags name.

@@ -142,11 +142,9 @@ template <class Item> class KubernetesList {
 /// Reads a PodList, the answer to `GET /api/v1/pods`. Fails with a `json_errc`, or `scheduler_errc::bad_answer`
 /// (another object, a pod without a name, a list that goes on elsewhere), `too_many_tasks`; the place is a byte offset,
 /// or what the server says.
-[[nodiscard]] inline auto parse_pod_list(std::string_view json, Error& error) -> std::vector<KubernetesPod> {
+[[nodiscard]] inline auto parse_pod_list(std::string_view json, ErrorRef to) -> std::vector<KubernetesPod> {
+  detail::ErrorOut error{to};
   return detail::KubernetesList<KubernetesPod>{json}.read(error);
-}
-[[nodiscard]] inline auto parse_pod_list(std::string_view json, std::error_code& ec) -> std::vector<KubernetesPod> {
-  return parse_pod_list(json, detail::CodeOf{ec});
 }
 [[nodiscard]] inline auto parse_pod_list(std::string_view json) -> std::vector<KubernetesPod> {
   Error error;
@@ -154,12 +152,9 @@ template <class Item> class KubernetesList {
 }
 
 /// Reads a ServiceList, the answer to `GET /api/v1/services`, as `parse_pod_list` reads pods.
-[[nodiscard]] inline auto parse_service_list(std::string_view json, Error& error) -> std::vector<KubernetesService> {
+[[nodiscard]] inline auto parse_service_list(std::string_view json, ErrorRef to) -> std::vector<KubernetesService> {
+  detail::ErrorOut error{to};
   return detail::KubernetesList<KubernetesService>{json}.read(error);
-}
-[[nodiscard]] inline auto parse_service_list(std::string_view json, std::error_code& ec)
-    -> std::vector<KubernetesService> {
-  return parse_service_list(json, detail::CodeOf{ec});
 }
 [[nodiscard]] inline auto parse_service_list(std::string_view json) -> std::vector<KubernetesService> {
   Error error;
@@ -198,10 +193,7 @@ struct KubernetesResolver {
 
   /// The pods of each selector in the order of their names. A selector that `pods` lacks has none. Fails with
   /// `scheduler_errc::pod_not_running`, naming pod and phase; `cluster_errc::duplicate_job`.
-  [[nodiscard]] DISTRIB_DECL auto cluster(const Pods& pods, Error& error) const -> ClusterSpec;
-  [[nodiscard]] auto cluster(const Pods& pods, std::error_code& ec) const -> ClusterSpec {
-    return cluster(pods, detail::CodeOf{ec});
-  }
+  [[nodiscard]] DISTRIB_DECL auto cluster(const Pods& pods, ErrorRef to) const -> ClusterSpec;
   [[nodiscard]] auto cluster(const Pods& pods) const -> ClusterSpec {
     Error error;
     return detail::or_throw(cluster(pods, error), error);
@@ -224,11 +216,7 @@ namespace detail {
 /// A cluster of the services that have an address, each a task by its name, all at the same port; the last one of a
 /// task counts. Fails with `scheduler_errc::bad_service_name`, `no_service`, `missing_service`.
 [[nodiscard]] DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
-                                                    Error& error) -> ClusterSpec;
-[[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
-                                              std::error_code& ec) -> ClusterSpec {
-  return cluster_of_services(services, port, detail::CodeOf{ec});
-}
+                                                    ErrorRef to) -> ClusterSpec;
 [[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port = 5000)
     -> ClusterSpec {
   Error error;

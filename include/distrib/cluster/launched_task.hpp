@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -62,15 +61,12 @@ struct LaunchedTask {
 
   /// Reads its own flags and leaves everything else in `rest`, as `ClusterFlags::parse_known`; then looks at the
   /// environment. Fails with a `cluster_errc`, `json_errc` or `scheduler_errc`.
-  [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest, Error& error)
+  [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest, ErrorRef to)
       -> LaunchedTask {
+    detail::ErrorOut error{to};
     const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
     if (error) return {};
     return from(detail::pointers_to(arguments), Environment::of_process(), rest, error);
-  }
-  [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest, std::error_code& ec)
-      -> LaunchedTask {
-    return find(argc, argv, rest, detail::CodeOf{ec});
   }
   [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest) -> LaunchedTask {
     Error error;

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 // Who this process is to a launcher of MPI programs. No MPI library is needed for it, here or in the program.
@@ -35,10 +34,7 @@ DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, con
 
 /// Of Open MPI's mpirun: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE, OMPI_APP_CTX_NUM_PROCS. Empty when it
 /// has not started this process. Fails with `scheduler_errc::bad_variable`, `no_such_rank`, `too_many_tasks`.
-[[nodiscard]] DISTRIB_DECL auto open_mpi_rank(const Environment& environment, Error& error) -> std::optional<MpiRank>;
-[[nodiscard]] inline auto open_mpi_rank(const Environment& environment, std::error_code& ec) -> std::optional<MpiRank> {
-  return open_mpi_rank(environment, detail::CodeOf{ec});
-}
+[[nodiscard]] DISTRIB_DECL auto open_mpi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank>;
 [[nodiscard]] inline auto open_mpi_rank(const Environment& environment = Environment::of_process())
     -> std::optional<MpiRank> {
   Error error;
@@ -47,11 +43,9 @@ DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, con
 
 /// Of a launcher with PMI, as MPICH's, Intel's, and `srun --mpi=pmi2`: PMI_RANK, PMI_SIZE, MPI_LOCALRANKID,
 /// MPI_LOCALNRANKS. Empty and failing as `open_mpi_rank`.
-[[nodiscard]] inline auto pmi_rank(const Environment& environment, Error& error) -> std::optional<MpiRank> {
+[[nodiscard]] inline auto pmi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank> {
+  detail::ErrorOut error{to};
   return detail::mpi_rank(environment, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", error);
-}
-[[nodiscard]] inline auto pmi_rank(const Environment& environment, std::error_code& ec) -> std::optional<MpiRank> {
-  return pmi_rank(environment, detail::CodeOf{ec});
 }
 [[nodiscard]] inline auto pmi_rank(const Environment& environment = Environment::of_process())
     -> std::optional<MpiRank> {

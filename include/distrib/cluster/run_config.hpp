@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -36,10 +35,7 @@ struct RunConfig {
 /// called, and then neither a chief nor an evaluator), and the task must be in it, but for an evaluator, which sees no
 /// cluster. Without one the process must be worker 0, which it is unless told. Fails with `cluster_errc::bad_role`,
 /// `missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
-[[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config, Error& error) -> RunConfig;
-[[nodiscard]] inline auto run_config(const TfConfig& config, std::error_code& ec) -> RunConfig {
-  return run_config(config, detail::CodeOf{ec});
-}
+[[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config, ErrorRef to) -> RunConfig;
 [[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config) -> RunConfig;
 
 }  // namespace v0

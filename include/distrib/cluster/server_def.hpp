@@ -71,8 +71,7 @@ namespace detail {
 
 /// What TensorFlow finds out when the server is made, in its order: `cluster_errc::unknown_protocol`, `no_such_job`,
 /// `no_such_task`, `bad_address` (of the task itself, then of any).
-DISTRIB_DECL void check_server_def(const ServerDef& def, Error& error);
-inline void check_server_def(const ServerDef& def, std::error_code& ec) { check_server_def(def, detail::CodeOf{ec}); }
+DISTRIB_DECL void check_server_def(const ServerDef& def, ErrorRef to);
 inline void check_server_def(const ServerDef& def) {
   Error error;
   check_server_def(def, error);

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 // The two compressed lists that Slurm puts into a step's environment, written out without asking `scontrol`.
@@ -26,10 +25,7 @@ inline constexpr std::size_t max_slurm_tasks = 65'536;
 /// The hosts of a Slurm host list, in its order, doubles kept: "n[08-10],m5" is n08, n09, n10, m5. Numbers have at
 /// least the digits of the first one of their range; a range that runs backwards is empty, and so is "". Text behind a
 /// bracket and steps have no meaning. Fails with `scheduler_errc::bad_host_list`, `too_many_tasks`.
-[[nodiscard]] DISTRIB_DECL auto expand_host_list(std::string_view list, Error& error) -> std::vector<std::string>;
-[[nodiscard]] inline auto expand_host_list(std::string_view list, std::error_code& ec) -> std::vector<std::string> {
-  return expand_host_list(list, detail::CodeOf{ec});
-}
+[[nodiscard]] DISTRIB_DECL auto expand_host_list(std::string_view list, ErrorRef to) -> std::vector<std::string>;
 [[nodiscard]] inline auto expand_host_list(std::string_view list) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(expand_host_list(list, error), error);
@@ -37,12 +33,7 @@ inline constexpr std::size_t max_slurm_tasks = 65'536;
 
 /// The task counts of a host list's hosts, in its order: "3(x2),1" is 3, 3, 1. Fails with
 /// `scheduler_errc::bad_tasks_per_node`, and with `too_many_tasks` for too many in sum.
-[[nodiscard]] DISTRIB_DECL auto expand_tasks_per_node(std::string_view list, Error& error)
-    -> std::vector<std::uint32_t>;
-[[nodiscard]] inline auto expand_tasks_per_node(std::string_view list, std::error_code& ec)
-    -> std::vector<std::uint32_t> {
-  return expand_tasks_per_node(list, detail::CodeOf{ec});
-}
+[[nodiscard]] DISTRIB_DECL auto expand_tasks_per_node(std::string_view list, ErrorRef to) -> std::vector<std::uint32_t>;
 [[nodiscard]] inline auto expand_tasks_per_node(std::string_view list) -> std::vector<std::uint32_t> {
   Error error;
   return detail::or_throw(expand_tasks_per_node(list, error), error);

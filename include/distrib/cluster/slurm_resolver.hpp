@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -65,10 +64,7 @@ struct SlurmResolver {
 
   /// Fails with a `scheduler_errc`: `no_step`, `bad_variable`, `no_such_rank` name the variable, `task_count` and
   /// `gpu_count` both numbers, `placed_elsewhere` both hosts.
-  [[nodiscard]] DISTRIB_DECL auto resolve(const Environment& environment, Error& error) const -> SlurmTask;
-  [[nodiscard]] auto resolve(const Environment& environment, std::error_code& ec) const -> SlurmTask {
-    return resolve(environment, detail::CodeOf{ec});
-  }
+  [[nodiscard]] DISTRIB_DECL auto resolve(const Environment& environment, ErrorRef to) const -> SlurmTask;
   [[nodiscard]] auto resolve(const Environment& environment = Environment::of_process()) const -> SlurmTask {
     Error error;
     return detail::or_throw(resolve(environment, error), error);

@@ -111,10 +111,7 @@ class TfConfigReader {
 /// addresses or an object {"index": "address"}; a task's index may be text; "sparseCluster" is an old name of
 /// "cluster". Fails with a `json_errc`, or with
 /// `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`; the place is a byte offset.
-[[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text, Error& error) -> TfConfig;
-[[nodiscard]] inline auto parse_tf_config(std::string_view text, std::error_code& ec) -> TfConfig {
-  return parse_tf_config(text, detail::CodeOf{ec});
-}
+[[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text, ErrorRef to) -> TfConfig;
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text) -> TfConfig;
 
 }  // namespace v0

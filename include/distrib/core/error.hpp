@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -149,15 +150,41 @@ inline void throw_if(const Error& error) {
   if (error) throw ThrownError{error};
 }
 
+/// Where a function reports a failure: the caller's `Error`, or the caller's `std::error_code` where the place does not
+/// matter. Success clears it. A value, valid during the call.
+///
+/// A function that knows the place of its failures has two faces: one throws, the other takes an `ErrorRef`. A function
+/// that has only a code to report takes a `std::error_code&` instead.
+class ErrorRef {
+ public:
+  ErrorRef(Error& error) noexcept : error_{&error} {}  // NOLINT: implicit on purpose
+  ErrorRef(std::error_code& code) noexcept : code_{&code} {}  // NOLINT: the same
+
+  /// Reports `error`; an empty one is success.
+  void set(Error&& error) const noexcept {
+    if (code_ != nullptr) *code_ = error.code;
+    else *error_ = std::move(error);
+  }
+
+ private:
+  Error* error_ = nullptr;
+  std::error_code* code_ = nullptr;
+};
+
 namespace detail {
 
-/// What the error_code face of a function hands to the one that fills an `Error`: `return find(name, CodeOf{ec});`.
-struct CodeOf {
-  std::error_code& ec;
-  Error error{};
+/// The `Error` of a function that takes an `ErrorRef`. The caller gets it when the function returns, also by an
+/// exception, and not before: arguments may lie in the `Error` that the caller passed.
+class ErrorOut : public Error {
+ public:
+  explicit ErrorOut(ErrorRef to) noexcept : to_{to} {}
+  ErrorOut(const ErrorOut&) = delete;
+  auto operator=(const ErrorOut&) -> ErrorOut& = delete;
+  using Error::operator=;
+  ~ErrorOut() { to_.set(std::move(*this)); }
 
-  ~CodeOf() { ec = error.code; }
-  operator Error&() noexcept { return error; }  // NOLINT: implicit on purpose
+ private:
+  ErrorRef to_;
 };
 
 /// What the throwing face returns: `value`, unless making it has filled `error`.

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -28,20 +27,14 @@ inline auto is_side_file(const std::string& path) -> bool {
 /// pattern with *, ? and [] for what it matches, ordered by text. Of directories and patterns, hidden files and names
 /// that begin with "_" or end in ".crc" are left out, and so are directories.
 ///
-/// `error`: `data_errc::no_files` naming pattern and directory, or the system's reason; the result is then empty.
-[[nodiscard]] DISTRIB_DECL auto find_files(std::span<const std::string> sources, Error& error)
+/// `to`: `data_errc::no_files` naming pattern and directory, or the system's reason; the result is then empty.
+[[nodiscard]] DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to)
     -> std::vector<std::string>;
 
 /// The same; a failure is thrown as `std::system_error`.
 [[nodiscard]] inline auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(find_files(sources, error), error);
-}
-
-/// The same; a failure goes to `ec`.
-[[nodiscard]] inline auto find_files(std::span<const std::string> sources, std::error_code& ec)
-    -> std::vector<std::string> {
-  return find_files(sources, detail::CodeOf{ec});
 }
 
 }  // namespace v0

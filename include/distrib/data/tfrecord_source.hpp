@@ -18,7 +18,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -66,9 +65,10 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     return batching_.batches(order_.size());
   }
 
-  /// Fills `batch` with batch `number`, from 0. A failure goes to `error` with file, record and offset, and leaves the
+  /// Fills `batch` with batch `number`, from 0. A failure is written to `to` with file, record and offset, and leaves the
   /// batch empty: `record_errc::corrupt_payload`, an `example_errc` with the feature, or `data_errc::no_such_batch`.
-  void fill(std::uint64_t number, Batch<E>& batch, Error& error) const {
+  void fill(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
+    detail::ErrorOut error{to};
     parse(order_, batching_, number, batch, error);
   }
 
@@ -79,17 +79,13 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     throw_if(error);
   }
 
-  /// The same; a failure goes to `ec`.
-  void fill(std::uint64_t number, Batch<E>& batch, std::error_code& ec) const {
-    fill(number, batch, detail::CodeOf{ec});
-  }
-
   /// Batches that `fill_in_order` can fill.
   [[nodiscard]] auto in_order_batches() const -> std::uint64_t { return in_order().batches(records()); }
 
   /// Fills `batch` with part `number`, from 0, of one pass over `records()`, as if shuffle and repeat had not been
   /// said; the last part may be short. For evaluation. Errors as in `fill`.
-  void fill_in_order(std::uint64_t number, Batch<E>& batch, Error& error) const {
+  void fill_in_order(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
+    detail::ErrorOut error{to};
     parse(order_.plain(), in_order(), number, batch, error);
   }
 
@@ -98,11 +94,6 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     Error error;
     fill_in_order(number, batch, error);
     throw_if(error);
-  }
-
-  /// The same; a failure goes to `ec`.
-  void fill_in_order(std::uint64_t number, Batch<E>& batch, std::error_code& ec) const {
-    fill_in_order(number, batch, detail::CodeOf{ec});
   }
 
   /// What `ignore_errors` passed over: each with its place. Empty without that step.

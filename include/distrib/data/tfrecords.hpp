@@ -22,7 +22,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -76,10 +75,10 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   }
 
   /// Finds the files, reads the headers of all records and inflates what is compressed; filter and ignore_errors read
-  /// the records. Empty after a failure; `error` then names it and its place: a `data_errc`, a `record_errc`, an
+  /// the records. Empty after a failure; `to` then names it and its place: a `data_errc`, a `record_errc`, an
   /// `example_errc`, or the system's reason.
-  [[nodiscard]] auto open(Error& error) const -> std::optional<Source> {
-    error = {};
+  [[nodiscard]] auto open(ErrorRef to) const -> std::optional<Source> {
+    detail::ErrorOut error{to};
     const RecordFilesOptions options{max_inflated_bytes_, O::forgives};
     const auto paths = open_files_ ? std::vector<std::string>{} : find_files(sources_, error);
     if (error) return std::nullopt;
@@ -97,9 +96,6 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
     Error error;
     return *detail::or_throw(open(error), error);
   }
-
-  /// The same; a failure goes to `ec`.
-  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<Source> { return open(detail::CodeOf{ec}); }
 
  private:
   auto open_order() const -> OpenOrder {

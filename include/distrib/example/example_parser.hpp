@@ -12,7 +12,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -58,12 +57,12 @@ template <class E, FeatureMember... Ms> class ExampleParser {
   std::size_t rows_;
 };
 
-/// Parses `records`, one after the other, into `batch`, whose views of bytes point into them. A failure goes
-/// to `error` with record and feature, and leaves the batch empty: `example_errc::malformed`, `missing_feature`,
+/// Parses `records`, one after the other, into `batch`, whose views of bytes point into them. A failure is
+/// written to `to` with record and feature, and leaves the batch empty: `example_errc::malformed`, `missing_feature`,
 /// `wrong_kind`, `wrong_count`.
 template <class E, FeatureMember... Ms>
-void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch, Error& error) {
-  error = {};
+void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch, ErrorRef to) {
+  detail::ErrorOut error{to};
   ExampleParser<E, Ms...> parser{schema, batch, records.size()};
   for (std::size_t i = 0; i < records.size(); ++i) {
     parser.add(records[i], error);
@@ -80,13 +79,6 @@ void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> re
   Error error;
   parse_examples(schema, records, batch, error);
   throw_if(error);
-}
-
-/// The same; a failure goes to `ec`.
-template <class E, FeatureMember... Ms>
-void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch,
-                    std::error_code& ec) {
-  parse_examples(schema, records, batch, detail::CodeOf{ec});
 }
 
 }  // namespace v0

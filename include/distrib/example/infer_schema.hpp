@@ -119,11 +119,11 @@ template <class Name> class BasicSchemaInference {
 /// What programs use.
 using SchemaInference = BasicSchemaInference<std::string>;
 
-/// The features of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `error`:
+/// The features of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `to`:
 /// `example_errc::malformed` or `too_many_features` and the record.
 template <class Records>
-[[nodiscard]] auto infer_schema(Records&& records, Error& error) -> std::vector<InferredFeature> {
-  error = {};
+[[nodiscard]] auto infer_schema(Records&& records, ErrorRef to) -> std::vector<InferredFeature> {
+  detail::ErrorOut error{to};
   SchemaInference inference;
   std::uint64_t number = 0;
   for (const auto& record : records) {
@@ -142,12 +142,6 @@ template <class Records>
 template <class Records> [[nodiscard]] auto infer_schema(Records&& records) -> std::vector<InferredFeature> {
   Error error;
   return detail::or_throw(infer_schema(records, error), error);
-}
-
-/// The same; a failure goes to `ec`.
-template <class Records>
-[[nodiscard]] auto infer_schema(Records&& records, std::error_code& ec) -> std::vector<InferredFeature> {
-  return infer_schema(records, detail::CodeOf{ec});
 }
 
 }  // namespace v0

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -49,13 +48,13 @@ inline void say_record(Error& error, std::size_t record) {
 ///                                        {"words", VarLen{.kind = FeatureKind::bytes}}};
 ///     for (const ParsedFeature& feature : parse_example(specs, records)) ...
 ///
-/// `error`, with record and feature: `example_errc::bad_spec` and `duplicate_feature`, before any record is looked at;
+/// `to`, with record and feature: `example_errc::bad_spec` and `duplicate_feature`, before any record is looked at;
 /// `malformed`, `missing_feature`, `wrong_kind`, `wrong_count`, `bad_index`, `bad_partition`; then the result is empty.
 /// Lifetime: views of bytes point into `records`.
 template <class Spec, class Records>
-[[nodiscard]] auto parse_example(std::span<const Spec> specs, const Records& records, Error& error)
+[[nodiscard]] auto parse_example(std::span<const Spec> specs, const Records& records, ErrorRef to)
     -> std::vector<ParsedFeature> {
-  error = {};
+  detail::ErrorOut error{to};
   const detail::SpecKeys<Spec> keys{specs, detail::SpecSection::features, error};
   if (error) return {};
   const detail::SlotTable<Spec> table{keys};
@@ -86,18 +85,18 @@ template <class Records>
   return detail::or_throw(parse_example(std::span<const NamedSpec>{specs}, records, error), error);
 }
 
-/// The same; a failure goes to `ec`.
+/// The same; a failure is written to `to`.
 template <class Records>
-[[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records, std::error_code& ec)
+[[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records, ErrorRef to)
     -> std::vector<ParsedFeature> {
-  return parse_example(std::span<const NamedSpec>{specs}, records, detail::CodeOf{ec});
+  return parse_example(std::span<const NamedSpec>{specs}, records, to);
 }
 
 /// One Example: the same without the axis of records.
 template <class Spec>
-[[nodiscard]] auto parse_single_example(std::span<const Spec> specs, ByteView record, Error& error)
+[[nodiscard]] auto parse_single_example(std::span<const Spec> specs, ByteView record, ErrorRef to)
     -> std::vector<ParsedFeature> {
-  auto result = parse_example(specs, std::span{&record, 1}, error);
+  auto result = parse_example(specs, std::span{&record, 1}, to);
   for (ParsedFeature& feature : result) {
     if (feature.form == ParsedFeature::Form::sparse) {
       std::vector<std::int64_t> indices;

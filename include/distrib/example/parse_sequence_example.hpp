@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -137,8 +136,8 @@ template <class Spec> class ListParser {
 /// Errors, lifetime and `records` as in `parse_example`.
 template <class Spec, class Records>
 [[nodiscard]] auto parse_sequence_example(std::span<const Spec> context, std::span<const Spec> lists,
-                                          const Records& records, Error& error) -> ParsedSequence {
-  error = {};
+                                          const Records& records, ErrorRef to) -> ParsedSequence {
+  detail::ErrorOut error{to};
   const detail::SpecKeys<Spec> keys{lists, detail::SpecSection::feature_lists, error};
   if (error) return {};
   ParsedSequence result;
@@ -178,12 +177,11 @@ template <class Records>
       error);
 }
 
-/// The same; a failure goes to `ec`.
+/// The same; a failure is written to `to`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
-                                          const Records& records, std::error_code& ec) -> ParsedSequence {
-  return parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records,
-                                detail::CodeOf{ec});
+                                          const Records& records, ErrorRef to) -> ParsedSequence {
+  return parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records, to);
 }
 
 }  // namespace v0

@@ -27,7 +27,7 @@ struct FileSplit {
 
   /// Takes a split apart. Fails with `hadoop_errc::bad_split` when the bytes are not exactly that, or the range is
   /// none.
-  [[nodiscard]] DISTRIB_DECL static auto parse(ByteView bytes, Error& error) -> FileSplit;
+  [[nodiscard]] DISTRIB_DECL static auto parse(ByteView bytes, ErrorRef to) -> FileSplit;
 
   /// The same; throws `std::system_error`.
   [[nodiscard]] static auto parse(ByteView bytes) -> FileSplit {
@@ -40,7 +40,7 @@ namespace detail {
 
 /// The name that a file of this machine has for the system: of "file:/a/b", "file:///a/b" and "/a/b" it is "/a/b".
 /// Fails with `hadoop_errc::unsupported_path` for every other scheme.
-[[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, Error& error) -> std::string;
+[[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, ErrorRef to) -> std::string;
 
 /// The same; throws `std::system_error`.
 [[nodiscard]] inline auto local_path(std::string_view uri) -> std::string {

@@ -56,7 +56,7 @@ class JobConf {
 
   /// The whole number that is set, or `otherwise` when nothing is. Fails with `hadoop_errc::bad_setting`, and its name
   /// and value as the place, for what is none of 0 .. 2^64 - 1.
-  [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, Error& error) const
+  [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, ErrorRef to) const
       -> std::uint64_t;
 
   /// The same; throws `std::system_error`.

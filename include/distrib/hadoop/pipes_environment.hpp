@@ -23,7 +23,7 @@ struct PipesEnvironment {
   /// From `mapreduce.pipes.command.port`, `mapreduce.pipes.commandfile` and `hadoop.pipes.shared.secret.location`, a
   /// file that is named from the directory in which the program was started: read before that is left. Fails with
   /// `hadoop_errc::not_a_task`, `bad_port`, `bad_secret`, or the reason why the file cannot be read.
-  [[nodiscard]] DISTRIB_DECL static auto read(const Environment& environment, Error& error) -> PipesEnvironment;
+  [[nodiscard]] DISTRIB_DECL static auto read(const Environment& environment, ErrorRef to) -> PipesEnvironment;
 
   /// The same; throws `std::system_error`.
   [[nodiscard]] static auto read(const Environment& environment) -> PipesEnvironment {

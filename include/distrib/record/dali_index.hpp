@@ -20,20 +20,14 @@ inline namespace v0 {
 
 /// The index of the TFRecord file `path` by the DALI index `text_path`. It is checked for leading from 0 to the end of
 /// the file without a gap; headers are verified when records are asked for. Memory is bounded by the text.
-/// `error`: `record_errc::bad_index`, or why one of the files could not be mapped.
-[[nodiscard]] DISTRIB_DECL auto read_dali_index(const std::string& path, const std::string& text_path, Error& error)
+/// `to`: `record_errc::bad_index`, or why one of the files could not be mapped.
+[[nodiscard]] DISTRIB_DECL auto read_dali_index(const std::string& path, const std::string& text_path, ErrorRef to)
     -> std::optional<RecordIndex>;
 
 /// The same; throws `std::system_error`.
 [[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path) -> RecordIndex {
   Error error;
   return *detail::or_throw(read_dali_index(path, text_path, error), error);
-}
-
-/// The same; on failure `ec` is set.
-[[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path, std::error_code& ec)
-    -> std::optional<RecordIndex> {
-  return read_dali_index(path, text_path, detail::CodeOf{ec});
 }
 
 /// `index` as DALI's text.

@@ -52,19 +52,13 @@ struct OpenIndexOptions {
 
 /// The index of `path`: the one kept beside it when it fits the file, which takes one read of 8 bytes a record, else
 /// built from the headers. Failures are those of `RecordIndex`.
-[[nodiscard]] DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, Error& error)
+[[nodiscard]] DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, ErrorRef to)
     -> RecordIndex;
 
 /// The same; throws `std::system_error`.
 [[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options = {}) -> RecordIndex {
   Error error;
   return detail::or_throw(open_index(path, options, error), error);
-}
-
-/// The same; on failure `ec` is set and there are no records.
-[[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options, std::error_code& ec)
-    -> RecordIndex {
-  return open_index(path, options, detail::CodeOf{ec});
 }
 
 }  // namespace v0

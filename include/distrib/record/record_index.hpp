@@ -37,12 +37,9 @@ class RecordIndex {
     throw_if(error);
   }
 
-  /// The same; on failure `ec` is set and there are no records.
-  RecordIndex(std::string path, std::error_code& ec) : path_{std::move(path)} { build(detail::CodeOf{ec}); }
-
-  /// The same; on failure `error` says what and where.
-  RecordIndex(std::string path, Error& error) : path_{std::move(path)} {
-    error = {};
+  /// The same; on failure `to` says what and where.
+  RecordIndex(std::string path, ErrorRef to) : path_{std::move(path)} {
+    detail::ErrorOut error{to};
     build(error);
   }
 

@@ -29,7 +29,7 @@ inline namespace v0 {
 
 /// Operations on the files of an HDFS, on the caller's thread. Paths are without a scheme, from "/" on.
 ///
-/// Errors are a `webhdfs_errc` or an `http_errc`; `error` names the server, the operation and the path, and has
+/// Errors are a `webhdfs_errc` or an `http_errc`, whose place names the server, the operation and the path, and has
 /// Hadoop's own words. Movable; one thread at a time.
 class WebHdfsClient {
  public:
@@ -47,7 +47,8 @@ class WebHdfsClient {
   [[nodiscard]] auto location() const noexcept -> const WebHdfsLocation& { return location_; }
 
   /// What there is at `path`.
-  [[nodiscard]] auto status(const std::string& path, Error& error) -> WebHdfsStatus {
+  [[nodiscard]] auto status(const std::string& path, ErrorRef to) -> WebHdfsStatus {
+    detail::ErrorOut error{to};
     return answer(WebHdfsRequest::status(path), parse_webhdfs_status, error);
   }
   [[nodiscard]] auto status(const std::string& path) -> WebHdfsStatus {
@@ -56,7 +57,8 @@ class WebHdfsClient {
   }
 
   /// What is in a directory, by name; a file is itself, with an empty name.
-  [[nodiscard]] auto list(const std::string& path, Error& error) -> std::vector<WebHdfsStatus> {
+  [[nodiscard]] auto list(const std::string& path, ErrorRef to) -> std::vector<WebHdfsStatus> {
+    detail::ErrorOut error{to};
     auto found = answer(WebHdfsRequest::list(path), parse_webhdfs_list, error);
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     return found;
@@ -67,7 +69,8 @@ class WebHdfsClient {
   }
 
   /// Makes a directory, and those above it; it may be there.
-  void make_directories(const std::string& path, Error& error) {
+  void make_directories(const std::string& path, ErrorRef to) {
+    detail::ErrorOut error{to};
     must(answer(WebHdfsRequest::make_directories(path), parse_webhdfs_boolean, error), error);
   }
   void make_directories(const std::string& path) {
@@ -75,7 +78,8 @@ class WebHdfsClient {
   }
 
   /// Deletes a file or a directory, with all that is in it if told. False: there was nothing.
-  auto remove(const std::string& path, bool recursive, Error& error) -> bool {
+  auto remove(const std::string& path, bool recursive, ErrorRef to) -> bool {
+    detail::ErrorOut error{to};
     return answer(WebHdfsRequest::remove(path, recursive), parse_webhdfs_boolean, error);
   }
   auto remove(const std::string& path, bool recursive = false) -> bool {
@@ -86,7 +90,8 @@ class WebHdfsClient {
   /// Gives a file another name in one step: in place of another file if `replace`, else only if nothing is there, which
   /// is `webhdfs_errc::exists` else. HttpFS, which knows no such step, deletes what is there first. A directory `to` is
   /// refused, where Hadoop would move the file into it.
-  void rename(const std::string& from, const std::string& to, bool replace, Error& error) {
+  void rename(const std::string& from, const std::string& to, bool replace, ErrorRef told) {
+    detail::ErrorOut error{told};
     const WebHdfsStatus source = status(from, error);
     if (error) return;
     const bool there = check_target(to, replace, error);
@@ -109,13 +114,15 @@ class WebHdfsClient {
 
   /// Writes a whole file, in place of what has the name; what is there while it is written is not said. See
   /// `WebHdfsWriter` for one that appears when it is whole.
-  void create(const std::string& path, ByteView bytes, Error& error) {
+  void create(const std::string& path, ByteView bytes, ErrorRef to) {
+    detail::ErrorOut error{to};
     run(WebHdfsRequest::create(path, bytes), error);
   }
 
   /// Puts the content of `sources`, files of the same directory that are gone then, behind that of `path`, which is
   /// `bytes` long afterwards.
-  void concat(const std::string& path, std::span<const std::string> sources, std::uint64_t bytes, Error& error) {
+  void concat(const std::string& path, std::span<const std::string> sources, std::uint64_t bytes, ErrorRef to) {
+    detail::ErrorOut error{to};
     bool maybe_done = false;
     run(WebHdfsRequest::concat(path, sources), error, &maybe_done);
     if (!error || !maybe_done) return;

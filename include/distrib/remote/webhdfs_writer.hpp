@@ -58,7 +58,7 @@ class WebHdfsWriter {
   }
 
   /// Adds bytes to the file. They are the caller's again afterwards.
-  void write(ByteView bytes, Error& error) {
+  void write(ByteView bytes, ErrorRef to) {
     if (closed_ && !error_) error_ = {webhdfs_errc::closed, location_.path};
     while (!bytes.empty() && !error_) {
       const std::size_t count = std::min(bytes.size(), write_.part_bytes - buffer_.size());
@@ -66,7 +66,7 @@ class WebHdfsWriter {
       bytes = bytes.subspan(count);
       if (buffer_.size() == write_.part_bytes) send_part();
     }
-    error = error_;
+    to.set(Error{error_});
   }
   void write(ByteView bytes) {
     Error error;
@@ -75,7 +75,7 @@ class WebHdfsWriter {
   }
 
   /// Sends what is left and gives the file its name. Closing again is fine.
-  void close(Error& error) {
+  void close(ErrorRef to) {
     if (!error_ && !closed_) {
       if (parts_ == 0 || !buffer_.empty()) send_part();
       if (!error_ && !joined_.empty()) join();
@@ -83,7 +83,7 @@ class WebHdfsWriter {
       closed_ = true;
       if (!error_) parts_ = 0;  // nothing is left to drop
     }
-    error = error_;
+    to.set(Error{error_});
   }
   void close() {
     Error error;

@@ -55,8 +55,7 @@ class SharedSecret {
   /// Of the job that this process is a task of, as its starter gives it: the file that DISTRIB_SECRET_FILE names, or else
   /// the text of DISTRIB_SECRET; without either there is none. Set but empty counts as not set. Call it before there
   /// are threads. Fails as `from_file` and `from_bytes` do.
-  [[nodiscard]] DISTRIB_DECL static auto of_job(Error& error) -> SharedSecret;
-  [[nodiscard]] static auto of_job(std::error_code& ec) -> SharedSecret { return of_job(detail::CodeOf{ec}); }
+  [[nodiscard]] DISTRIB_DECL static auto of_job(ErrorRef to) -> SharedSecret;
   [[nodiscard]] static auto of_job() -> SharedSecret {
     Error error;
     return detail::or_throw(of_job(error), error);

@@ -127,10 +127,10 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     return false;
   }
 
-  /// Fills the columns of `row`. `error`: `example_errc::malformed`, or one of the table above and the column; what
+  /// Fills the columns of `row`. `to`: `example_errc::malformed`, or one of the table above and the column; what
   /// `row` then holds is not said.
-  void decode(ByteView record, E& row, Error& error) {
-    error = {};
+  void decode(ByteView record, E& row, ErrorRef to) {
+    detail::ErrorOut error{to};
     features_ = {};
     lists_ = {};
     if (record_type_ == SparkRecordType::example) {
@@ -150,19 +150,19 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     std::apply([&](const auto&... column) { (take(i++, column, row, error), ...); }, schema_.bound());
   }
 
-  /// The row of a record; a failure is thrown as `std::system_error`.
+  /// The row of a record; a failure is written to `to`.
+  [[nodiscard]] auto decode(ByteView record, ErrorRef to) -> E {
+    E row{};
+    decode(record, row, to);
+    return row;
+  }
+
+  /// The same; a failure is thrown as `std::system_error`.
   [[nodiscard]] auto decode(ByteView record) -> E {
     E row{};
     Error error;
     decode(record, row, error);
     return detail::or_throw(std::move(row), error);
-  }
-
-  /// The same; a failure goes to `ec`.
-  [[nodiscard]] auto decode(ByteView record, std::error_code& ec) -> E {
-    E row{};
-    decode(record, row, detail::CodeOf{ec});
-    return row;
   }
 
  private:

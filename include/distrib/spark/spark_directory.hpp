@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -74,9 +73,9 @@ struct SparkPath {
 /// that begin with "_" (but "_k=v") or "." are passed over, directories "k=v" are partitions. The files are told apart by
 /// content when they are read, plain, gzip or zlib, whatever their names.
 ///
-/// `error` and the path: what `arrange_spark_files` says, `spark_errc::unfinished`, or the system's reason.
+/// `to` and the path: what `arrange_spark_files` says, `spark_errc::unfinished`, or the system's reason.
 [[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path,
-                                                     const SparkDirectory::ListOptions& options, Error& error)
+                                                     const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory;
 
 /// The same; a failure is thrown as `std::system_error`.
@@ -84,12 +83,6 @@ struct SparkPath {
     -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(path, options, error), error);
-}
-
-/// The same; a failure goes to `ec`.
-[[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options,
-                                               std::error_code& ec) -> SparkDirectory {
-  return list_spark_directory(path, options, detail::CodeOf{ec});
 }
 
 }  // namespace v0

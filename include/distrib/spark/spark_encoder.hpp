@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -122,10 +121,10 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     return false;
   }
 
-  /// The bytes of `row`, valid until the next call. `error`: `spark_errc::null_value`, `unsupported_type` for an array of
+  /// The bytes of `row`, valid until the next call. `to`: `spark_errc::null_value`, `unsupported_type` for an array of
   /// arrays in an Example, `out_of_range`, and the column.
-  [[nodiscard]] auto encode(const E& row, Error& error) -> ByteView {
-    error = {};
+  [[nodiscard]] auto encode(const E& row, ErrorRef to) -> ByteView {
+    detail::ErrorOut error{to};
     builder_.clear();
     std::size_t i = 0;
     schema_.for_each(row, [&](const auto& column, const auto& value) {
@@ -140,9 +139,6 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     Error error;
     return detail::or_throw(encode(row, error), error);
   }
-
-  /// The same; a failure goes to `ec`.
-  [[nodiscard]] auto encode(const E& row, std::error_code& ec) -> ByteView { return encode(row, detail::CodeOf{ec}); }
 
  private:
   template <class C, class T> void put(const C& column, const T& value, Error& error) {

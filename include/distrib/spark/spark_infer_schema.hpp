@@ -14,7 +14,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace distrib {
@@ -75,12 +74,12 @@ class SparkSchemaInference {
 
 namespace detail {
 
-/// The columns of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `error` as in
+/// The columns of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `to` as in
 /// `SparkSchemaInference::add`, with the number of the record.
 template <class Records>
-[[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules, Error& error)
+[[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules, ErrorRef to)
     -> std::vector<SparkColumn> {
-  error = {};
+  detail::ErrorOut error{to};
   SparkSchemaInference inference{record_type, rules};
   std::uint64_t number = 0;
   for (const auto& record : records) {
@@ -102,13 +101,6 @@ template <class Records>
                                       SparkRules rules = SparkRules::checked) -> std::vector<SparkColumn> {
   Error error;
   return detail::or_throw(infer_spark_schema(records, record_type, rules, error), error);
-}
-
-/// The same; a failure goes to `ec`.
-template <class Records>
-[[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules,
-                                      std::error_code& ec) -> std::vector<SparkColumn> {
-  return infer_spark_schema(records, record_type, rules, detail::CodeOf{ec});
 }
 
 }  // namespace detail

@@ -52,32 +52,32 @@ class SparkWriteJob {
   [[nodiscard]] auto id() const noexcept -> const std::string& { return id_; }
   [[nodiscard]] auto mode() const noexcept -> SaveMode { return mode_; }
 
-  /// Makes the hidden directory. False, without an error: there is a table already and the mode is `ignore`. `error`:
+  /// Makes the hidden directory. False, without an error: there is a table already and the mode is `ignore`. `to`:
   /// `spark_errc::already_exists`.
-  [[nodiscard]] DISTRIB_DECL auto start(Error& error) const -> bool;
+  [[nodiscard]] DISTRIB_DECL auto start(ErrorRef to) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
     return detail::or_throw(start(error), error);
   }
 
   /// A new directory for an attempt at a task.
-  [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, Error& error) const -> std::string;
+  [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, ErrorRef to) const -> std::string;
   [[nodiscard]] auto begin_task(std::size_t task) const -> std::string {
     Error error;
     return detail::or_throw(begin_task(task, error), error);
   }
 
   /// Makes what an attempt wrote the task's. Where another attempt was first, this one's is dropped.
-  DISTRIB_DECL void commit_task(std::size_t task, const std::string& attempt, Error& error) const;
+  DISTRIB_DECL void commit_task(std::size_t task, const std::string& attempt, ErrorRef to) const;
   void commit_task(std::size_t task, const std::string& attempt) const {
     Error error;
     commit_task(task, attempt, error);
     throw_if(error);
   }
 
-  /// Gives the table its name. `error`: `spark_errc::unfinished` naming the first of `tasks` that is not committed,
+  /// Gives the table its name. `to`: `spark_errc::unfinished` naming the first of `tasks` that is not committed,
   /// `already_exists` where somebody else was faster; the hidden directory then stays.
-  DISTRIB_DECL void commit(std::size_t tasks, Error& error) const;
+  DISTRIB_DECL void commit(std::size_t tasks, ErrorRef to) const;
   void commit(std::size_t tasks) const {
     Error error;
     commit(tasks, error);

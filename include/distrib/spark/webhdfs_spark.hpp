@@ -43,14 +43,14 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
 }  // namespace detail
 
 /// The table at a URL of HDFS, a directory or a file, over WebHDFS or HttpFS; else as `list_spark_directory` of paths.
-/// `error` also as of `WebHdfsClient`. Read it with `open_webhdfs`:
+/// `to` also as of `WebHdfsClient`. Read it with `open_webhdfs`:
 ///
 ///     SparkReadOptions read{.open = open_webhdfs(options)};
 ///     for (const Click& click : SparkReader{list_spark_directory("hdfs://namenode/clicks", options, {}), clicks, read})
 [[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
-                                               const SparkDirectory::ListOptions& options, Error& error)
+                                               const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory {
-  error = {};
+  detail::ErrorOut error{to};
   WebHdfsLocation location = WebHdfsLocation::parse(url, webhdfs, error);
   if (error) return {};
   while (location.path.size() > 1 && location.path.ends_with('/')) location.path.pop_back();

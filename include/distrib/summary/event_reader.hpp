@@ -65,8 +65,8 @@ DISTRIB_DECL auto event_files(const std::string& directory, Error& error) -> std
 /// a failure: a `record_errc`, a `summary_errc` or the system's own reason, with the file; what was read until then is
 /// returned. Memory: all scalars. `I`: how compressed files are inflated, as in `BasicRecordReader`.
 template <Inflates I = Inflater>
-[[nodiscard]] auto read_scalars(const std::string& path, Error& error) -> std::vector<ScalarEvent> {
-  error = {};
+[[nodiscard]] auto read_scalars(const std::string& path, ErrorRef to) -> std::vector<ScalarEvent> {
+  detail::ErrorOut error{to};
   std::vector<std::string> files{path};
   if (detail::is_directory(path)) files = detail::event_files(path, error);
   std::vector<ScalarEvent> scalars;
@@ -84,12 +84,6 @@ template <Inflates I = Inflater>
   sorted.reserve(scalars.size());
   for (const std::size_t at : order) sorted.push_back(std::move(scalars[at]));
   return sorted;
-}
-
-/// The same; fills `ec` only.
-template <Inflates I = Inflater>
-[[nodiscard]] auto read_scalars(const std::string& path, std::error_code& ec) -> std::vector<ScalarEvent> {
-  return read_scalars<I>(path, detail::CodeOf{ec});
 }
 
 /// The same; throws `std::system_error` that names the file.

@@ -20,7 +20,8 @@ DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, E
 
 }  // namespace detail
 
-DISTRIB_DECL auto BundleReader::open(std::string prefix, Error& error) -> std::optional<BundleReader> {
+DISTRIB_DECL auto BundleReader::open(std::string prefix, ErrorRef to) -> std::optional<BundleReader> {
+  detail::ErrorOut error{to};
   const std::string file = index_file_name(prefix);
   BundleReader reader{std::move(prefix)};
   if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
@@ -55,8 +56,8 @@ DISTRIB_DECL void BundleReader::add_name(std::string_view name, std::string othe
 }
 
 DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted, std::span<std::byte> out,
-                                     Error& error) const {
-  error = {};
+                                     ErrorRef to) const {
+  detail::ErrorOut error{to};
   const StoredTensor* tensor = present(name, error);
   if (tensor == nullptr) return;
   const std::size_t element_bytes = size_bytes(tensor->dtype);
@@ -85,8 +86,8 @@ DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted,
   }
 }
 
-DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, Error& error) const -> std::vector<std::string> {
-  error = {};
+DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string> {
+  detail::ErrorOut error{to};
   std::vector<std::string> values;
   const StoredTensor* tensor = present(name, error);
   if (tensor == nullptr) return values;
@@ -98,8 +99,8 @@ DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, Error& error
   return values;
 }
 
-DISTRIB_DECL void BundleReader::verify(Error& error) const {
-  error = {};
+DISTRIB_DECL void BundleReader::verify(ErrorRef to) const {
+  detail::ErrorOut error{to};
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   std::vector<std::string> values;
   for (const StoredTensor& tensor : index_.tensors) {

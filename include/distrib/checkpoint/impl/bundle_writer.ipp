@@ -88,9 +88,9 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
 
 }  // namespace detail
 
-DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error) -> FilePlan {
+DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to) -> FilePlan {
   using detail::refuse;
-  error = {};
+  detail::ErrorOut error{to};
   if (parts.empty() || parts.size() > max_data_files) {
     refuse(error, checkpoint_errc::mismatch, "a checkpoint of " + std::to_string(parts.size()) + " parts");
     return {};

@@ -10,10 +10,10 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL void make_directories(const std::string& path, Error& error) {
+DISTRIB_DECL void make_directories(const std::string& path, ErrorRef to) {
+  detail::ErrorOut error{to};
   std::error_code ec;
   detail::make_directories(path, ec);
-  error = {};
   if (ec) error = detail::cannot_write(path, ec);
 }
 

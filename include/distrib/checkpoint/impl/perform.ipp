@@ -13,9 +13,9 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL void perform(const FileAction& action, Error& error) {
+DISTRIB_DECL void perform(const FileAction& action, ErrorRef to) {
+  detail::ErrorOut error{to};
   using Kind = FileAction::Kind;
-  error = {};
   std::error_code ec;
   if (action.kind == Kind::write) {
     detail::FileDescriptor file{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
@@ -37,9 +37,9 @@ DISTRIB_DECL void perform(const FileAction& action, Error& error) {
   if (ec) error = detail::cannot_write(action.path, ec);
 }
 
-DISTRIB_DECL void perform(std::span<const FileAction> plan, Error& error) {
+DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to) {
+  detail::ErrorOut error{to};
   using Kind = FileAction::Kind;
-  error = {};
   std::vector<const std::string*> written;
   for (const FileAction& action : plan) {
     perform(action, error);

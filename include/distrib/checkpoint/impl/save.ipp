@@ -27,8 +27,8 @@ DISTRIB_DECL auto plan_save(std::string_view directory, std::string_view name, s
 }  // namespace detail
 
 DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
-                                  std::span<const BundlePart> parts, const Retention& retention, Error& error) {
-  error = {};
+                                  std::span<const BundlePart> parts, const Retention& retention, ErrorRef to) {
+  detail::ErrorOut error{to};
   make_directories(directory, error);
   if (error) return;
   Error unreadable;  // a damaged state file is replaced by a good one

@@ -15,8 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto parse_checkpoint_state(std::string_view text, Error& error) -> std::optional<CheckpointState> {
-  error = {};
+DISTRIB_DECL auto parse_checkpoint_state(std::string_view text, ErrorRef to) -> std::optional<CheckpointState> {
+  detail::ErrorOut error{to};
   CheckpointState state;
   detail::TextFields fields{text};
   std::string name;

@@ -41,8 +41,8 @@ DISTRIB_DECL auto cluster_json(const ClusterSpec& cluster) -> std::string {
   return json += '}';
 }
 
-DISTRIB_DECL auto parse_cluster_json(std::string_view json, Error& error) -> ClusterSpec {
-  error = {};
+DISTRIB_DECL auto parse_cluster_json(std::string_view json, ErrorRef to) -> ClusterSpec {
+  detail::ErrorOut error{to};
   ClusterSpec cluster;
   detail::TfConfigReader reader{json};
   if (reader.read(cluster)) return cluster;

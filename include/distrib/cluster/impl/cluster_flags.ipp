@@ -15,7 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto ClusterFlags::parse(int argc, const char* const* argv, Error& error) -> ClusterFlags {
+DISTRIB_DECL auto ClusterFlags::parse(int argc, const char* const* argv, ErrorRef to) -> ClusterFlags {
+  detail::ErrorOut error{to};
   std::vector<std::string> rest;
   ClusterFlags flags = parse_known(argc, argv, rest, error);
   if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
@@ -25,7 +26,8 @@ DISTRIB_DECL auto ClusterFlags::parse(int argc, const char* const* argv, Error& 
 }
 
 DISTRIB_DECL auto ClusterFlags::parse_known(int argc, const char* const* argv, std::vector<std::string>& rest,
-                                            Error& error) -> ClusterFlags {
+                                            ErrorRef to) -> ClusterFlags {
+  detail::ErrorOut error{to};
   const char* tf_config = std::getenv("TF_CONFIG");  // NOLINT(concurrency-mt-unsafe): before threads, in main
   const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
   if (error) return {};

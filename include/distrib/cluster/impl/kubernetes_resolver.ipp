@@ -34,8 +34,8 @@ DISTRIB_DECL auto pod_list_path(std::string_view selector, std::string_view spac
   return path;
 }
 
-DISTRIB_DECL auto KubernetesResolver::cluster(const Pods& pods, Error& error) const -> ClusterSpec {
-  error = {};
+DISTRIB_DECL auto KubernetesResolver::cluster(const Pods& pods, ErrorRef to) const -> ClusterSpec {
+  detail::ErrorOut error{to};
   ClusterSpec cluster;
   for (const auto& [job, list] : jobs) {
     ClusterSpec::Tasks tasks;
@@ -94,9 +94,9 @@ DISTRIB_DECL auto task_of_service(std::string_view name) -> std::optional<TaskId
 
 }  // namespace detail
 
-DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port, Error& error)
+DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port, ErrorRef to)
     -> ClusterSpec {
-  error = {};
+  detail::ErrorOut error{to};
   std::vector<std::pair<std::string, ClusterSpec::Tasks>> jobs;
   for (const auto& [name, address] : services) {
     if (address.empty()) continue;

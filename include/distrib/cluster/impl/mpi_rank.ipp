@@ -40,7 +40,8 @@ DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, con
 
 }  // namespace detail
 
-DISTRIB_DECL auto open_mpi_rank(const Environment& environment, Error& error) -> std::optional<MpiRank> {
+DISTRIB_DECL auto open_mpi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank> {
+  detail::ErrorOut error{to};
   auto mine = detail::mpi_rank(environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", error);
   if (!mine) return mine;

@@ -53,8 +53,8 @@ DISTRIB_DECL auto default_device_filters(const TaskId& task) -> std::vector<std:
 
 }  // namespace detail
 
-DISTRIB_DECL auto run_config(const TfConfig& config, Error& error) -> RunConfig {
-  error = {};
+DISTRIB_DECL auto run_config(const TfConfig& config, ErrorRef to) -> RunConfig {
+  detail::ErrorOut error{to};
   RunConfig run;
   run.service = config.service;
   run.task_type = config.task_type.value_or("worker");

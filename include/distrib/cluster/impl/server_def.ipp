@@ -78,8 +78,8 @@ DISTRIB_DECL auto is_server_address(std::string_view address) noexcept -> bool {
 
 }  // namespace detail
 
-DISTRIB_DECL void check_server_def(const ServerDef& def, Error& error) {
-  error = {};
+DISTRIB_DECL void check_server_def(const ServerDef& def, ErrorRef to) {
+  detail::ErrorOut error{to};
   if (def.protocol != "grpc") {
     error = {cluster_errc::unknown_protocol, def.protocol};
     return;

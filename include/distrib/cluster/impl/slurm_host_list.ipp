@@ -67,8 +67,8 @@ DISTRIB_DECL auto take_slurm_hosts(std::string_view& rest, std::vector<std::stri
 
 }  // namespace detail
 
-DISTRIB_DECL auto expand_host_list(std::string_view list, Error& error) -> std::vector<std::string> {
-  error = {};
+DISTRIB_DECL auto expand_host_list(std::string_view list, ErrorRef to) -> std::vector<std::string> {
+  detail::ErrorOut error{to};
   std::vector<std::string> hosts;
   for (std::string_view rest = list; !rest.empty(); rest.remove_prefix(rest.empty() ? 0 : 1)) {
     const std::error_code ec = detail::take_slurm_hosts(rest, hosts);
@@ -79,8 +79,8 @@ DISTRIB_DECL auto expand_host_list(std::string_view list, Error& error) -> std::
   return hosts;
 }
 
-DISTRIB_DECL auto expand_tasks_per_node(std::string_view list, Error& error) -> std::vector<std::uint32_t> {
-  error = {};
+DISTRIB_DECL auto expand_tasks_per_node(std::string_view list, ErrorRef to) -> std::vector<std::uint32_t> {
+  detail::ErrorOut error{to};
   std::vector<std::uint32_t> counts;
   std::uint64_t sum = 0;
   std::string_view rest = list;

@@ -164,8 +164,8 @@ DISTRIB_DECL void check_slurm_seat(const SlurmSeat& seat, bool host_once, const 
 
 }  // namespace detail
 
-DISTRIB_DECL auto SlurmResolver::resolve(const Environment& environment, Error& error) const -> SlurmTask {
-  error = {};
+DISTRIB_DECL auto SlurmResolver::resolve(const Environment& environment, ErrorRef to) const -> SlurmTask {
+  detail::ErrorOut error{to};
   SlurmTask result;
   result.rank = detail::slurm_count(environment, {"SLURM_PROCID"}, error);
   auto sizes = jobs;

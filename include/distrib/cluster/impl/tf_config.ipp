@@ -98,8 +98,8 @@ DISTRIB_DECL auto TfConfigReader::read_service(std::optional<std::string>& servi
 
 }  // namespace detail
 
-DISTRIB_DECL auto parse_tf_config(std::string_view text, Error& error) -> TfConfig {
-  error = {};
+DISTRIB_DECL auto parse_tf_config(std::string_view text, ErrorRef to) -> TfConfig {
+  detail::ErrorOut error{to};
   TfConfig config;
   detail::TfConfigReader reader{text};
   if (reader.read(config)) return config;

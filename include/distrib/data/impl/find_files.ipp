@@ -44,8 +44,8 @@ DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::strin
 
 }  // namespace detail
 
-DISTRIB_DECL auto find_files(std::span<const std::string> sources, Error& error) -> std::vector<std::string> {
-  error = {};
+DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to) -> std::vector<std::string> {
+  detail::ErrorOut error{to};
   std::vector<std::string> files;
   for (const std::string& source : sources) {
     const bool is_directory = detail::is_directory(source);

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,9 +35,9 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
     return {lengths_, std::move(order)};
   }
 
-  /// The order, ready to be asked. Empty after a failure, which `error` tells: a `data_errc`.
-  [[nodiscard]] auto open(Error& error) const -> std::optional<O> {
-    error = {};
+  /// The order, ready to be asked. Empty after a failure, which `to` tells: a `data_errc`.
+  [[nodiscard]] auto open(ErrorRef to) const -> std::optional<O> {
+    detail::ErrorOut error{to};
     std::optional<O> bound = order_;
     Numbers numbers{lengths_};
     bound->bind(numbers, error);
@@ -51,9 +50,6 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
     Error error;
     return *detail::or_throw(open(error), error);
   }
-
-  /// The same; a failure goes to `ec`.
-  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<O> { return open(detail::CodeOf{ec}); }
 
  private:
   // What orders are bound to: the numbers are the elements, and none is damaged.

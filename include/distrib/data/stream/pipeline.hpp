@@ -135,9 +135,9 @@ template <Stream S> class Pipeline {
   /// The stream itself, as it was before it began.
   [[nodiscard]] auto stream() && -> S { return std::move(stream_); }
 
-  /// The next element. Empty at the end, and after a failure, which `error` tells; asked again, it goes on.
-  [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
-    error = {};
+  /// The next element. Empty at the end, and after a failure, which `to` tells; asked again, it goes on.
+  [[nodiscard]] auto next(ErrorRef to) -> std::optional<Element> {
+    detail::ErrorOut error{to};
     if (!begun_) begin_again(error);
     if (error) return std::nullopt;
     std::optional<Element> element = stream_.next(error);
@@ -164,10 +164,10 @@ template <Stream S> class Pipeline {
   }
 
   /// Goes on as the pipeline whose `state()` this is would have gone on, by passing over the elements that were given
-  /// out since the epoch's begin. A failure goes to `error`: `data_errc::other_data`, and what reading them reports.
+  /// out since the epoch's begin. A failure is written to `to`: `data_errc::other_data`, and what reading them reports.
   /// Functions are not part of a state: to hand over the same ones is the caller's part.
-  void resume(const DataState& state, Error& error) {
-    error = {};
+  void resume(const DataState& state, ErrorRef to) {
+    detail::ErrorOut error{to};
     begin_again(error);
     if (!error && state.data != detail::data_hash(stream_.describe()))
       error = {data_errc::other_data, "resume of " + to_string(state)};

@@ -17,7 +17,8 @@ DISTRIB_DECL auto FileSplit::encode() const -> Bytes {
   return bytes;
 }
 
-DISTRIB_DECL auto FileSplit::parse(ByteView bytes, Error& error) -> FileSplit {
+DISTRIB_DECL auto FileSplit::parse(ByteView bytes, ErrorRef to) -> FileSplit {
+  distrib::detail::ErrorOut error{to};
   WritableReader reader{bytes};
   FileSplit split;
   split.path = reader.text(bytes.size());
@@ -32,7 +33,8 @@ DISTRIB_DECL auto FileSplit::parse(ByteView bytes, Error& error) -> FileSplit {
 
 namespace detail {
 
-DISTRIB_DECL auto local_path(std::string_view uri, Error& error) -> std::string {
+DISTRIB_DECL auto local_path(std::string_view uri, ErrorRef to) -> std::string {
+  distrib::detail::ErrorOut error{to};
   constexpr std::string_view scheme = "file:";
   if (uri.starts_with('/')) return std::string{uri};
   if (uri.starts_with(scheme)) {

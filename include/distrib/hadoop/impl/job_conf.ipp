@@ -20,7 +20,8 @@ DISTRIB_DECL auto JobConf::find(std::string_view name) const -> std::optional<st
   return environment_->find(variable);
 }
 
-DISTRIB_DECL auto JobConf::number(std::string_view name, std::uint64_t otherwise, Error& error) const -> std::uint64_t {
+DISTRIB_DECL auto JobConf::number(std::string_view name, std::uint64_t otherwise, ErrorRef to) const -> std::uint64_t {
+  distrib::detail::ErrorOut error{to};
   const std::string_view value = trimmed(text(name));
   if (value.empty()) return otherwise;
   const auto number = distrib::detail::parse_whole<std::uint64_t>(value);

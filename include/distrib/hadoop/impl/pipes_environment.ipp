@@ -14,7 +14,8 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-DISTRIB_DECL auto PipesEnvironment::read(const Environment& environment, Error& error) -> PipesEnvironment {
+DISTRIB_DECL auto PipesEnvironment::read(const Environment& environment, ErrorRef to) -> PipesEnvironment {
+  distrib::detail::ErrorOut error{to};
   PipesEnvironment found;
   if (const auto text = environment.find("mapreduce.pipes.command.port")) {
     const auto port = distrib::detail::parse_whole<std::uint16_t>(*text);

@@ -65,9 +65,7 @@ class TlsContext {
   /// path.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
   /// The same; after a failure it is good for nothing but `reload`.
-  TlsContext(TlsSide side, TlsFiles files, Error& error) : TlsContext{side, std::move(files), Unread{}} {
-    reload(error);
-  }
+  TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
   /// Reads the files again, for connections that are made from now on; others go on. Fails as the constructor does, and
   /// then everything stays as it was.
@@ -76,7 +74,8 @@ class TlsContext {
     reload(error);
     throw_if(error);
   }
-  void reload(Error& error) {
+  void reload(ErrorRef to) {
+    detail::ErrorOut error{to};
     auto loaded = load(error);
     if (error) return;
     const std::lock_guard lock{state_->mutex};

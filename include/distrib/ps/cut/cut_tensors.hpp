@@ -46,7 +46,7 @@ class CutTensors {
 
   /// Whether a checkpoint is of this job: `ps_errc::job_mismatch` tells the first difference in what a second run must
   /// have in common with the first. Other errors as `BundleReader::read_strings`.
-  DISTRIB_DECL void check_job(const BundleReader& reader, Error& error) const;
+  DISTRIB_DECL void check_job(const BundleReader& reader, ErrorRef to) const;
   /// The same; throws `std::system_error`.
   void check_job(const BundleReader& reader) const {
     Error error;
@@ -60,7 +60,7 @@ class CutTensors {
   /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`
   /// and `TableTensors::read`; `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards,
   /// which had not all counted the same. The result is unspecified then.
-  [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, Error& error) const -> Cut;
+  [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, ErrorRef to) const -> Cut;
   /// The same; throws `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
 

@@ -15,7 +15,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -97,8 +96,7 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 /// tables or beside an initial checkpoint, more replicas to aggregate than ranks, parts that do not cover each variable
 /// once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`.
 /// Memory: a few times the text's, however large the job is.
-[[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, Error& error) -> Job;
-[[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, std::error_code& ec) -> Job;
+[[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job;
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text) -> Job;
 
 }  // namespace v0

@@ -31,7 +31,7 @@ namespace detail {
 
 /// How each shard of the task at `server` is, in their order; of one that knows no job yet, its first. Fails likewise,
 /// and then the result is empty.
-[[nodiscard]] DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, Error& error)
+[[nodiscard]] DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, ErrorRef to)
     -> std::vector<ShardStatus>;
 /// The same; throws `std::system_error`.
 [[nodiscard]] inline auto ask_status(const Address& server, const AskOptions& how = {}) -> std::vector<ShardStatus> {

@@ -45,9 +45,9 @@ DISTRIB_DECL auto parse_dali_index(std::string_view text) -> std::optional<std::
 
 }  // namespace detail
 
-DISTRIB_DECL auto read_dali_index(const std::string& path, const std::string& text_path, Error& error)
+DISTRIB_DECL auto read_dali_index(const std::string& path, const std::string& text_path, ErrorRef to)
     -> std::optional<RecordIndex> {
-  error = {};
+  detail::ErrorOut error{to};
   const MappedFile text{text_path, error.code};
   if (error) {
     error.where = text_path;

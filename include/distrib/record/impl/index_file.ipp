@@ -81,8 +81,8 @@ DISTRIB_DECL void write_index_file(const std::string& path, std::span<const std:
   detail::replace_file(index_file_path(path), {head, ends, checksum}, ec);
 }
 
-DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, Error& error) -> RecordIndex {
-  error = {};
+DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, ErrorRef to) -> RecordIndex {
+  detail::ErrorOut error{to};
   if (std::optional<RecordIndex> kept = detail::load_index(path)) return std::move(*kept);
   const std::optional<std::int64_t> before = detail::change_time(path);
   RecordIndex index{path, error};

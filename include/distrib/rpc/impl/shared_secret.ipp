@@ -74,7 +74,8 @@ DISTRIB_DECL auto SharedSecret::from_environment(const std::string& name) -> Sha
   return secret;
 }
 
-DISTRIB_DECL auto SharedSecret::of_job(Error& error) -> SharedSecret {
+DISTRIB_DECL auto SharedSecret::of_job(ErrorRef to) -> SharedSecret {
+  detail::ErrorOut error{to};
     // NOLINTBEGIN(concurrency-mt-unsafe): before threads, in main
   const std::string_view path = std::getenv("DISTRIB_SECRET_FILE") ? std::getenv("DISTRIB_SECRET_FILE") : "";
   const std::string_view text = std::getenv("DISTRIB_SECRET") ? std::getenv("DISTRIB_SECRET") : "";

@@ -29,8 +29,8 @@ DISTRIB_DECL auto draw_job_id() -> std::string {
   return id;
 }
 
-DISTRIB_DECL auto SparkWriteJob::start(Error& error) const -> bool {
-  error = {};
+DISTRIB_DECL auto SparkWriteJob::start(ErrorRef to) const -> bool {
+  detail::ErrorOut error{to};
   const bool exists = detail::path_exists(path_);
   if (exists && mode_ == SaveMode::ignore) return false;
   if (exists && mode_ == SaveMode::error_if_exists) error = {spark_errc::already_exists, path_};
@@ -38,15 +38,15 @@ DISTRIB_DECL auto SparkWriteJob::start(Error& error) const -> bool {
   return !error;
 }
 
-DISTRIB_DECL auto SparkWriteJob::begin_task(std::size_t task, Error& error) const -> std::string {
-  error = {};
+DISTRIB_DECL auto SparkWriteJob::begin_task(std::size_t task, ErrorRef to) const -> std::string {
+  detail::ErrorOut error{to};
   std::string directory = temporary() + "/attempt-" + number(task) + "-" + draw_job_id();
   make(directory, error);
   return directory;
 }
 
-DISTRIB_DECL void SparkWriteJob::commit_task(std::size_t task, const std::string& attempt, Error& error) const {
-  error = {};
+DISTRIB_DECL void SparkWriteJob::commit_task(std::size_t task, const std::string& attempt, ErrorRef to) const {
+  detail::ErrorOut error{to};
   const std::string committed = temporary() + "/task-" + number(task);
   if (std::rename(attempt.c_str(), committed.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY) {
@@ -58,8 +58,8 @@ DISTRIB_DECL void SparkWriteJob::commit_task(std::size_t task, const std::string
   sync(temporary(), error);
 }
 
-DISTRIB_DECL void SparkWriteJob::commit(std::size_t tasks, Error& error) const {
-  error = {};
+DISTRIB_DECL void SparkWriteJob::commit(std::size_t tasks, ErrorRef to) const {
+  detail::ErrorOut error{to};
   const std::string success = detail::join_path(staging_, "_SUCCESS");
   if (!detail::path_exists(success)) {
     for (std::size_t task = 0; task < tasks && !error; ++task)

@@ -41,8 +41,8 @@ DISTRIB_DECL auto CutTensors::part(const Cut& cut) const -> BundlePart {
   return part;
 }
 
-DISTRIB_DECL void CutTensors::check_job(const BundleReader& reader, Error& error) const {
-  error = {};
+DISTRIB_DECL void CutTensors::check_job(const BundleReader& reader, ErrorRef to) const {
+  detail::ErrorOut error{to};
   if (reader.find("distrib/job") == nullptr) {
     error = {ps_errc::job_mismatch, reader.prefix() + ": no job is stored in it"};
     return;
@@ -72,7 +72,8 @@ DISTRIB_DECL auto CutTensors::fits(const BundleReader& reader) const -> bool {
   return found == wanted && pieces == wanted;
 }
 
-DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, Error& error) const -> Cut {
+DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, ErrorRef to) const -> Cut {
+  detail::ErrorOut error{to};
   Cut cut;
   const auto step = read_numbers(reader, "global_step", error);
   if (!error && step.size() != 1)

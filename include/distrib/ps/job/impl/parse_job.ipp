@@ -149,8 +149,8 @@ DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
 
 }  // namespace detail
 
-DISTRIB_DECL auto parse_job(std::string_view text, Error& error) -> Job {
-  error = {};
+DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
+  detail::ErrorOut error{to};
   detail::JobLines lines{text, error};
   if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes");
 
@@ -195,13 +195,6 @@ DISTRIB_DECL auto parse_job(std::string_view text, Error& error) -> Job {
                  std::to_string(job.parts[p].shard));
   if (!error && to_text(job) != text) lines.fail("after line " + std::to_string(lines.number()));
   return error ? Job{} : job;
-}
-
-DISTRIB_DECL auto parse_job(std::string_view text, std::error_code& ec) -> Job {
-  Error error;
-  Job job = parse_job(text, error);
-  ec = error.code;
-  return job;
 }
 
 DISTRIB_DECL auto parse_job(std::string_view text) -> Job {

@@ -54,7 +54,8 @@ DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const As
 
 }  // namespace detail
 
-DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, Error& error) -> std::vector<ShardStatus> {
+DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, ErrorRef to) -> std::vector<ShardStatus> {
+  detail::ErrorOut error{to};
   constexpr std::uint32_t most_shards = 256;  // of one task
   std::vector<ShardStatus> all{detail::ask_shard(server, 0, how, error)};
   const std::uint32_t shards = std::min(all.front().shards, most_shards);
