@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/record/frame.hpp>
 #include <distrib/record/record.hpp>
+
+#include <distrib/record/frame.hpp>
 
 #include "record/files.hpp"
 #include "support/catch.hpp"
