@@ -91,8 +91,8 @@ DISTRIB_DECL auto expand_spark_path(const std::string& path) -> std::vector<std:
 
 }  // namespace detail
 
-DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options,
-                                       ErrorRef to) -> SparkDirectory {
+DISTRIB_DECL auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options, ErrorRef to)
+    -> SparkDirectory {
   detail::ErrorOut error{to};
   std::vector<detail::SparkPath> files;
   for (const std::string& root : detail::expand_spark_path(path)) {
