@@ -48,7 +48,7 @@ auto breaking_router(bool& breaks) {
                 on<PoolMirror>([](Bulk request, auto call) { call.reply(request); })};
 }
 using BreakingServer = RpcServer<decltype(breaking_router(std::declval<bool&>())), TlsListener>;
-using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const NoCallObserver, TlsConnector>;
+using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const detail::NoCallObserver, TlsConnector>;
 
 /// A server that can be started again on its port, clients that trust it, and what their pool told.
 struct TlsPoolHouse {
