@@ -33,16 +33,16 @@ struct SaysMore : Says {
 }  // namespace
 
 TEST_CASE("Updater: what it need not say", "[optimizer]") {
-  STATIC_REQUIRE(distrib::slot_count<Says> == 2);
-  STATIC_REQUIRE_FALSE(distrib::updates_every_row<Says>);
-  STATIC_REQUIRE(distrib::updates_every_row<SaysMore>);
+  STATIC_REQUIRE(distrib::detail::slot_count<Says> == 2);
+  STATIC_REQUIRE_FALSE(distrib::detail::updates_every_row<Says>);
+  STATIC_REQUIRE(distrib::detail::updates_every_row<SaysMore>);
 }
 
 TEST_CASE("check_updater: without a check nothing is wrong, with one the error names the updater", "[optimizer]") {
   std::error_code ec = distrib::optimizer_errc::negative;
-  distrib::check_updater(Says{}, ec);
+  distrib::detail::check_updater(Says{}, ec);
   CHECK_FALSE(ec);
-  distrib::check_updater(SaysMore{}, ec);
+  distrib::detail::check_updater(SaysMore{}, ec);
   CHECK(ec == distrib::optimizer_errc::negative);
-  CHECK_THROWS_WITH(distrib::check_updater(SaysMore{}), ContainsSubstring("says nothing"));
+  CHECK_THROWS_WITH(distrib::detail::check_updater(SaysMore{}), ContainsSubstring("says nothing"));
 }
