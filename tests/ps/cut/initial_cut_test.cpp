@@ -121,7 +121,7 @@ TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and cou
   const std::vector<float> w(30, 4.0F);
   BundlePart part;
   part.tensors.push_back({"w", DType::float32, {6, 5}, Slice::whole({6, 5}), std::as_bytes(std::span{w})});
-  part.tensors.push_back({"n", DType::int64, {}, Slice::whole({}), bytes_of(counts)});
+  part.tensors.push_back({"n", DType::int64, {}, Slice::whole({}), detail::bytes_of(counts)});
   perform(plan_bundle((directory / "c").string(), std::vector{part}));
   job.variables.push_back({"n", DType::int64, {}, {}});
   job.parts.push_back({2, Slice::whole({}), 0});
@@ -213,7 +213,7 @@ TEST_CASE("initial_cut: what is missing, damaged or another is refused by its na
                  ContainsSubstring("], not a table of numbered keys"));
   const std::int64_t number = 1;
   BundlePart part;
-  part.tensors.push_back({"b", DType::int64, {}, Slice::whole({}), bytes_of(number)});
+  part.tensors.push_back({"b", DType::int64, {}, Slice::whole({}), detail::bytes_of(number)});
   perform(plan_bundle((directory / "other").string(), std::vector{part}));
   CHECK_THAT(with([&](Job& job) { job.initial_checkpoint = directory / "other"; }),
              ContainsSubstring("other: b: it is int64[], not float32[5]"));
