@@ -2,6 +2,7 @@
 #include <distrib/train/make_local_job.hpp>
 
 #include <distrib/optimizer/reduce.hpp>
+#include <distrib/ps/store/dense_store.hpp>
 
 #include "support/catch.hpp"
 #include "train/small_job.hpp"
