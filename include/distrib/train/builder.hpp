@@ -86,9 +86,10 @@ class TrainerBuilder {
   /// Where examples come from: `tfrecords(...).schema(...).batch(n)`.
   template <Dataset D>
   [[nodiscard]] auto with_data(D data) const {
-    static_assert(detail::data_of_model<D, typename R::ModelType>,
-                  "distrib: with_data: the schema of the data fills another type than the model's Example");
-    return copied(recipe_.with_data(std::move(data)));
+    constexpr bool fits = detail::data_of_model<D, typename R::ModelType>;
+    static_assert(fits, "distrib: with_data: the schema of the data fills another type than the model's Example");
+    if constexpr (fits) return copied(recipe_.with_data(std::move(data)));
+    else return detail::NoTrainer{};
   }
   template <class D>
   auto with_data(D) const -> detail::NoTrainer {
