@@ -250,7 +250,7 @@ auto device_spec_parse(const Json& input) -> Json {
 }
 
 template <class T>
-auto change_of(const Json& fields, const char* name) -> distrib::FieldChange<T> {
+auto change_of(const Json& fields, const char* name) -> distrib::DeviceChange::FieldChange<T> {
   if (!fields.contains(name)) return {};
   if (fields[name].is_null()) return std::nullopt;
   return fields[name].get<T>();

@@ -18,26 +18,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What happens to one field: nothing when left out, another value, or `std::nullopt` to take the value away.
-template <class T> class FieldChange {
- public:
-  FieldChange() = default;
-  FieldChange(std::nullopt_t) : changes_{true} {}
-  template <class U>
-    requires std::convertible_to<U, T>
-  FieldChange(U&& value) : changes_{true}, value_{std::in_place, std::forward<U>(value)} {}
-
-  void apply(std::optional<T>& field) const {
-    if (changes_) field = value_;
-  }
-
- private:
-  bool changes_ = false;
-  std::optional<T> value_{};
-};
-
 /// Changes of the fields of a device: `{.task = 3, .replica = std::nullopt}` sets one and clears one.
 struct DeviceChange {
+  /// What happens to one field: nothing when left out, another value, or `std::nullopt` to take the value away.
+  template <class T> class FieldChange {
+   public:
+    FieldChange() = default;
+    FieldChange(std::nullopt_t) : changes_{true} {}
+    template <class U>
+      requires std::convertible_to<U, T>
+    FieldChange(U&& value) : changes_{true}, value_{std::in_place, std::forward<U>(value)} {}
+
+    void apply(std::optional<T>& field) const {
+      if (changes_) field = value_;
+    }
+
+   private:
+    bool changes_ = false;
+    std::optional<T> value_{};
+  };
+
   FieldChange<std::string> job{};
   FieldChange<std::int64_t> replica{};
   FieldChange<std::int64_t> task{};
