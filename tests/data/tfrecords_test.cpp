@@ -6,6 +6,7 @@
 #include "support/temp_directory.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -19,6 +20,7 @@ using distrib::tfrecords;
 using files::Item;
 
 namespace {
+using Int64s = std::vector<std::int64_t>;
 auto of_items(const distrib::TfRecords& records) {
   return records.schema(feature("number", &Item::number), feature("image", &Item::image));
 }
@@ -87,7 +89,6 @@ TEST_CASE("tfrecords: every step of a pipeline", "[data]") {
     CHECK(numbers.size() == source.records());
     return numbers;
   };
-  using Int64s = std::vector<std::int64_t>;
   CHECK(read(data.interleave(3, 2).take(8)) == Int64s{0, 1, 10, 11, 20, 21, 2, 3});
   CHECK(read(data.shard(7, 3)) == Int64s{3, 10, 17, 24});  // more workers than files
   CHECK(read(data.skip(28).shuffle(3).repeat(9)) == Int64s{28, 29});

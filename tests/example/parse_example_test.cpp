@@ -36,8 +36,8 @@ using example_records::values;
 
 namespace {
 
-constexpr auto floats = FeatureKind::floats;
-constexpr auto bytes = FeatureKind::bytes;
+constexpr auto floats_kind = FeatureKind::floats;
+constexpr auto bytes_kind = FeatureKind::bytes;
 
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
@@ -62,10 +62,11 @@ TEST_CASE("parse_example: FixedLen", "[example]") {
                                                .set("name", "x")
                                                .set("not asked for", Floats{1})),
                                     record(ExampleBuilder{}.set("m", Floats{5, 6, 7, 8}).set_none("label"))};
-  const auto parsed = parse_example({{"name", FixedLen{.shape = {}, .kind = bytes, .otherwise = {.bytes = {"none"}}}},
-                                     {"m", FixedLen{.shape = {2, 2}, .kind = floats}},
-                                     {"label", FixedLen{.shape = {}, .kind = int64s, .otherwise = {.int64s = {-1}}}}},
-                                    records);
+  const auto parsed =
+      parse_example({{"name", FixedLen{.shape = {}, .kind = bytes_kind, .otherwise = {.bytes = {"none"}}}},
+                     {"m", FixedLen{.shape = {2, 2}, .kind = floats_kind}},
+                     {"label", FixedLen{.shape = {}, .kind = int64s, .otherwise = {.int64s = {-1}}}}},
+                    records);
   REQUIRE(parsed.size() == 3);
   CHECK(parsed[0].name == "label");  // by name
   CHECK(parsed[0].shape == Ints{2});
@@ -80,8 +81,8 @@ TEST_CASE("parse_example: FixedLen", "[example]") {
 TEST_CASE("parse_example: no record, no feature", "[example]") {
   const std::vector<Record> none;
   const auto parsed = parse_example({{"x", FixedLen{.shape = {3}, .kind = int64s}},
-                                     {"y", VarLen{floats}},
-                                     {"z", Ragged{.kind = bytes, .partitions = {RowLengths{"l"}}}}},
+                                     {"y", VarLen{floats_kind}},
+                                     {"z", Ragged{.kind = bytes_kind, .partitions = {RowLengths{"l"}}}}},
                                     none);
   CHECK(parsed[0].shape == Ints{0, 3});
   CHECK(parsed[1].shape == Ints{0, 0});
@@ -112,7 +113,7 @@ TEST_CASE("parse_example: FixedLenSequence pads with the default", "[example]") 
   CHECK(values<std::int64_t>(parse({.int64s = {-1}})) == Ints{1, 2, 3, 4, -1, -1, -1, -1, 5, 6, -1, -1});
 
   const std::vector<Record> words{record(ExampleBuilder{}.set("x", "a")), record(ExampleBuilder{})};
-  const auto parsed = parse_example({{"x", FixedLenSequence{{}, bytes, true, {.bytes = {"pad"}}}}}, words);
+  const auto parsed = parse_example({{"x", FixedLenSequence{{}, bytes_kind, true, {.bytes = {"pad"}}}}}, words);
   CHECK(text(parsed[0].values<ByteView>()[1]) == "pad");
 
   const Error error = parse_failure({{"x", FixedLenSequence{{3}, int64s, true, {}}}}, {with("x", {1, 2, 3, 4})});
@@ -125,7 +126,7 @@ TEST_CASE("parse_example: Sparse sorts by index", "[example]") {
                                     record(ExampleBuilder{}),
                                     record(ExampleBuilder{}.set("ix", Ints{0}).set("val", Floats{9}))};
   const auto parse = [&](bool already_sorted) {
-    return std::move(parse_example({{"s", Sparse{{"ix"}, "val", floats, {100}, already_sorted}}}, records)[0]);
+    return std::move(parse_example({{"s", Sparse{{"ix"}, "val", floats_kind, {100}, already_sorted}}}, records)[0]);
   };
   const ParsedFeature sorted = parse(false);
   CHECK(sorted.shape == Ints{3, 100});
@@ -235,8 +236,9 @@ TEST_CASE("parse_example: specs that make no sense are refused before any record
       {{{"s", Sparse{{"i"}, "", int64s, {1}, false}}}, "Missing value_key"},
       {{{"s", Sparse{{"i"}, "v", int64s, {1, 2}, false}}}, "a size for each index key"},
       {{{"s", Sparse{{"i"}, "v", int64s, {-2}, false}}}, "a size is negative"},
-      {{{"s", Sparse{{"i"}, "v", floats, {1}, false}}, {"i", VarLen{floats}}}, "feature \"i\": Conflicting type"},
-      {{{"s", Sparse{{"i"}, "v", floats, {1}, false}}, {"v", one}}, "feature \"v\": dense, sparse and ragged"},
+      {{{"s", Sparse{{"i"}, "v", floats_kind, {1}, false}}, {"i", VarLen{floats_kind}}},
+       "feature \"i\": Conflicting type"},
+      {{{"s", Sparse{{"i"}, "v", floats_kind, {1}, false}}, {"v", one}}, "feature \"v\": dense, sparse and ragged"},
       {{{"r", Ragged{int64s, "", {RowSplits{"x"}}}}, {"x", VarLen{int64s}}}, "must not intersect"},
       {{{"r", Ragged{int64s, "x", {}}}, {"x", one}}, "must not intersect"},
       {{{"r", Ragged{int64s, "", {UniformRowLength{0}}}}}, "a uniform row length must be at least 1"},
@@ -258,7 +260,7 @@ TEST_CASE("parse_example: records that do not fit name record and feature", "[ex
   CHECK_THAT(missing.code.message(), ContainsSubstring("is required but could not be found"));
   CHECK(parse_failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2, not 1");
   CHECK(parse_failure(label, {with("label", {})}).code == example_errc::wrong_count);
-  CHECK(parse_failure({{"label", VarLen{floats}}}, {good}).code == example_errc::wrong_kind);
+  CHECK(parse_failure({{"label", VarLen{floats_kind}}}, {good}).code == example_errc::wrong_kind);
   CHECK(parse_failure(label, {good, Record(1, std::byte{0x80})}).code == example_errc::malformed);
 
   std::error_code ec;
@@ -272,7 +274,7 @@ TEST_CASE("parse_single_example: no axis of records", "[example]") {
   const Record one = record(ExampleBuilder{}.set("a", 5).set("b", Ints{7, 8}).set("c", Floats{1, 2}));
   const std::vector<NamedSpec> specs{{"a", FixedLen{.shape = {}, .kind = int64s}},
                                      {"b", VarLen{int64s}},
-                                     {"c", Ragged{floats, "", {UniformRowLength{1}}}}};
+                                     {"c", Ragged{floats_kind, "", {UniformRowLength{1}}}}};
   const auto parsed = parse_single_example(specs, one);
   CHECK(parsed[0].shape.empty());
   CHECK(values<std::int64_t>(parsed[0]) == Ints{5});

@@ -33,7 +33,7 @@ using loopback_job::Worker;
 
 namespace {
 
-constexpr std::uint32_t shards = 4;
+constexpr std::uint32_t task_shards = 4;
 
 auto cluster_of(std::size_t workers, std::uint16_t port = 0) -> ClusterSpec {
   return {{"ps", {"127.0.0.1:" + std::to_string(port)}}, {"worker", std::vector<std::string>(workers, "127.0.0.1:1")}};
@@ -42,7 +42,7 @@ auto cluster_of(std::size_t workers, std::uint16_t port = 0) -> ClusterSpec {
 /// Of one task with four shards, each of which has something.
 auto job_of(Rank ranks, Step steps = 12) -> Job {
   Job job = loopback_job::make(1, ranks, steps);
-  job.shards_per_task = shards;
+  job.shards_per_task = task_shards;
   job.parts = {{0, Slice::along({6, 16}, 0, 0, 2), 0},
                {0, Slice::along({6, 16}, 0, 2, 2), 1},
                {0, Slice::along({6, 16}, 0, 4, 2), 2},
@@ -116,8 +116,8 @@ TEST_CASE("Server: shards on threads of their own, and the same bits on any numb
     std::vector<ShardStatus> middle;
     workers[0]->at_step = [&](Step step) {
       if (step != 7) return;
-      for (std::uint32_t s = 0; s < shards; ++s) middle.push_back(status_of(server.port(), s));
-      const Asked beyond = ask(server.port(), shards);
+      for (std::uint32_t s = 0; s < task_shards; ++s) middle.push_back(status_of(server.port(), s));
+      const Asked beyond = ask(server.port(), task_shards);
       CHECK(beyond.code == rpc_errc::unknown_service);
       CHECK(beyond.text.find("shard 4 of /job:ps/task:0") != std::string::npos);
     };
@@ -125,15 +125,15 @@ TEST_CASE("Server: shards on threads of their own, and the same bits on any numb
     CHECK(workers[0]->end.code == 0);
     CHECK(workers[1]->end.code == 0);
     CHECK(workers[0]->durable == job.total_steps);
-    CHECK(workers[0]->end.result.size() == shards);
+    CHECK(workers[0]->end.result.size() == task_shards);
     results.insert(loopback_job::hash_of(workers[0]->end.result));
     CHECK(code_of(server) == 0);
-    CHECK(seen.size() == std::clamp<std::size_t>(threads - 1, 1, shards));
-    REQUIRE(middle.size() == shards);
-    for (std::uint32_t s = 0; s < shards; ++s) {
+    CHECK(seen.size() == std::clamp<std::size_t>(threads - 1, 1, task_shards));
+    REQUIRE(middle.size() == task_shards);
+    for (std::uint32_t s = 0; s < task_shards; ++s) {
       CHECK(middle[s].shard == s);
       CHECK(middle[s].step == 6);
-      CHECK(middle[s].shards == shards);
+      CHECK(middle[s].shards == task_shards);
       CHECK(middle[s].job_hash == to_hex(job_hash(job)));
       CHECK(middle[s].push_times.count() == middle[s].pushes);
       CHECK(middle[s].pull_times.count() == middle[s].pulls);
@@ -176,7 +176,7 @@ TEST_CASE("Server: asked to stop with shards on threads, started again, the same
 TEST_CASE("Server: asked to stop when shards are there that have no job", "[integration]") {
   IoPool pool{3};
   Server server{pool, cluster_of(1), "ps", 0};
-  for (std::uint32_t s = 0; s < shards; ++s) CHECK(status_of(server.port(), s).shards == 0);
+  for (std::uint32_t s = 0; s < task_shards; ++s) CHECK(status_of(server.port(), s).shards == 0);
   server.stop();
   CHECK(code_of(server) == 1);
   CHECK_FALSE(server.why());
@@ -187,7 +187,7 @@ TEST_CASE("Server: a greeting byte by byte, with a call behind it, reaches its s
   Server server{pool, cluster_of(1), "ps", 0};
   asio::io_context context{1};
   const Instant now = std::chrono::steady_clock::now();
-  for (std::uint32_t shard = 0; shard < shards; ++shard)
+  for (std::uint32_t shard = 0; shard < task_shards; ++shard)
     for (const std::size_t piece : {1UL, 3UL, 1000UL}) {
       RpcClientOptions options;
       options.service = shard;
@@ -264,13 +264,13 @@ TEST_CASE("Server: greetings that are none end alone", "[integration]") {
     store_le(later.data() + 28, crc32c(ByteView{later}.first(28)));
     CHECK(answer_to(later).empty());
     CHECK(ask(server.port(), 256, options.rpc.secret).code == rpc_errc::unknown_service);
-    for (std::uint32_t s = 0; s < shards; ++s) {
+    for (std::uint32_t s = 0; s < task_shards; ++s) {
       CHECK(ask(server.port(), s, SharedSecret::from_bytes(as_bytes("sixteen bytes no"))).code ==
             rpc_errc::unauthorized);
       CHECK(ask(server.port(), s).code == rpc_errc::unauthorized);
     }
   }
-  for (std::uint32_t s = 0; s < shards; ++s) {  // and the others are served
+  for (std::uint32_t s = 0; s < task_shards; ++s) {  // and the others are served
     const Asked asked = ask(server.port(), s, options.rpc.secret);
     CHECK_FALSE(asked.code);
     CHECK(asked.status.shard == s);
@@ -291,7 +291,7 @@ TEST_CASE("Server: connections to all shards come and go while they train and ar
     const Instant now = std::chrono::steady_clock::now();
     for (std::uint32_t i = first; !trained; ++i) {
       RpcClientOptions how;
-      how.service = i % shards;
+      how.service = i % task_shards;
       ClientCore core{how, now};
       static_cast<void>(core.call(Status::id, {}, {}, {}, now));
       const stream::Bytes bytes = stream::take_output(core, now);
@@ -330,7 +330,7 @@ TEST_CASE("Server: connections to all shards come and go while they train and ar
     workers.push_back(std::make_unique<Worker>(context, job, rank, std::vector{Address{"127.0.0.1", port}}));
   Step last = 0;
   workers[0]->at_step = [&](Step step) {
-    for (std::uint32_t s = 0; s < shards; ++s) {
+    for (std::uint32_t s = 0; s < task_shards; ++s) {
       const ShardStatus status = status_of(port, s);
       CHECK(status.step + 1 >= step);
       CHECK(status.of_ranks.size() == 2);
@@ -361,7 +361,7 @@ TEST_CASE("Server: destroyed with connections half open and shards at work, over
     const Instant now = std::chrono::steady_clock::now();
     for (std::uint32_t i = 0; i < 12; ++i) {
       RpcClientOptions how;
-      how.service = i % shards;
+      how.service = i % task_shards;
       ClientCore core{how, now};
       static_cast<void>(core.call(Status::id, {}, {}, {}, now));
       const stream::Bytes bytes = stream::take_output(core, now);
