@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Included before everything else by programs that measure what names of contributions cost: a shard applies each push
-// and answers each pull, whoever sends it and whatever came before. Without names nothing can be sent again, so there are
-// no cuts either.
+// Included before everything else by programs that measure what names of contributions cost. A shard applies each push
+// and answers each pull; it does not ask which worker sent it or whether it was sent before. Without names nothing can
+// be sent again, so there are no cuts either.
 
 #include <distrib/ps/protocol/shard_cores.hpp>
 

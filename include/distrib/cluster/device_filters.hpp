@@ -19,8 +19,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Which devices of a cluster each task sees, as TensorFlow's ClusterDeviceFilters: a task with filters sees its own
-/// devices and those that match one of them, a task without filters all. A value. Nobody here acts on it: parameter
-/// servers and workers speak to each other only. It is for whoever hands a `ServerDef` to TensorFlow.
+/// devices and those that match one of them, a task without filters all. A value. This library does not act on it:
+/// its parameter servers and workers speak only to each other. It is for programs that hand a `ServerDef` to TensorFlow.
 class ClusterDeviceFilters {
  public:
   /// Filters are parts of devices, as "/job:ps" or "/job:worker/task:1"; those that the task had are gone, and no filter
@@ -38,7 +38,7 @@ class ClusterDeviceFilters {
     return found == tasks_.end() ? std::vector<std::string>{} : found->second;
   }
 
-  /// Whether `task` sees a device, of which job and task must be set. What a filter does not set fits every device.
+  /// Whether `task` sees `device`, whose job and task must be set. What a filter does not set fits every device.
   [[nodiscard]] auto sees(const TaskId& task, const DeviceSpec& device) const -> bool {
     const auto found = tasks_.find(task);
     if (found == tasks_.end() || (device.job == task.job && device.task == task.index)) return true;

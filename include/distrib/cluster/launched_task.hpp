@@ -34,8 +34,8 @@ enum class Launcher : std::uint8_t {
   return words[static_cast<std::size_t>(launcher)];
 }
 
-/// Which task of which cluster this process is, whoever has started it: what `ClusterFlags` reads, and what a cluster's
-/// scheduler tells beside it. A value.
+/// The task that this process is, and its cluster: from what `ClusterFlags` reads, or from what the launcher of this
+/// process (mpirun, srun, a scheduler) put into its environment. A value.
 ///
 ///     const auto task = distrib::LaunchedTask::find(argc, argv, rest);
 ///     train(...).build(pool, task.flags).run();
@@ -55,8 +55,8 @@ struct LaunchedTask {
   std::optional<std::string> visible_devices;  ///< See `SlurmTask`.
   int retry_exit_code = 1;  ///< DISTRIB_RETRY_EXIT_CODE, from 1 to 255.
 
-  /// What `main` returns where `run()` gave `code`: the same, but for 1, "start it again", the code that whoever has
-  /// started the task takes for that. Kubeflow's TFJob (ExitCode) starts again from 128 up only: 138.
+  /// What `main` returns where `run()` gave `code`. The same, but 1 ("start it again") becomes the code that the launcher
+  /// takes for that: Kubeflow's TFJob (ExitCode) starts a task again only from 128 up, so 138 there.
   [[nodiscard]] auto exit_code(int code) const noexcept -> int { return code == 1 ? retry_exit_code : code; }
 
   /// Reads its own flags and leaves everything else in `rest`, as `ClusterFlags::parse_known`; then looks at the

@@ -42,7 +42,7 @@ template <RemoteFiles F> class RemoteTfRecords {
  public:
   explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
 
-  /// What a record holds, and which members of which struct that fills; see `TfRecords::schema`. The files are read
+  /// Names the features of a record and the member that each fills: see `TfRecords::schema`. The files are read
   /// into memory, and verified, when they are opened: see `TfRecordDataset::max_inflated_bytes`.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)

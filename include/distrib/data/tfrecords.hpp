@@ -122,12 +122,12 @@ template <class E, class M, class... Fs> struct RecordOf<Feature<E, M>, Fs...> {
 
 }  // namespace detail
 
-/// Record files of which it is not said yet what is in them: call `schema`. A value. Made by `tfrecords`.
+/// Record files whose content is not described yet: call `schema`. A value. Made by `tfrecords`.
 class TfRecords {
  public:
   explicit TfRecords(std::vector<std::string> sources) : sources_{std::move(sources)} {}
 
-  /// What a record holds, and which members of which struct that fills: `schema(feature("label", &Digit::label), ...)`.
+  /// Names the features of a record and the member that each fills: `schema(feature("label", &Digit::label), ...)`.
   /// Throws `std::system_error` with `example_errc::duplicate_feature`.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)

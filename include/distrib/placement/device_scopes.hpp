@@ -16,10 +16,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Devices for all that is made inside of a scope, scopes inside of scopes: TensorFlow's `with tf.device(...)`. A scope
-/// is a device, of which what is inside takes what it leaves open itself; or a function, which sees the operation with
-/// the device chosen so far and answers with any other (a `ReplicaDeviceSetter`, for one); or nothing, which keeps the
-/// scopes around it out. The innermost comes first. One thread at a time.
+/// Devices for all that is made inside a scope, where scopes nest: TensorFlow's `with tf.device(...)`. A scope is a
+/// device, which fills in the fields that the operation inside leaves open; or a function, which is given the operation
+/// with the device chosen so far and returns another (a `ReplicaDeviceSetter`, for one); or nothing, which hides the
+/// scopes around it. The innermost scope is applied first. One thread at a time.
 class DeviceScopes {
  public:
   /// A function scope: its answer, whatever it is, is the device that the scopes around it see.
