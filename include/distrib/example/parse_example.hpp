@@ -23,8 +23,8 @@ inline namespace v0 {
 namespace detail {
 
 /// A key table of slots that are known at run time only.
-template <class Spec> struct SlotTable {
-  explicit SlotTable(const SpecKeys<Spec>& keys) : cells(key_cells(keys.slots().size())) {
+struct SlotTable {
+  explicit SlotTable(const SpecKeys& keys) : cells(key_cells(keys.slots().size())) {
     std::vector<std::string_view> names;
     for (const FeatureSlot& slot : keys.slots()) names.push_back(slot.name);
     table.fill(names.data(), names.size(), cells.data(), cells.size());
@@ -51,13 +51,13 @@ inline void say_record(Error& error, std::size_t record) {
 /// `to`, with record and feature: `example_errc::bad_spec` and `duplicate_feature`, before any record is looked at;
 /// `malformed`, `missing_feature`, `wrong_kind`, `wrong_count`, `bad_index`, `bad_partition`; then the result is empty.
 /// Lifetime: views of bytes point into `records`.
-template <class Spec, class Records>
-[[nodiscard]] auto parse_example(std::span<const Spec> specs, const Records& records, ErrorRef to)
+template <class Records>
+[[nodiscard]] auto parse_example(std::span<const NamedSpec> specs, const Records& records, ErrorRef to)
     -> std::vector<ParsedFeature> {
   detail::ErrorOut error{to};
-  const detail::SpecKeys<Spec> keys{specs, detail::SpecSection::features, error};
+  const detail::SpecKeys keys{specs, detail::SpecSection::features, error};
   if (error) return {};
-  const detail::SlotTable<Spec> table{keys};
+  const detail::SlotTable table{keys};
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& record : records) ++count;
   for (detail::FeatureSlot& slot : keys.slots()) slot.start(count);
@@ -69,8 +69,8 @@ template <class Spec, class Records>
     return {};
   }
   std::vector<ParsedFeature> result;
-  detail::TensorBuilder<Spec> builder{keys, count, error};
-  for (const Spec* spec : keys.specs()) {
+  detail::TensorBuilder builder{keys, count, error};
+  for (const NamedSpec* spec : keys.specs()) {
     result.push_back(builder.build(*spec, nullptr));
     if (error) return {};
   }
@@ -93,22 +93,8 @@ template <class Records>
 }
 
 /// One Example: the same without the axis of records.
-template <class Spec>
-[[nodiscard]] auto parse_single_example(std::span<const Spec> specs, ByteView record, ErrorRef to)
-    -> std::vector<ParsedFeature> {
-  auto result = parse_example(specs, std::span{&record, 1}, to);
-  for (ParsedFeature& feature : result) {
-    if (feature.form == ParsedFeature::Form::sparse) {
-      std::vector<std::int64_t> indices;
-      for (std::size_t i = 0; i < feature.indices.size(); ++i)
-        if (i % feature.shape.size() != 0) indices.push_back(feature.indices[i]);
-      feature.indices = std::move(indices);
-    }
-    if (feature.form == ParsedFeature::Form::ragged) feature.row_splits.erase(feature.row_splits.begin());
-    else feature.shape.erase(feature.shape.begin());
-  }
-  return result;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_single_example(std::span<const NamedSpec> specs, ByteView record, ErrorRef to)
+    -> std::vector<ParsedFeature>;
 
 /// The same; a failure is thrown as `std::system_error`.
 template <class Record>
@@ -120,3 +106,7 @@ template <class Record>
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/example/impl/parse_example.ipp>
+#endif

@@ -7,7 +7,12 @@
 #endif
 
 #include <distrib/example/detail/impl/row_parser.ipp>
+#include <distrib/example/detail/impl/spec_keys.ipp>
+#include <distrib/example/detail/impl/tensor_builder.ipp>
 #include <distrib/example/detail/impl/walk.ipp>
 #include <distrib/example/impl/example_builder.ipp>
 #include <distrib/example/impl/feature_spec.ipp>
+#include <distrib/example/impl/infer_schema.ipp>
+#include <distrib/example/impl/parse_example.ipp>
+#include <distrib/example/impl/parse_sequence_example.ipp>
 #include <distrib/example/impl/sequence_example_view.ipp>
