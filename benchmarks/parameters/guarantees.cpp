@@ -17,7 +17,6 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/store/key_lists.hpp>
@@ -125,7 +124,7 @@ class Worker final : public distrib::WorkerOwner {
       : context_{context}, bench_{bench}, next_{rank * request_count / bench.options.connections} {
     distrib::WorkerClientOptions options;
     options.worker.replay_budget_bytes = budget_bytes(bench.options);
-    client_ = std::make_shared<distrib::WorkerClient<distrib::AsyncWorkerCore>>(
+    client_ = std::make_shared<distrib::WorkerClient>(
         context.get_executor(), bench.job, rank, std::vector{distrib::Address{"127.0.0.1", bench.options.port}},
         options, distrib::CutSettings{}, *this);
   }
@@ -183,7 +182,7 @@ class Worker final : public distrib::WorkerOwner {
   distrib::BlockPool pool_;
   std::function<void()> checked_;  // empty: there is nothing to be checked any more
   std::vector<float> before_;
-  std::shared_ptr<distrib::WorkerClient<distrib::AsyncWorkerCore>> client_;
+  std::shared_ptr<distrib::WorkerClient> client_;
 };
 
 void load(const Options& options) {

@@ -5,7 +5,6 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/ps/job/parse_job.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/sim/dice.hpp>
 
@@ -69,7 +68,7 @@ struct Worker : distrib::WorkerOwner {
       events.push_back(event);
       if (heard) heard(event);
     };
-    client = std::make_shared<distrib::WorkerClient<distrib::SyncWorkerCore>>(
+    client = std::make_shared<distrib::WorkerClient>(
         context.get_executor(), job, rank, std::move(servers), std::move(options), std::move(cuts), *this);
     asio::post(context, [this] { client->start(); });
   }
@@ -98,7 +97,7 @@ struct Worker : distrib::WorkerOwner {
   distrib::Step durable = 0;
   distrib::WorkerEnd end;
   bool is_over = false;
-  std::shared_ptr<distrib::WorkerClient<distrib::SyncWorkerCore>> client;
+  std::shared_ptr<distrib::WorkerClient> client;
 };
 
 }  // namespace loopback_job

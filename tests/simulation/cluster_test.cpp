@@ -6,8 +6,6 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/make_local_job.hpp>
 
@@ -139,7 +137,7 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
     Job of_cluster = job;
     if (seed % 4 == 3) of_cluster.replicas = 2;
     HashedModel model{job};
-    const auto run = run_cluster<SyncWorkerCore>(of_cluster, model, {.seed = seed, .faults = faults_of(seed)});
+    const auto run = run_cluster(of_cluster, model, {.seed = seed, .faults = faults_of(seed)});
     died += run.outcome.deaths;
     lost += run.outcome.resets;
     if (run.outcome.wrong.empty() && hash_of(run.result) == local_hash(job)) continue;
@@ -156,14 +154,13 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
 namespace {
 
 /// Jobs whose bits depend on timing: all that can be said of any is that it ends, with values of every shard.
-template <class Core>
 void check_ends(std::uint64_t kind, std::initializer_list<Consistency> consistencies) {
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
     Dice dice{seed ^ kind};
     const Job job = make_job(seed, dice.pick(consistencies));
     HashedModel model{job};
-    const auto run = run_cluster<Core>(job, model, {.seed = seed ^ kind, .faults = faults_of(seed ^ kind)});
+    const auto run = run_cluster(job, model, {.seed = seed ^ kind, .faults = faults_of(seed ^ kind)});
     if (run.outcome.wrong.empty() && run.result.size() == job.shards()) continue;
     ++wrong;
     CAPTURE(seed);
@@ -176,12 +173,12 @@ void check_ends(std::uint64_t kind, std::initializer_list<Consistency> consisten
 }  // namespace
 
 TEST_CASE("A simulated cluster with backup workers comes to its end, whatever dies", "[simulation]") {
-  check_ends<SyncWorkerCore>(0xbac0, {BulkSynchronousParallel{.replicas_to_aggregate = 1},
+  check_ends(0xbac0, {BulkSynchronousParallel{.replicas_to_aggregate = 1},
                                       BulkSynchronousParallel{.replicas_to_aggregate = 2}});
 }
 
 TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[simulation]") {
-  check_ends<AsyncWorkerCore>(0xa51c, {AsynchronousParallel{}, AsynchronousParallel{.barrier_every = 3},
+  check_ends(0xa51c, {AsynchronousParallel{}, AsynchronousParallel{.barrier_every = 3},
                                        StaleSynchronousParallel{.staleness = 1}});
 }
 
@@ -195,7 +192,7 @@ TEST_CASE("A contribution that is not finite ends every worker of a simulated cl
     model.step = dice.between(2, job.total_steps);
     model.rank = static_cast<Rank>(dice.below(job.ranks));
     model.shard = job.parts[dice.below(3)].shard;  // one with gradients
-    const auto run = run_cluster<SyncWorkerCore>(job, model, {.seed = seed, .faults = sim::Faults{}});
+    const auto run = run_cluster(job, model, {.seed = seed, .faults = sim::Faults{}});
     const std::string where = "shard " + std::to_string(model.shard) + ": step " + std::to_string(model.step) +
                               " of rank " + std::to_string(model.rank) + ", " +
                               ShardLayout{job, model.shard}.entries().front().name;

@@ -7,9 +7,7 @@
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/job/consistency.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
@@ -158,7 +156,6 @@ auto key_of(const TableInfo& table, std::uint64_t number) -> std::uint64_t {
 }
 
 /// A worker without a model: it pulls all values towards zero.
-template <class Core>
 class Worker final : public WorkerOwner {
  public:
   Worker(asio::io_context& context, const Job& job, Rank rank, const Address& server, const CutSettings& cuts,
@@ -173,7 +170,7 @@ class Worker final : public WorkerOwner {
     WorkerClientOptions options;
     options.start_within = options.lost_after = 30s;
     options.worker.replay_budget_bytes = replay_budget_mib << 20;
-    client_ = std::make_shared<WorkerClient<Core>>(context.get_executor(), job, rank, std::vector{server}, options,
+    client_ = std::make_shared<WorkerClient>(context.get_executor(), job, rank, std::vector{server}, options,
                                                    cuts, *this);
   }
 
@@ -244,7 +241,7 @@ class Worker final : public WorkerOwner {
   std::array<BatchKeys, 2> batches_;  // of this step and of the next one
   std::vector<float> rows_;
   WorkerEnd end_;
-  std::shared_ptr<WorkerClient<Core>> client_;
+  std::shared_ptr<WorkerClient> client_;
 };
 
 /// One parameter server and its workers, each a process.
@@ -287,9 +284,7 @@ class Cluster {
   [[nodiscard]] auto work(Rank rank, std::uint16_t port, const CutSettings& cuts) const -> int {
     asio::io_context context{1};
     const Address server{"127.0.0.1", port};
-    if (job_.consistency.is_synchronous())
-      return Worker<SyncWorkerCore>{context, job_, rank, server, cuts, count_}.run();
-    return Worker<AsyncWorkerCore>{context, job_, rank, server, cuts, count_}.run();
+    return Worker{context, job_, rank, server, cuts, count_}.run();
   }
 
   const Job& job_;

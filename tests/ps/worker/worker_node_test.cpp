@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/worker/worker_node.hpp>
 
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include "ps/story.hpp"
@@ -18,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-using distrib::AsyncWorkerCore;
 using distrib::Goodbye;
 using distrib::Join;
 using distrib::JoinItem;
@@ -32,7 +29,6 @@ using distrib::Restore;
 using distrib::rpc_errc;
 using distrib::Save;
 using distrib::Step;
-using distrib::SyncWorkerCore;
 using story::block;
 using Cuts = std::vector<Step>;
 using Texts = std::vector<std::string>;
@@ -63,7 +59,6 @@ struct Link {
 
 /// Rank 1 of 2 in a node, its connections carried by hand: "0 push 3 of 1 common=0 w=4" is heard by shard 0. What it
 /// computes for step k is k in every block.
-template <class Core>
 struct NodeBench : distrib::WorkerShell {
   explicit NodeBench(const distrib::Job& of, distrib::WorkerOptions options = {})
       : job{of}, node{job, 1, options, {"the directory", 7, {.max_to_keep = 3}}, *this} {}
@@ -285,12 +280,9 @@ struct NodeBench : distrib::WorkerShell {
   Cuts counts;
   distrib::Compute work;
   distrib::Job job;
-  distrib::WorkerNode<Core> node;
+  distrib::WorkerNode node;
   std::vector<std::unique_ptr<Link>> links = std::vector<std::unique_ptr<Link>>(job.num_replicas());
 };
-
-using SyncBench = NodeBench<SyncWorkerCore>;
-using AsyncBench = NodeBench<AsyncWorkerCore>;
 
 auto node_job(std::uint32_t shards, Step total, Step interval) -> distrib::Job {
   return story::job(shards, 2, total, interval);
@@ -299,7 +291,7 @@ auto node_job(std::uint32_t shards, Step total, Step interval) -> distrib::Job {
 }  // namespace
 
 TEST_CASE("WorkerNode: a whole job", "[ps]") {
-  SyncBench bench{node_job(2, 1, 0)};
+  NodeBench bench{node_job(2, 1, 0)};
   CHECK_FALSE(bench.node.is_connected(0));
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
@@ -334,7 +326,7 @@ TEST_CASE("WorkerNode: a whole job", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: the job's text goes to a shard that asks, on every Join of that connection", "[ps]") {
-  SyncBench bench{node_job(1, 9, 3)};
+  NodeBench bench{node_job(1, 9, 3)};
   const auto asks = [&] {
     bench.item(0, {JoinItem::Kind::text_wanted, {}, 0})();
     bench.ends(0)();
@@ -351,7 +343,7 @@ TEST_CASE("WorkerNode: the job's text goes to a shard that asks, on every Join o
 }
 
 TEST_CASE("WorkerNode: only the newest Join is listened to", "[ps]") {
-  SyncBench bench{node_job(1, 9, 3)};
+  NodeBench bench{node_job(1, 9, 3)};
   bench.connect(0);
   bench.joined(0, 2)();
   const std::uint64_t old = bench.links[0]->calls[0].second;
@@ -372,7 +364,7 @@ TEST_CASE("WorkerNode: only the newest Join is listened to", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: told Gone twice it restores", "[ps]") {
-  SyncBench bench{node_job(1, 9, 3)};
+  NodeBench bench{node_job(1, 9, 3)};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 4, {0, 3}), {"shell saved 3", "0 pull 4"}},
@@ -387,7 +379,7 @@ TEST_CASE("WorkerNode: told Gone twice it restores", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: who is told Joined again and again takes back what it has asked before", "[ps]") {
-  SyncBench bench{node_job(1, 9, 3)};
+  NodeBench bench{node_job(1, 9, 3)};
   bench.connect(0);
   bench.joined(0, 3)();
   for (int again = 0; again < 300; ++again)
@@ -396,7 +388,7 @@ TEST_CASE("WorkerNode: who is told Joined again and again takes back what it has
 }
 
 TEST_CASE("WorkerNode: a full buffer asks for a cut; one that differs is told", "[ps]") {
-  SyncBench bench{node_job(1, 9, 5), {.replay_budget_bytes = 64}};
+  NodeBench bench{node_job(1, 9, 5), {.replay_budget_bytes = 64}};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
@@ -411,7 +403,7 @@ TEST_CASE("WorkerNode: a full buffer asks for a cut; one that differs is told", 
 }
 
 TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[ps]") {
-  SyncBench bench{node_job(2, 9, 9)};
+  NodeBench bench{node_job(2, 9, 9)};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 0)();
@@ -439,7 +431,7 @@ TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[p
 }
 
 TEST_CASE("WorkerNode: the stream may end, and calls of rpc fail, without an end of the job", "[ps]") {
-  SyncBench bench{node_job(1, 9, 9)};
+  NodeBench bench{node_job(1, 9, 9)};
   bench.connect(0);
   bench.joined(0, 0)();
   for (const rpc_errc code : {rpc_errc::closed, rpc_errc::cancelled, rpc_errc::lost, rpc_errc::exhausted})
@@ -472,7 +464,7 @@ TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[
        "input or output failed (at the peer) (shard 1: x (generic 13))"},
   };
   for (const Row& row : rows) {
-    SyncBench bench{node_job(2, 9, 9)};
+    NodeBench bench{node_job(2, 9, 9)};
     bench.connect(0);
     bench.connect(1);
     bench.tell({
@@ -484,7 +476,7 @@ TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[
 }
 
 TEST_CASE("WorkerNode: somebody who is lost ends it", "[ps]") {
-  SyncBench bench{node_job(1, 9, 9)};
+  NodeBench bench{node_job(1, 9, 9)};
   bench.connect(0);
   bench.joined(0, 0)();
   bench.tell({
@@ -503,7 +495,7 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
   };
   const std::string failed = "shell failed: the message does not decode (shard 0, answer to distrib.ps.";
   for (const distrib::SharedBuffer& body : {distrib::SharedBuffer{}, stream::body(32)}) {
-    SyncBench bench{node_job(1, 9, 9)};
+    NodeBench bench{node_job(1, 9, 9)};
     bench.connect(0);
     bench.joined(0, 0)();
     bench.tell({{"size", [&] { answer(bench, bench.take_call<Pull>(0), "", body); }, {failed + "Pull)"}}});
@@ -531,7 +523,7 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
 TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost is not waited for", "[ps]") {
   distrib::Job job = node_job(1, 9, 0);
   job.replicas = 2;
-  SyncBench bench{job};
+  NodeBench bench{job};
   bench.tell({
       {"", bench.connects(0), {"0 join 1"}},
       {"", bench.connects(1), {"1 join 1"}},
@@ -549,7 +541,7 @@ TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost i
 TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
   distrib::Job job = node_job(2, 9, 0);
   job.replicas = 2;
-  SyncBench bench{job};
+  NodeBench bench{job};
   for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) bench.connect(replica);
   for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) bench.joined(replica, 0)();
   const auto values = [&bench](std::uint32_t replica, float value) {
@@ -570,7 +562,7 @@ TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]"
     job.variables[0].shape = {32};
     job.parts[0].slice = distrib::Slice::whole({32});
     job.wire_format = distrib::FloatFormat::bfloat16;
-    SyncBench bench{job};
+    NodeBench bench{job};
     bench.connect(0);
     bench.joined(0, 0)();
     const auto values = std::make_shared<distrib::AlignedBuffer>(size);
@@ -584,7 +576,7 @@ TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]"
 TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
   distrib::Job job = node_job(2, 9, 9);
   job.parts[1].shard = 0;
-  SyncBench bench{job};
+  NodeBench bench{job};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 0)();
@@ -624,7 +616,7 @@ void lose_all(SyncBench& bench, Step steps) {
 }  // namespace
 
 TEST_CASE("WorkerNode: more than 256 calls wait their turn and keep their order", "[ps]") {
-  SyncBench bench{node_job(1, 999, 999)};
+  NodeBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   REQUIRE(bench.told.size() == 255);  // and the stream
   CHECK(bench.told.front() == "0 push 1 of 1 common=0 w=1");
@@ -642,7 +634,7 @@ TEST_CASE("WorkerNode: more than 256 calls wait their turn and keep their order"
 }
 
 TEST_CASE("WorkerNode: what waits is dropped with its connection", "[ps]") {
-  SyncBench bench{node_job(1, 999, 999)};
+  NodeBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   bench.loses(0)();
   bench.tell({
@@ -652,7 +644,7 @@ TEST_CASE("WorkerNode: what waits is dropped with its connection", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is taken back", "[ps]") {
-  SyncBench bench{node_job(1, 999, 999)};
+  NodeBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   bench.told.clear();
   bench.stop()();
@@ -667,7 +659,7 @@ TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is tak
 }
 
 TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]") {
-  AsyncBench bench{story::asynchronous(node_job(1, 2, 0)), {.wants_result = true}};  // one of two contributions
+  NodeBench bench{story::asynchronous(node_job(1, 2, 0)), {.wants_result = true}};  // one of two contributions
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
@@ -687,7 +679,7 @@ TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]
 }
 
 TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and asks for them", "[ps]") {
-  SyncBench bench{story::with_tables(node_job(2, 9, 9))};
+  NodeBench bench{story::with_tables(node_job(2, 9, 9))};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 0)();
@@ -717,7 +709,7 @@ TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's wo
       {ps_errc::pull_too_large, "a pull asks for more rows than one answer may hold"},
       {ps_errc::budget_exceeded, "a table needs more memory than its budget has"}};
   for (const auto& [code, words] : refusals) {
-    SyncBench bench{story::with_tables(node_job(2, 9, 9))};
+    NodeBench bench{story::with_tables(node_job(2, 9, 9))};
     bench.connect(0);
     bench.connect(1);
     bench.joined(0, 0)();
@@ -736,7 +728,7 @@ TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's wo
 }
 
 TEST_CASE("WorkerNode: an asynchronous worker with tables", "[ps]") {
-  AsyncBench bench{story::with_tables(story::asynchronous(node_job(2, 99, 0)))};
+  NodeBench bench{story::with_tables(story::asynchronous(node_job(2, 99, 0)))};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 3)();

@@ -10,6 +10,7 @@
 #include <distrib/ps/protocol/detail/impl/replica_views.ipp>
 #include <distrib/ps/protocol/detail/impl/step_contributions.ipp>
 #include <distrib/ps/protocol/impl/any_shard.ipp>
+#include <distrib/ps/protocol/impl/any_worker.ipp>
 #include <distrib/ps/protocol/impl/async_shard_core.ipp>
 #include <distrib/ps/protocol/impl/async_worker_core.ipp>
 #include <distrib/ps/protocol/impl/batch_keys.ipp>

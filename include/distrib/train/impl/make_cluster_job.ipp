@@ -3,23 +3,153 @@
 
 #include <distrib/train/make_cluster_job.hpp>
 
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
-#include <distrib/train/detail/cluster_job_shell.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/worker/worker_client.hpp>
+#include <distrib/train/cluster_job.hpp>
 
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
+
+/// An I/O thread of its own speaks to the parameter servers, while contributions are made on the thread of `run()`. So a
+/// long `gradients()` never looks like death, and data are decoded while values travel.
+class ClusterJobShell final : public ClusterJob, private WorkerOwner {
+ public:
+  ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
+                  CutSettings cuts, ClusterJobCallbacks callbacks)
+      : total_steps_{job.total_steps},
+        synchronous_{job.consistency.is_synchronous()},
+        has_tables_{!job.tables.empty()},
+        callbacks_{std::move(callbacks)} {
+    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
+    options.observer = [this](const Event& event) { asio::post(context_, [this, event] { callbacks_.told(event); }); };
+    WorkerOwner& owner = *this;
+    client_ = std::make_shared<WorkerClient>(io_.executor(0), job, rank, std::move(servers), std::move(options),
+                                             std::move(cuts), owner);
+  }
+  ClusterJobShell(const ClusterJobShell&) = delete;
+  auto operator=(const ClusterJobShell&) -> ClusterJobShell& = delete;
+  ~ClusterJobShell() override {
+    // First its thread ends, which may be calling the client; then the client goes, while its context is still there.
+    io_.stop();
+    try {
+      io_.join();
+    } catch (...) {  // `run()` has thrown something before that
+    }
+    client_.reset();
+  }
+
+  [[nodiscard]] auto run() -> WorkerEnd override {
+    const auto work = asio::make_work_guard(context_);
+    asio::post(io_.executor(0), [this] { client_->start(); });
+    context_.run();
+    if (!end_) io_.join();  // throws what its thread threw
+    return std::move(*end_);
+  }
+
+  [[nodiscard]] auto context() noexcept -> asio::io_context& override { return context_; }
+
+  void stop() override {
+    asio::post(io_.executor(0), [this] { client_->stop(); });
+  }
+
+ private:
+  /// What travels to the thread of `run()` and back.
+  struct Task {
+    Compute work;
+    Step counted;
+    std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+    std::vector<WantedRows> next;  // the rows that the next contribution needs
+  };
+
+  // --- on the I/O thread ---
+
+  void prepare(Prepare work) override {
+    asio::post(context_, [this, step = work.step] {
+      asio::post(io_.executor(0),
+                 [this, step, rows = callbacks_.prepare(step)]() mutable { client_->prepared(step, std::move(rows)); });
+    });
+  }
+  void compute(Compute work, Step counted) override {
+    auto task = std::make_shared<Task>(Task{std::move(work), counted, {}, {}});
+    for (BlockPool& pool : blocks_) task->gradients.push_back(pool.take());
+    asio::post(context_, [this, task = std::move(task)]() mutable { contribute(std::move(task)); });
+  }
+  void saved(Step step) override {
+    asio::post(context_, [this, step] {
+      if (started_) callbacks_.saved(step);  // else it is news of an earlier run
+    });
+  }
+  void ended(WorkerEnd end) override {
+    asio::post(context_, [this, end = std::move(end)]() mutable {
+      if (end.code == 0 && !end.result.empty()) {
+        if (!std::exchange(started_, true)) callbacks_.started(reported_ = total_steps_);  // it was done before
+        if (total_steps_ > reported_) callbacks_.step_done(total_steps_, loss_, end.result);
+      }
+      end_ = std::move(end);
+      context_.stop();
+    });
+  }
+  void computed(Task& task) {
+    std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
+    task.gradients.clear();
+    client_->computed(task.work.ticket, std::move(blocks), std::move(task.next));
+  }
+
+  // --- on the thread of run() ---
+
+  void contribute(std::shared_ptr<Task> task) {
+    const Step done = synchronous_ ? task->work.step - 1 : task->counted;
+    if (!std::exchange(started_, true)) {
+      reported_ = done;
+      callbacks_.started(done);
+    }
+    const std::vector<SharedBuffer> values = task->work.values;
+    const Step next = task->work.step + 1;
+    const float loss = callbacks_.contribute(task->work.step, values, task->gradients);
+    task->work.values.clear();
+    if (has_tables_) task->next = callbacks_.prepare(next);
+    asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
+    // The rest is done while the contribution and the next values travel.
+    if (done > reported_) callbacks_.step_done(reported_ = done, loss_, values);
+    loss_ = loss;
+    callbacks_.prepare(has_tables_ ? next + 1 : next);
+  }
+
+  Step total_steps_;
+  bool synchronous_;
+  bool has_tables_;
+  ClusterJobCallbacks callbacks_;
+  asio::io_context context_{1};
+  std::vector<BlockPool> blocks_;  // of gradients, one a shard; on the I/O thread
+  std::shared_ptr<WorkerClient> client_;
+  std::optional<WorkerEnd> end_;
+  bool started_ = false;
+  Step reported_ = 0;
+  float loss_ = 0;
+  IoPool io_{1, [this] { context_.stop(); }};
+};
+
+}  // namespace detail
 
 DISTRIB_DECL auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
                                    CutSettings cuts, ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob> {
-  const auto make = [&]<class WorkerCore>() -> std::unique_ptr<ClusterJob> {
-    return std::make_unique<detail::ClusterJobShell<WorkerCore>>(job, rank, std::move(servers), std::move(options),
-                                                                 std::move(cuts), std::move(callbacks));
-  };
-  return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
-                                          : make.template operator()<AsyncWorkerCore>();
+  return std::make_unique<detail::ClusterJobShell>(job, rank, std::move(servers), std::move(options), std::move(cuts),
+                                                   std::move(callbacks));
 }
 
 }  // namespace v0

@@ -3,24 +3,363 @@
 
 #include <distrib/train/make_local_job.hpp>
 
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
-#include <distrib/train/detail/local_job_shell.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/any_worker.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/shard_store.hpp>
+#include <distrib/train/local_job.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
+
+/// A shell: what to do is decided by the cores.
+class LocalJobShell final : public LocalJob {
+ public:
+  LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
+                LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values)
+      : synchronous_{job.consistency.is_synchronous()},
+        contribute_{std::move(contribute)},
+        callbacks_{std::move(callbacks)},
+        pool_{pool} {
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+      const Cut* cut = restored.empty() ? nullptr : &restored[shard];
+      shards_.push_back(
+          make_shard(job, shard, shards, cut != nullptr ? std::vector{cut->step} : std::vector<Step>{}, cut));
+    }
+    // A shard cannot be lost without its workers here, so nothing is kept to be sent again.
+    const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
+    for (Rank rank = 0; rank < job.ranks; ++rank) workers_.push_back(make_worker(job, rank, options));
+    for (Rank rank = 0; rank < job.ranks; ++rank)
+      for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().wire_block_bytes());
+    reported_ = shards_.front()->step();
+  }
+
+  void run() override {
+    const auto work = asio::make_work_guard(*context_);
+    asio::post(*context_, [this] {
+      guarded([this] {
+        for (Rank rank = 0; rank < workers_.size(); ++rank)
+          on_worker(rank, [](AnyWorker& core, WorkerSink& out) { core.start(out); });
+        deliver();
+      });
+    });
+    context_->run();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  [[nodiscard]] auto context() noexcept -> asio::io_context& override { return *context_; }
+
+  void in_background(std::function<void()> work, std::function<void()> done) override {
+    ++outstanding_;
+    auto task = [this, context = context_, work = std::move(work), done = std::move(done)]() mutable {
+      std::exception_ptr failure;
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      // All that was caught goes along: this thread keeps no share in it that it would release at the same time.
+      asio::post(*context, [this, failure = std::move(failure), work = std::move(work), done = std::move(done)] {
+        --outstanding_;
+        guarded([&] {
+          if (failure) std::rethrow_exception(failure);
+          done();
+          deliver();
+        });
+      });
+    };
+    if (pool_ != nullptr) asio::post(pool_->executor(), std::move(task));
+    else asio::post(*context_, std::move(task));
+  }
+
+  void cut_saved(Step step) override {
+    --saving_;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+      on_shard(shard, [step](AnyShard& core, ShardSink& out) { core.cut_saved(step, out); });
+  }
+
+  void stop(const std::function<void()>& tell) override {
+    if (std::exchange(stopping_, true)) return;
+    guarded([this, &tell] {
+      if (tell) tell();
+      for (Rank rank = 0; rank < workers_.size(); ++rank)
+        on_worker(rank, [](AnyWorker& core, WorkerSink& out) { core.stop(out); });
+      deliver();
+    });
+  }
+
+  [[nodiscard]] auto step() const -> Step override { return shards_.front()->step(); }
+  [[nodiscard]] auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> override {
+    std::vector<SharedBuffer> blocks;
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard)
+      blocks.push_back(shards_[shard]->store().values(rows.empty() ? PullRows{} : rows[shard]));
+    return blocks;
+  }
+
+ private:
+  /// What the core of worker `rank` tells its shell.
+  struct OnWorker final : WorkerSink {
+    OnWorker(LocalJobShell& of, Rank which) : job{of}, rank{which} {}
+
+    void operator()(SendJoin m) override {
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.join(peer, peer, out); });
+    }
+    void operator()(SendPull m) override {
+      post(m.shard, [step = m.step, wanted = std::move(m.rows.keys)](AnyShard& core, Rank peer, ShardSink& out) {
+        PullRows rows;
+        throw_if(read_pull_rows(core.store().layout(), wanted, std::numeric_limits<std::uint64_t>::max(), rows));
+        core.pull(peer, step, out, std::move(rows));
+      });
+    }
+    void operator()(SendPush m) override {
+      post(m.shard, [given = std::move(m.contribution)](AnyShard& core, Rank peer, ShardSink& out) mutable {
+        core.push(peer, std::move(given), out);
+      });
+    }
+    void operator()(SendSave m) override {
+      post(m.shard, [](AnyShard& core, Rank, ShardSink& out) { core.save(out); });
+    }
+    void operator()(SendGoodbye m) override {
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.goodbye(peer, out); });
+    }
+    void operator()(SendLeave m) override {
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.disconnect(peer, out); });
+    }
+    void operator()(SendRestore) override { lost_its_place(); }
+    void operator()(SendCatchUp) override { lost_its_place(); }
+    void operator()(ReplicasDiffer) override { lost_its_place(); }
+    void operator()(Prepare work) override { job.prepare(rank, work.step); }
+    void operator()(Compute work) override { job.compute(rank, std::move(work)); }
+    void operator()(WorkerDone) override { ++job.workers_done_; }
+
+   private:
+    template <class Event> void post(std::uint32_t shard, Event event) const {
+      job.mail_.push_back([job = &job, rank = rank, shard, event = std::move(event)]() mutable {
+        job->on_shard(shard, [&](AnyShard& core, ShardSink& out) { event(core, rank, out); });
+      });
+    }
+
+    LocalJobShell& job;
+    Rank rank;
+  };
+
+  /// What the core of a shard tells its shell.
+  struct OnShard final : ShardSink {
+    OnShard(LocalJobShell& of, std::uint32_t which) : job{of}, shard{which} {}
+
+    void operator()(JoinedReply m) override {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](AnyWorker& core, WorkerSink& out) mutable {
+        core.joined(shard, std::move(progress), out);
+      });
+    }
+    void operator()(NoticeReply m) override {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](AnyWorker& core, WorkerSink& out) mutable {
+        core.notice(shard, std::move(progress), out);
+      });
+    }
+    void operator()(PushedReply m) override {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](AnyWorker& core, WorkerSink& out) mutable {
+        core.pushed(shard, std::move(progress), out);
+      });
+    }
+    void operator()(ValuesReply m) override {
+      post(m.peer, [shard = shard, reply = std::move(m)](AnyWorker& core, WorkerSink& out) mutable {
+        core.values(shard, reply.step, std::move(reply.block), std::move(reply.progress), out);
+      });
+    }
+    void operator()(RefusedReply m) override { throw_error(m.code, to_string(m)); }
+    void operator()(GoneReply m) override {  // to a worker that was late, where not all count
+      if (job.synchronous_)
+        post(m.peer, [shard = shard, reply = std::move(m)](AnyWorker& core, WorkerSink& out) mutable {
+          core.gone(shard, reply.step, std::move(reply.progress), out);
+        });
+      else lost_its_place();
+    }
+    void operator()(LoadCut) override { lost_its_place(); }
+    void operator()(SendState) override { lost_its_place(); }
+    void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
+    void operator()(CopyCut) override {
+      job.mail_.push_back([job = &job, shard = shard] {
+        job->on_shard(shard, [](AnyShard& core, ShardSink& out) { core.copy_cut(std::size_t{1} << 20, out); });
+      });
+    }
+    void operator()(SaveCut m) override { job.collect(std::move(m).finish()); }
+    void operator()(ShardDone) override { ++job.shards_done_; }
+
+   private:
+    template <class Event> void post(Peer worker, Event event) const {
+      job.mail_.push_back([job = &job, rank = static_cast<Rank>(worker), event = std::move(event)]() mutable {
+        job->on_worker(rank, event);
+      });
+    }
+
+    LocalJobShell& job;
+    std::uint32_t shard;
+  };
+
+  // Nothing is lost here without the process.
+  [[noreturn]] static void lost_its_place() { throw std::logic_error("a node of a local job lost its place"); }
+
+  // What a handler throws ends the job, but not before every thread has left it.
+  template <class F> void guarded(F&& handler) {
+    try {
+      if (!failure_) handler();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    if (outstanding_ == 0 && (failure_ || finished())) context_->stop();
+  }
+
+  auto finished() -> bool {
+    if (workers_done_ < workers_.size() || saving_ > 0) return false;
+    return stopping_ || shards_done_ == shards_.size();
+  }
+
+  // Carries messages until all is quiet, and tells which steps were done by them.
+  void deliver() {
+    while (!mail_.empty()) {
+      const std::function<void()> letter = std::move(mail_.front());
+      mail_.pop_front();
+      letter();
+    }
+    report();
+    if (stopping_ && workers_done_ == workers_.size() && !std::exchange(saved_at_stop_, true)) {
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+        on_shard(shard, [](AnyShard& core, ShardSink& out) { core.save(out); });
+    }
+  }
+
+  template <class Event> void on_worker(Rank rank, Event&& event) {
+    OnWorker out{*this, rank};
+    event(*workers_[rank], out);
+  }
+
+  template <class Event> void on_shard(std::uint32_t shard, Event&& event) {
+    OnShard out{*this, shard};
+    event(*shards_[shard], out);
+  }
+
+  // Shards see the same contributions in the same order, so their cuts of one step come together.
+  void collect(Cut cut) {
+    const Step step = cut.step;
+    std::vector<Cut>& together = cuts_[step];
+    together.push_back(std::move(cut));
+    if (together.size() < shards_.size()) return;
+    ++saving_;
+    auto node = cuts_.extract(step);
+    callbacks_.cut_due(step, std::move(node.mapped()));
+  }
+
+  void prepare(Rank rank, Step step) {
+    auto rows = std::make_shared<std::vector<WantedRows>>();
+    in_background([this, rank, step, rows] { *rows = callbacks_.prepare(rank, step); },
+                  [this, rank, step, rows] {
+                    on_worker(rank,
+                              [&](AnyWorker& core, WorkerSink& out) { core.prepared(step, std::move(*rows), out); });
+                  });
+  }
+
+  void compute(Rank rank, Compute work) {
+    std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+      gradients.push_back(blocks_[rank * shards_.size() + shard].take());
+    auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}});
+    in_background(
+        [this, task] {
+          task->loss = contribute_(task->rank, task->work.step, task->work.values, task->gradients);
+          if (callbacks_.prepare) task->next = callbacks_.prepare(task->rank, task->work.step + 1);
+        },
+        [this, task] { computed(*task); });
+  }
+
+  struct Task {
+    Rank rank;
+    Compute work;
+    std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+    float loss;
+    std::vector<WantedRows> next;  // the rows that the next contribution needs
+  };
+
+  void computed(Task& task) {
+    task.work.values.clear();
+    std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
+    task.gradients.clear();
+    if (!synchronous_ || task.work.step > reported_) losses_[task.work.step].emplace_back(task.rank, task.loss);
+    on_worker(task.rank, [&](AnyWorker& core, WorkerSink& out) {
+      core.computed(task.work.ticket, std::move(blocks), out, std::move(task.next));
+    });
+  }
+
+  void report() {
+    while (reported_ < step()) {
+      ++reported_;
+      float loss = 0;
+      if (synchronous_) {
+        auto of_step = losses_.extract(reported_);  // those that were made until now
+        std::sort(of_step.mapped().begin(), of_step.mapped().end());
+        for (const auto& [rank, value] : of_step.mapped()) loss += value;
+        loss /= static_cast<float>(of_step.mapped().size());
+      } else {
+        loss = std::prev(losses_.end())->second.back().second;
+        if (reported_ == step()) losses_.clear();
+      }
+      callbacks_.step_done(reported_, loss);
+    }
+  }
+
+  bool synchronous_;
+  Contribute contribute_;
+  LocalJobCallbacks callbacks_;
+  IoPool* pool_;
+  // Shared with the tasks on the pool: a thread may still be inside `post` when what it posted has ended the job.
+  std::shared_ptr<asio::io_context> context_ = std::make_shared<asio::io_context>(1);
+  std::vector<std::unique_ptr<AnyShard>> shards_;
+  std::vector<std::unique_ptr<AnyWorker>> workers_;
+  std::vector<BlockPool> blocks_;   // of gradients: rank-major, one for each shard
+  std::deque<std::function<void()>> mail_;      // delivered one after the other: a core is never called from a core
+  std::map<Step, std::vector<Cut>> cuts_;
+  std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
+  Step reported_ = 0;
+  std::size_t workers_done_ = 0;
+  std::size_t shards_done_ = 0;
+  std::size_t saving_ = 0;
+  std::size_t outstanding_ = 0;
+  bool stopping_ = false;
+  bool saved_at_stop_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace detail
 
 DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                  Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
                                  std::vector<SharedBuffer> initial_values) -> std::unique_ptr<LocalJob> {
-  const auto make = [&]<class WorkerCore>() -> std::unique_ptr<LocalJob> {
-    return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
-                                                               std::move(callbacks), pool, std::move(initial_values));
-  };
-  return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
-                                          : make.template operator()<AsyncWorkerCore>();
+  return std::make_unique<detail::LocalJobShell>(job, shards, restored, std::move(contribute), std::move(callbacks),
+                                                 pool, std::move(initial_values));
 }
 
 }  // namespace v0

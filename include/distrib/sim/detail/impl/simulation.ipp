@@ -8,8 +8,6 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/sim/detail/cluster.hpp>
 #include <distrib/sim/detail/program.hpp>
@@ -47,15 +45,8 @@ class Simulation {
   }
 
   [[nodiscard]] auto run() -> Outcome {
-    return job_.consistency.is_synchronous() ? run<SyncWorkerCore>() : run<AsyncWorkerCore>();
-  }
-
- private:
-  template <class WorkerCore>
-  auto run() -> Outcome {
     const auto start = [this](Rank rank) { return program(rank); };
-    Cluster<WorkerCore> cluster{job_,       shard_kinds(plan_.updater_finder()), plan_.cut_settings(), start, options_,
-                                make_shard_};
+    Cluster cluster{job_, shard_kinds(plan_.updater_finder()), plan_.cut_settings(), start, options_, make_shard_};
     Outcome outcome = cluster.run();
     if (outcome.wrong.empty() && !cluster.refusals().empty())
       outcome.wrong = "seed " + std::to_string(options_.seed) + ": refused: " + cluster.refusals().front();
@@ -63,6 +54,7 @@ class Simulation {
     return outcome;
   }
 
+ private:
   // What each process of this worker computes with.
   auto program(Rank rank) -> Program {
     const std::shared_ptr<AnyContributor> contributor = model_->contributor(job_, planned_.layouts);

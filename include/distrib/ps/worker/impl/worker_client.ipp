@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/worker/worker_client.hpp>
+
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/wire/messages.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/nonce.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job, Rank rank,
+                                        std::vector<Address> servers, WorkerClientOptions options, CutSettings cuts,
+                                        WorkerOwner& owner)
+    : executor_{executor},
+      servers_{std::move(servers)},
+      options_{std::move(options)},
+      shards_{job.shards()},
+      owner_{owner},
+      node_{job, rank, options_.worker, std::move(cuts), *this},
+      hang_up_{executor} {
+  for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica)
+    links_.emplace_back(executor, *this, replica, job.task_of(replica), job.service_of(replica));
+}
+
+DISTRIB_DECL WorkerClient::~WorkerClient() {
+  for (Link& link : links_)
+    if (link.connection != nullptr) link.connection->close();
+}
+
+DISTRIB_DECL void WorkerClient::start() {
+  for (Link& link : links_) {
+    link.deadline = Clock::now() + options_.start_within;
+    connect(link);
+  }
+}
+
+DISTRIB_DECL void WorkerClient::prepared(Step step, std::vector<WantedRows> rows) {
+  node_.prepared(step, std::move(rows), Clock::now());
+  flush();
+}
+
+DISTRIB_DECL void WorkerClient::computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks,
+                                         std::vector<WantedRows> next) {
+  node_.computed(ticket, std::move(blocks), Clock::now(), std::move(next));
+  flush();
+}
+
+DISTRIB_DECL void WorkerClient::stop() {
+  if (ended_) return;
+  node_.stop(Clock::now());
+  flush();
+}
+
+DISTRIB_DECL auto WorkerClient::name_of(const Link& link) const -> std::string {
+  return "/job:ps/task:" + std::to_string(link.task) + " at " + servers_[link.task].to_string();
+}
+
+DISTRIB_DECL void WorkerClient::connect(Link& link) {
+  link.told = Clock::now();
+  ConnectOptions how;
+  how.deadline = link.deadline;
+  how.longest_pause = longest_pause;
+  how.waiting = [this, &link](const Error& missing, std::chrono::milliseconds waited) {
+    if (Clock::now() - link.told < tell_every) return;
+    link.told = Clock::now();
+    tell(Event::Kind::waiting, link, missing.code,
+         "waiting for " + name_of(link) + " since " + std::to_string(waited.count() / 1000) +
+             " s: " + missing.code.message());
+  };
+  link.connector = std::make_unique<Connector>(executor_, servers_[link.task], std::move(how),
+                                               [this, &link](const Error& error, std::optional<TcpSocket> socket) {
+                                                 const auto self = shared_from_this();
+                                                 connected(link, error, std::move(socket));
+                                               });
+}
+
+DISTRIB_DECL void WorkerClient::connected(Link& link, const Error& error, std::optional<TcpSocket> socket) {
+  if (ended_ || node_.over()) return;
+  if (error) return cannot_reach(link, error.code);
+  RpcClientOptions rpc = options_.rpc;
+  rpc.service = link.service;
+  rpc.categories = ps_categories();
+  const Instant now = Clock::now();
+  link.greeted = false;
+  link.connection = std::make_shared<Connection<ClientCore, Link>>(*std::move(socket), link, rpc, now, draw_nonce());
+  node_.connected(link.replica, link.connection->core(), now);
+  flush();
+}
+
+DISTRIB_DECL void WorkerClient::on_activity(Link& link, Instant now) {
+  const auto self = shared_from_this();
+  const auto connection = link.connection;
+  if (connection == nullptr) return;
+  ClientEvent event;
+  while (connection->core().next(now, event)) {
+    if (event.kind == ClientEvent::Kind::greeted) greeted(link);
+    node_.happened(link.replica, event, now);
+    if (link.connection != connection) return;  // it was all over
+  }
+  if (connection->core().finished()) lost(link);
+  flush();
+}
+
+DISTRIB_DECL void WorkerClient::lost(Link& link) {
+  const auto connection = std::exchange(link.connection, nullptr);
+  connection->detach();
+  connection->settle();
+  node_.disconnected(link.replica, Clock::now());
+  if (node_.over()) return finish_when_quiet();
+  const Error& reason = connection->core().reason();
+  if (reason.code == rpc_errc::unknown_service || reason.code == rpc_errc::unsupported_version ||
+      reason.code == rpc_errc::unauthorized)
+    return fail(exit_code::refused, {reason.code, name_of(link) + (reason.where.empty() ? "" : ": " + reason.where)});
+  const Instant now = Clock::now();
+  if (link.greeted) {
+    tell(Event::Kind::lost, link, reason.code, "lost " + name_of(link) + ": " + reason.code.message());
+    link.failures = 0;
+    // What is done is done: a server that is gone then has nothing more to say.
+    link.deadline = now + (node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
+  }
+  if (now >= link.deadline) return cannot_reach(link, reason.code);
+  // Somebody who takes connections and gives none back is asked ever more seldom.
+  connect_after(link, std::chrono::milliseconds{link.failures == 0 ? 0 : 50 << std::min(link.failures, 5U)});
+  ++link.failures;
+}
+
+DISTRIB_DECL void WorkerClient::connect_after(Link& link, std::chrono::milliseconds pause) {
+  link.pause.expires_after(pause);
+  link.pause.async_wait([self = shared_from_this(), &link](const std::error_code& ec) {
+    if (!ec && !self->ended_ && !self->node_.over()) self->connect(link);
+  });
+}
+
+DISTRIB_DECL void WorkerClient::greeted(Link& link) {
+  link.greeted = true;
+  if (link.was_connected) tell(Event::Kind::connected, link, {}, name_of(link) + " is there again");
+  link.was_connected = true;
+}
+
+DISTRIB_DECL void WorkerClient::cannot_reach(Link& link, const std::error_code& reason) {
+  const Instant now = Clock::now();
+  for (const Link& other : links_)
+    if (other.replica % shards_ == link.replica % shards_)
+      link.deadline = std::max(link.deadline, other.connection ? now + options_.lost_after : other.deadline);
+  if (link.deadline > now) return connect_after(link, longest_pause);
+  const bool for_good = link.was_connected && !node_.everything_saved();
+  fail(for_good ? exit_code::somebody_lost : exit_code::again, {reason, name_of(link)});
+}
+
+DISTRIB_DECL void WorkerClient::flush() {
+  for (Link& link : links_)
+    if (link.connection != nullptr) link.connection->settle();
+}
+
+DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {
+  if (options_.observer)
+    options_.observer({Event::Kind::not_repeatable,
+                       {},
+                       {},
+                       ps_errc::not_repeatable,
+                       "the contribution of step " + std::to_string(step) +
+                           " came twice with different bytes: the model or its input is not repeatable"});
+}
+
+DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
+  end_ = {end.left ? exit_code::again : exit_code::done, {}, std::move(end.result)};
+  for (Link& link : links_) link.connector.reset();
+  hang_up_.expires_after(options_.goodbye_within);
+  hang_up_.async_wait([self = shared_from_this()](const std::error_code& ec) {
+    if (!ec) self->finish();
+  });
+  asio::post(executor_, [self = shared_from_this()] { self->finish_when_quiet(); });
+}
+
+DISTRIB_DECL void WorkerClient::failed(const Error& why) {
+  fail(why.code == ps_errc::rank_lost ? exit_code::somebody_lost : exit_code::refused, why);
+}
+
+DISTRIB_DECL void WorkerClient::fail(int code, const Error& why) {
+  end_ = {code, why, {}};
+  asio::post(executor_, [self = shared_from_this()] { self->finish(); });
+}
+
+DISTRIB_DECL void WorkerClient::finish_when_quiet() {
+  for (const Link& link : links_)
+    if (link.connection != nullptr) return;
+  finish();
+}
+
+DISTRIB_DECL void WorkerClient::finish() {
+  if (std::exchange(ended_, true)) return;
+  hang_up_.cancel();
+  for (Link& link : links_) {
+    link.connector.reset();
+    link.pause.cancel();
+    if (link.connection != nullptr) std::exchange(link.connection, nullptr)->close();
+  }
+  owner_.ended(std::move(end_));
+}
+
+DISTRIB_DECL void WorkerClient::tell(Event::Kind kind, const Link& link, const std::error_code& code,
+                                     const std::string& text) {
+  if (options_.observer) options_.observer({kind, {}, "/job:ps/task:" + std::to_string(link.task), code, text});
+}
+
+}  // namespace v0
+}  // namespace distrib

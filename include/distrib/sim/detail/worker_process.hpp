@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/worker/worker_node.hpp>
+#include <distrib/rpc/client_core.hpp>
+#include <distrib/sim/detail/link.hpp>
+#include <distrib/sim/detail/program.hpp>
+#include <distrib/sim/detail/shard_host.hpp>
+#include <distrib/sim/detail/world.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
+
+/// A worker process: the node of production with the program of a user.
+class WorkerProcess final : public WorkerShell, public std::enable_shared_from_this<WorkerProcess> {
+ public:
+  WorkerProcess(World& world, std::span<ShardHost* const> shards, Rank rank, std::string name, Program program)
+      : world_{world},
+        shards_{shards},
+        rank_{rank},
+        name_{std::move(name)},
+        program_{std::move(program)},
+        links_(shards.size()),
+        node_{world.job, rank,
+              WorkerOptions{.replay_budget_bytes = world.options.replay_budget_bytes,
+                            .initial_values = program_.initial_values,
+                            .wants_result = rank == 0},
+              world.cuts, *this} {}
+
+  DISTRIB_DECL void start();
+  DISTRIB_DECL void die();
+
+  [[nodiscard]] auto is_done() const noexcept -> bool { return done_; }
+  [[nodiscard]] auto is_alive() const noexcept -> bool { return alive_; }
+  [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
+  [[nodiscard]] DISTRIB_DECL auto state() const -> std::string;
+
+  /// Its open connections.
+  [[nodiscard]] DISTRIB_DECL auto open() const -> std::vector<LinkPointer>;
+
+  // --- what the node wants ---
+
+  DISTRIB_DECL void prepare(Prepare work) override;
+  DISTRIB_DECL void compute(Compute work) override;
+  void sent(std::uint32_t) override {}  // flushed when the event is over
+  void moved(Step) override {}
+  void saved(Step) override {}
+  DISTRIB_DECL void not_repeatable(Step step) override;
+  DISTRIB_DECL void done(WorkerDone end) override;
+  DISTRIB_DECL void failed(const Error& why) override;
+
+ private:
+  void tell(const std::string& what) const { world_.tell(name_, what); }
+
+  // What is asked of a process that died meanwhile is not done.
+  DISTRIB_DECL void later(std::function<void()> then);
+
+  DISTRIB_DECL void connect(std::uint32_t shard);
+
+  DISTRIB_DECL void on_activity(const LinkPointer& link, std::uint32_t shard);
+
+  DISTRIB_DECL void flush();
+
+  World& world_;
+  std::span<ShardHost* const> shards_;
+  Rank rank_;
+  std::string name_;
+  Program program_;
+  std::vector<LinkPointer> links_;
+  WorkerNode node_;
+  bool alive_ = true;
+  bool done_ = false;
+};
+
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/detail/impl/worker_process.ipp>
+#endif

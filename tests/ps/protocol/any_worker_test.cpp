@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/protocol/any_worker.hpp>
+
+#include "ps/story.hpp"
+#include "support/actions.hpp"
+#include "support/catch.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using distrib::AnyWorker;
+using distrib::Job;
+using story::block;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+/// Writes down what the core of a worker tells.
+struct WorkerTold final : distrib::WorkerSink {
+  support::WorkerActions actions;
+  void operator()(distrib::SendJoin action) override { actions(action); }
+  void operator()(distrib::SendPull action) override { actions(std::move(action)); }
+  void operator()(distrib::SendPush action) override { actions(std::move(action)); }
+  void operator()(distrib::SendRestore action) override { actions(action); }
+  void operator()(distrib::SendCatchUp action) override { actions(action); }
+  void operator()(distrib::SendSave action) override { actions(action); }
+  void operator()(distrib::SendGoodbye action) override { actions(action); }
+  void operator()(distrib::SendLeave action) override { actions(action); }
+  void operator()(distrib::Prepare action) override { actions(action); }
+  void operator()(distrib::Compute action) override { actions(std::move(action)); }
+  void operator()(distrib::ReplicasDiffer action) override { actions(action); }
+  void operator()(distrib::WorkerDone action) override { actions(std::move(action)); }
+
+  auto take() -> Texts {
+    Texts texts;
+    for (const auto& action : std::exchange(actions, {})) texts.push_back(story::text(action));
+    return texts;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("AnyWorker: a synchronous one", "[ps]") {
+  WorkerTold out;
+  const std::unique_ptr<AnyWorker> worker = distrib::make_worker(story::job(1, 1, 2, 1), 0);
+  worker->start(out);
+  worker->joined(0, {0, {0}}, out);
+  worker->values(0, 0, block(3), {0, {0}}, out);
+  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute 1 of w=3"});
+  worker->computed(1, {block(5)}, out, {});
+  CHECK(out.take() == Texts{"push 0 step=1 common=0 w=5", "pull 0 step=1"});
+  CHECK(worker->step() == 1);
+  worker->notice(0, {1, {0, 1}}, out);
+  CHECK(worker->common_cut() == 1);
+  CHECK_FALSE(worker->everything_saved());
+  worker->disconnected(0, out);
+  worker->reconnected(0, out);
+  CHECK(out.take() == Texts{"join 0"});
+  worker->joined(0, {1, {0, 1}}, out);
+  worker->gone(0, 1, {1, {0, 1}}, out);
+  CHECK(out.take() == Texts{"pull 0 step=1", "join 0"});
+}
+
+TEST_CASE("AnyWorker: an asynchronous one", "[ps]") {
+  WorkerTold out;
+  const std::unique_ptr<AnyWorker> worker = distrib::make_worker(story::asynchronous(story::job(1, 1, 2, 0)), 0);
+  worker->start(out);
+  worker->joined(0, {0, {0}}, out);
+  worker->values(0, 0, block(3), {0, {0}}, out);
+  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute 1 of w=3"});
+  worker->computed(1, {block(5)}, out, {});
+  CHECK(out.take() == Texts{"push 0 step=1 common=0 w=5", "pull 0 step=1"});
+  worker->disconnected(0, out);
+  worker->gone(0, 1, {1, {1}}, out);
+  CHECK(out.take().empty());  // neither is anything to it
+  CHECK(worker->common_cut() == 0);
+  worker->pushed(0, {1, {1}}, out);
+  CHECK_FALSE(worker->everything_saved());  // its second contribution is not made yet
+  worker->stop(out);
+  CHECK(out.take() == Texts{"leave 0", "left"});
+}
