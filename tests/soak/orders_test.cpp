@@ -79,7 +79,7 @@ struct ServerSide {
 };
 
 /// What becomes of a call is said by the first letter of its text.
-struct Answer {
+struct OrderAnswer {
   ServerSide* side;
   IoPool* pool;
 
@@ -101,8 +101,8 @@ struct Answer {
     }
   }
 };
-using Router = decltype(distrib::Router{distrib::on<Echo>(std::declval<Answer>())});
-using Server = distrib::RpcServer<Router>;
+using OrderRouter = decltype(distrib::Router{distrib::on<Echo>(std::declval<OrderAnswer>())});
+using OrderServer = distrib::RpcServer<OrderRouter>;
 
 struct MadeCall {
   int ends = 0;
@@ -203,9 +203,9 @@ class Order {
     port_ = server_->port();
     if (drains) server_->drain(std::chrono::seconds{10});
   }
-  auto make_server(std::uint16_t port) -> std::unique_ptr<Server> {
-    return std::make_unique<Server>(pool_.executor(0), distrib::Address{"127.0.0.1", port},
-                                    Router{distrib::on<Echo>(Answer{&server_side_, &pool_})});
+  auto make_server(std::uint16_t port) -> std::unique_ptr<OrderServer> {
+    return std::make_unique<OrderServer>(pool_.executor(0), distrib::Address{"127.0.0.1", port},
+                                         OrderRouter{distrib::on<Echo>(OrderAnswer{&server_side_, &pool_})});
   }
 
   void answer_kept(std::size_t n) {
@@ -304,7 +304,7 @@ class Order {
   std::deque<MadeCall> calls_;  // before the pool, whose handlers refer to them
   std::vector<std::unique_ptr<ClientSide>> clients_;
   IoPool pool_;
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<OrderServer> server_;
   std::atomic<std::uint16_t> port_ = 0;
   bool joins_;
   std::size_t clients_made_ = 0;

@@ -56,7 +56,7 @@ auto descriptors() -> std::size_t {
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
 }
 
-struct Answer {
+struct ResetAnswer {
   void operator()(const Text& request, const auto& call) const {
     if (request.text == "never") return;
     if (request.text == "much") return call.reply({std::string(256 << 10, 'm')});
@@ -66,8 +66,8 @@ struct Answer {
 struct Keep {
   void operator()(const messages::Bulk&, const auto& call) const { call.reply({}); }
 };
-using Router = decltype(distrib::Router{distrib::on<Echo>(Answer{}), distrib::on<Store>(Keep{})});
-using Server = distrib::RpcServer<Router>;
+using ResetRouter = decltype(distrib::Router{distrib::on<Echo>(ResetAnswer{}), distrib::on<Store>(Keep{})});
+using ResetServer = distrib::RpcServer<ResetRouter>;
 
 /// What a client would send: a greeting and calls.
 class Said {
@@ -93,8 +93,9 @@ class Reset {
   Reset() {
     std::promise<void> started;
     asio::post(pool_.executor(0), [&] {
-      server_ = std::make_unique<Server>(pool_.executor(0), distrib::Address{"127.0.0.1", 0},
-                                         Router{distrib::on<Echo>(Answer{}), distrib::on<Store>(Keep{})}, options());
+      server_ = std::make_unique<ResetServer>(pool_.executor(0), distrib::Address{"127.0.0.1", 0},
+                                              ResetRouter{distrib::on<Echo>(ResetAnswer{}), distrib::on<Store>(Keep{})},
+                                              options());
       distrib::TcpSocket socket{pool_.executor(0)};
       socket.connect({asio::ip::address_v4::loopback(), server_->port()});
       neighbour_.emplace(std::move(socket));
@@ -210,7 +211,7 @@ class Reset {
   }
 
   distrib::IoPool pool_{1};
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<ResetServer> server_;
   std::optional<distrib::RpcClient> neighbour_;
   asio::io_context context_{1};
   std::vector<distrib::TcpSocket> staying_;
