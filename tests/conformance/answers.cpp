@@ -70,9 +70,11 @@ auto answer_line(std::string_view line) -> std::string {
   return reply.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+auto copy(distrib::ByteView bytes) -> Bytes { return {bytes.begin(), bytes.end()}; }
+
 auto to_hex(distrib::ByteView bytes) -> std::string { return distrib::to_hex(bytes); }
 
-auto from_hex(const Json& text) -> std::vector<std::byte> {
+auto from_hex(const Json& text) -> Bytes {
   const auto digit = [](char c) -> int {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -80,7 +82,7 @@ auto from_hex(const Json& text) -> std::vector<std::byte> {
   };
   const auto& digits = text.get_ref<const std::string&>();
   if (digits.size() % 2 != 0) throw Refused{"INVALID_ARGUMENT"};
-  std::vector<std::byte> bytes;
+  Bytes bytes;
   for (std::size_t i = 0; i < digits.size(); i += 2)
     bytes.push_back(static_cast<std::byte>(digit(digits[i]) * 16 + digit(digits[i + 1])));
   return bytes;

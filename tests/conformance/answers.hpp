@@ -56,8 +56,13 @@ struct Group {
 /// One line of input, one of output.
 [[nodiscard]] auto answer_line(std::string_view line) -> std::string;
 
+using Bytes = std::vector<std::byte>;
+
+/// What is borrowed, to keep.
+[[nodiscard]] auto copy(distrib::ByteView bytes) -> Bytes;
+
 /// "00ff" for two bytes, and back; throws `Refused` when `text` is not that.
 [[nodiscard]] auto to_hex(distrib::ByteView bytes) -> std::string;
-[[nodiscard]] auto from_hex(const Json& text) -> std::vector<std::byte>;
+[[nodiscard]] auto from_hex(const Json& text) -> Bytes;
 
 }  // namespace conformance

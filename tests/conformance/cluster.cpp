@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is who: cluster specs, TF_CONFIG, roles, flags.
 #include "answers.hpp"
+#include "cluster_question.hpp"
 
 #include <distrib/cluster.hpp>
 #include <distrib/cluster/device_change.hpp>
@@ -8,7 +9,6 @@
 #include <distrib/cluster/run_config.hpp>
 #include <distrib/cluster/server_def.hpp>
 
-#include <map>
 #include <utility>
 
 namespace conformance {
@@ -16,19 +16,6 @@ namespace conformance {
 namespace {
 
 using distrib::ClusterSpec;
-
-auto cluster_of(const Json& jobs) -> ClusterSpec {
-  std::map<std::string, ClusterSpec::Tasks> sparse;
-  for (const auto& [job, tasks] : jobs.items()) {
-    ClusterSpec::Tasks& to = sparse[job];
-    std::uint32_t next = 0;
-    for (const auto& [index, address] : tasks.items()) {
-      const auto at = tasks.is_array() ? next++ : static_cast<std::uint32_t>(std::stoul(index));
-      to.emplace(at, address.get<std::string>());
-    }
-  }
-  return ClusterSpec::from_sparse(sparse);
-}
 
 /// As ClusterSpec.as_dict has it: a list where the tasks are 0, 1, 2, ..., else a mapping.
 auto as_dict(const ClusterSpec& cluster) -> Json {

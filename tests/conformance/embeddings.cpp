@@ -39,7 +39,7 @@ auto flat(const Json& rows) -> std::vector<float> {
   return values;
 }
 
-auto rows_of(const std::vector<float>& values, std::size_t row_size) -> Json {
+auto rows_json(const std::vector<float>& values, std::size_t row_size) -> Json {
   Json rows = Json::array();
   for (std::size_t at = 0; at < values.size(); at += row_size)
     rows.push_back(std::vector(values.begin() + static_cast<std::ptrdiff_t>(at),
@@ -58,7 +58,7 @@ auto combine(const Json& input) -> Json {
   std::vector<float> table = flat(from);
   if (!input.contains("table")) {
     if (options.max_norm) distrib::clip_rows(table, row_size, *options.max_norm);
-    return {{"output", rows_of(table, row_size)}};
+    return {{"output", rows_json(table, row_size)}};
   }
   const Lookups lookups{input["rows"]};
   std::vector<float> combined((lookups.row_splits.size() - 1) * row_size);
@@ -71,7 +71,7 @@ auto combine(const Json& input) -> Json {
   } else {
     distrib::embedding_lookup_sparse(table, row_size, ids, options, combined);
   }
-  return {{"output", rows_of(combined, row_size)}};
+  return {{"output", rows_json(combined, row_size)}};
 }
 
 }  // namespace

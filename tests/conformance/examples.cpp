@@ -19,13 +19,10 @@ namespace {
 
 using distrib::ByteView;
 using distrib::FeatureKind;
-using Bytes = std::vector<std::byte>;
 
-auto copy(ByteView bytes) -> Bytes { return {bytes.begin(), bytes.end()}; }
+auto text_bytes(const Json& value) -> Bytes { return copy(distrib::as_bytes(value.get_ref<const std::string&>())); }
 
-auto text(const Json& value) -> Bytes { return copy(distrib::as_bytes(value.get_ref<const std::string&>())); }
-
-auto number(const Json& value) -> float {
+auto float_of(const Json& value) -> float {
   if (!value.is_string()) return value.get<float>();
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const auto name = value.get<std::string>();
@@ -46,10 +43,10 @@ class Values {
       int64s_ = list.get<std::vector<std::int64_t>>();
     } else if (key == "float_list") {
       kind_ = FeatureKind::floats;
-      for (const Json& value : list) floats_.push_back(number(value));
+      for (const Json& value : list) floats_.push_back(float_of(value));
     } else if (key.starts_with("bytes_list")) {
       kind_ = FeatureKind::bytes;
-      for (const Json& value : list) bytes_.push_back(key.ends_with("_hex") ? from_hex(value) : text(value));
+      for (const Json& value : list) bytes_.push_back(key.ends_with("_hex") ? from_hex(value) : text_bytes(value));
       views_.assign(bytes_.begin(), bytes_.end());
     } else {
       throw Unsupported{};
@@ -74,7 +71,7 @@ class Values {
   std::vector<ByteView> views_;
 };
 
-void set(distrib::ExampleBuilder& builder, const Json& features) {
+void set_features(distrib::ExampleBuilder& builder, const Json& features) {
   for (const auto& [name, feature] : features.items())
     Values{feature}.give([&builder, &key = name](auto... values) {
       if constexpr (sizeof...(values) == 0) builder.set_none(key);
@@ -86,13 +83,13 @@ auto serialized(const Json& example) -> Bytes {
   if (example.is_string()) return from_hex(example);
   if (example.contains("serialized_hex")) return from_hex(example["serialized_hex"]);
   distrib::ExampleBuilder builder;
-  set(builder, example);
+  set_features(builder, example);
   return copy(builder.build());
 }
 
 auto serialized_sequence(const Json& input) -> Bytes {
   distrib::SequenceExampleBuilder builder;
-  set(builder.context(), input.value("context", Json::object()));
+  set_features(builder.context(), input.value("context", Json::object()));
   for (const auto& [name, steps] : input.at("feature_lists").items()) {
     builder.list(name);
     for (const Json& step : steps)
@@ -135,7 +132,7 @@ auto example_proto(const Json& input) -> Json {
   return {{"serialized_hex", to_hex(bytes)}, {"tfrecord_hex", framed}};
 }
 
-auto kind_of(const Json& dtype) -> FeatureKind {
+auto feature_kind_of(const Json& dtype) -> FeatureKind {
   if (dtype == "int64") return FeatureKind::int64s;
   if (dtype == "float32") return FeatureKind::floats;
   if (dtype == "string") return FeatureKind::bytes;
@@ -146,7 +143,7 @@ auto kind_of(const Json& dtype) -> FeatureKind {
 /// Element `i` of a list that may be shorter.
 auto item(const Json& list, std::size_t i) -> Json { return i < list.size() ? list[i] : Json(); }
 
-auto shape_of(const Json& extents) -> distrib::FeatureShape {
+auto feature_shape_of(const Json& extents) -> distrib::FeatureShape {
   if (extents.is_null()) return distrib::FeatureShape::missing();
   std::vector<std::int64_t> numbers;
   for (const Json& extent : extents) numbers.push_back(extent.is_null() ? -1 : extent.get<std::int64_t>());
@@ -158,7 +155,7 @@ void append_default(const Json& value, FeatureKind kind, distrib::FeatureDefault
   if (value.is_array())
     for (const Json& part : value) append_default(part, kind, to);
   else if (kind == FeatureKind::int64s) to.int64s.push_back(value.get<std::int64_t>());
-  else if (kind == FeatureKind::floats) to.floats.push_back(number(value));
+  else if (kind == FeatureKind::floats) to.floats.push_back(float_of(value));
   else to.bytes.push_back(value.get<std::string>());
 }
 
@@ -181,13 +178,14 @@ auto as_list(const Json& one_or_more) -> Json {
 auto spec_of(const Json& spec) -> distrib::FeatureSpec {
   const auto form = spec.at(0).get<std::string>();
   if (form == "FixedLen") {
-    distrib::FixedLen fixed{.shape = shape_of(item(spec, 1)), .kind = kind_of(item(spec, 2))};
+    distrib::FixedLen fixed{.shape = feature_shape_of(item(spec, 1)), .kind = feature_kind_of(item(spec, 2))};
     append_default(item(spec, 3), fixed.kind, fixed.otherwise);
     return fixed;
   }
-  if (form == "VarLen") return distrib::VarLen{.kind = kind_of(item(spec, 1))};
+  if (form == "VarLen") return distrib::VarLen{.kind = feature_kind_of(item(spec, 1))};
   if (form == "FixedLenSequence") {
-    distrib::FixedLenSequence sequence{.shape = shape_of(item(spec, 1)), .kind = kind_of(item(spec, 2))};
+    distrib::FixedLenSequence sequence{.shape = feature_shape_of(item(spec, 1)),
+                                       .kind = feature_kind_of(item(spec, 2))};
     for (std::size_t i = 3; i < spec.size(); ++i)
       if (spec[i].is_boolean()) sequence.allow_missing = spec[i].get<bool>();
       else append_default(spec[i], sequence.kind, sequence.otherwise);
@@ -195,14 +193,14 @@ auto spec_of(const Json& spec) -> distrib::FeatureSpec {
   }
   if (form == "Sparse") {
     distrib::Sparse sparse{.value_key = item(spec, 2).is_null() ? "" : item(spec, 2).get<std::string>(),
-                           .kind = kind_of(item(spec, 3))};
+                           .kind = feature_kind_of(item(spec, 3))};
     for (const Json& key : as_list(item(spec, 1))) sparse.index_keys.push_back(key.get<std::string>());
     for (const Json& size : as_list(item(spec, 4))) sparse.sizes.push_back(size.get<std::int64_t>());
     sparse.already_sorted = item(spec, 5).is_boolean() && item(spec, 5).get<bool>();
     return sparse;
   }
   if (form == "Ragged") {
-    distrib::Ragged ragged{.kind = kind_of(item(spec, 2)),
+    distrib::Ragged ragged{.kind = feature_kind_of(item(spec, 2)),
                            .value_key = item(spec, 1).is_null() ? "" : item(spec, 1).get<std::string>()};
     for (const Json& partition : as_list(item(spec, 3))) ragged.partitions.push_back(partition_of(partition));
     return ragged;

@@ -48,7 +48,7 @@ auto checkpoint_state(const Json& input) -> Json {
 auto state_kind(const std::error_code&) -> std::string { return "ValueError"; }
 
 /// What a plan writes into the files whose names end so, put together.
-auto written(const distrib::FilePlan& plan, std::string_view ending) -> std::string {
+auto planned_bytes(const distrib::FilePlan& plan, std::string_view ending) -> std::string {
   std::vector<std::byte> bytes;
   for (const distrib::FileAction& action : plan)
     if (action.kind == distrib::FileAction::Kind::write && std::string_view{action.path}.ends_with(ending)) {
@@ -78,7 +78,7 @@ auto save(const Json& tensors) -> Json {
                             distrib::Slice::whole(shape), storage.back()});
   }
   const distrib::FilePlan plan = distrib::plan_bundle("c", {&part, 1});
-  return {{"index_hex", written(plan, ".index")}, {"data_hex", written(plan, "-of-00001")}};
+  return {{"index_hex", planned_bytes(plan, ".index")}, {"data_hex", planned_bytes(plan, "-of-00001")}};
 }
 
 auto checkpoint_bundle(const Json& input) -> Json {

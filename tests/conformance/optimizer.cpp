@@ -72,7 +72,7 @@ class Trained {
 };
 
 /// An updater, and how the original calls what it keeps beside a variable, in its order.
-struct Named {
+struct NamedUpdater {
   distrib::AnyUpdater updater;
   std::vector<std::string> slots;
   float beta1 = -1.0F;  ///< Adam and its relatives; else below 0.
@@ -105,7 +105,7 @@ auto rmsprop(const Json& hyper) -> R {
 }
 
 /// "Adam, large epsilon (...)" is Adam.
-auto named(const Json& input) -> Named {
+auto named_updater(const Json& input) -> NamedUpdater {
   std::string name = input.at("optimizer").get<std::string>();
   name = name.substr(0, name.find_first_of(", ("));
   const Json hyper = input.value("hyper", Json::object());
@@ -136,7 +136,7 @@ auto named(const Json& input) -> Named {
     return {checked(made), {"accum", "linear"}};
   }
   const auto with_powers = [](auto made, std::vector<std::string> slots) {
-    return Named{made, std::move(slots), made.beta1, made.beta2};
+    return NamedUpdater{made, std::move(slots), made.beta1, made.beta2};
   };
   if (name == "Adam") return with_powers(adam<distrib::Adam>(hyper), {"m", "v"});
   if (name == "LazyAdam") return with_powers(adam<distrib::LazyAdam>(hyper), {"m", "v"});
@@ -144,7 +144,7 @@ auto named(const Json& input) -> Named {
   throw Unsupported{};
 }
 
-auto slots_of(const Named& named, const Trained& trained, bool dense) -> Json {
+auto slots_of(const NamedUpdater& named, const Trained& trained, bool dense) -> Json {
   Json slots = Json::object();
   for (std::size_t i = 0; i < named.slots.size(); ++i) {
     const auto rows = trained.part(i + 1);
@@ -159,7 +159,7 @@ auto slots_of(const Named& named, const Trained& trained, bool dense) -> Json {
 }
 
 auto dense(const Json& input) -> Json {
-  const Named optimizer = named(input);
+  const NamedUpdater optimizer = named_updater(input);
   Trained variable{optimizer.updater, {input.at("var").get<std::vector<float>>()}};
   const auto gradient = input.at("grad").get<std::vector<float>>();
   Json answer{{"var_after_each_step", Json::array()}, {"which_steps", Json::array()}};
@@ -181,7 +181,7 @@ auto rows_of(const Json& list) -> std::vector<std::vector<float>> {
 }
 
 auto sparse(const Json& input) -> Json {
-  const Named optimizer = named(input);
+  const NamedUpdater optimizer = named_updater(input);
   const Json& first = input.at("var_rows");
   Trained variable{optimizer.updater, rows_of(first)};
   const bool scalars = !first.empty() && !first.front().is_array();

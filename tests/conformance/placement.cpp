@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where variables go and how they are cut.
 #include "answers.hpp"
+#include "cluster_question.hpp"
 
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
@@ -14,7 +15,6 @@
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <system_error>
 #include <tuple>
@@ -42,16 +42,6 @@ auto dtype_of(const std::string& name) -> DType {
         DType::uint16, DType::uint32, DType::uint64, DType::boolean, DType::bfloat16, DType::float16, DType::string})
     if (name == distrib::name(dtype)) return dtype;
   throw Unsupported{};
-}
-
-auto cluster_of(const Json& jobs) -> distrib::ClusterSpec {
-  std::map<std::string, distrib::ClusterSpec::Tasks> sparse;
-  for (const auto& [job, hosts] : jobs.items()) {
-    auto& tasks = sparse[job];
-    for (const auto& [index, host] : hosts.items())  // a list counts from 0, a mapping names its indices
-      tasks.emplace(static_cast<std::uint32_t>(std::stoul(index)), host.get<std::string>());
-  }
-  return distrib::ClusterSpec::from_sparse(sparse);
 }
 
 auto given(const Json& input, const char* name) -> bool { return input.contains(name) && !input[name].is_null(); }

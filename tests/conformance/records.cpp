@@ -53,7 +53,7 @@ struct Contents {
   distrib::Error error;
 };
 
-auto read(const std::string& path, const distrib::RecordReaderOptions& options) -> Contents {
+auto contents_of(const std::string& path, const distrib::RecordReaderOptions& options) -> Contents {
   Contents contents;
   std::error_code ec;
   distrib::RecordReader reader{path, options, ec};
@@ -63,7 +63,7 @@ auto read(const std::string& path, const distrib::RecordReaderOptions& options) 
   return contents;
 }
 
-auto written(const Json& payloads) -> std::vector<std::byte> {
+auto written_records(const Json& payloads) -> std::vector<std::byte> {
   const File file;
   distrib::RecordWriter writer{file.path()};
   for (const Json& payload : payloads) writer.append(from_hex(payload));
@@ -109,13 +109,13 @@ auto sample_file(ByteView bytes) -> Json {
 auto tfrecord_bytes(const Json& input) -> Json {
   if (input.contains("file_hex")) return sample_file(from_hex(input["file_hex"]));
   if (input.contains("payload_hex")) {
-    const auto record = written(Json::array({input["payload_hex"]}));
+    const auto record = written_records(Json::array({input["payload_hex"]}));
     return {{"record_hex", to_hex(record)}, {"record_size", record.size()}};
   }
-  const auto bytes = written(input.at("payloads_hex"));
+  const auto bytes = written_records(input.at("payloads_hex"));
   Json answer{{"file_hex", to_hex(bytes)}};
   if (bytes.empty()) {
-    const Contents contents = read(File{bytes}.path(), {});
+    const Contents contents = contents_of(File{bytes}.path(), {});
     answer["records"] = contents.payloads.size();
     answer["read_result"] = contents.error ? "error" : "end of sequence, no error";
   }
@@ -135,7 +135,7 @@ auto contents_and_end(const Contents& contents, const char* failure) -> Json {
 }
 
 auto tfrecord_corruption(const Json& input) -> Json {
-  const Contents contents = read(File{from_hex(input.at("file_hex"))}.path(), tensorflow_options());
+  const Contents contents = contents_of(File{from_hex(input.at("file_hex"))}.path(), tensorflow_options());
   return contents_and_end(contents, "DATA_LOSS");
 }
 
@@ -151,7 +151,7 @@ auto hadoop_reader(const Json& input) -> Json {
       .compression = distrib::Compression::none};
   if (!input.value("tensorflow.read.crc32check", true))
     options.checksums = distrib::RecordReaderOptions::Checksums::ignore_like_hadoop;
-  const Contents contents = read(File{from_hex(input.at("file_hex"))}.path(), options);
+  const Contents contents = contents_of(File{from_hex(input.at("file_hex"))}.path(), options);
   return contents_and_end(contents, hadoop_failure(contents.error.code));
 }
 
@@ -200,7 +200,7 @@ auto tfrecord_compression(const Json& input) -> Json {
   }
   distrib::RecordReaderOptions options = tensorflow_options();
   options.compression = distrib::parse_compression(input.at("compression").get<std::string>());
-  const Contents contents = read(File{from_hex(input.at("file_hex"))}.path(), options);
+  const Contents contents = contents_of(File{from_hex(input.at("file_hex"))}.path(), options);
   if (contents.error) throw Refused{status_of(contents.error.code)};
   return {{"payloads_hex", contents.payloads}};
 }

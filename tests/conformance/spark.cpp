@@ -26,12 +26,11 @@ using distrib::spark_errc;
 using Kind = distrib::SparkType::Kind;
 using distrib::SparkRecordType;
 using distrib::SparkType;
-using Bytes = std::vector<std::byte>;
 
 constexpr auto like_connector = distrib::SparkRules::like_connector;
 
 /// Which class of exception the connector throws.
-auto kind_of(const std::error_code& code) -> std::string {
+auto connector_exception(const std::error_code& code) -> std::string {
   if (code == spark_errc::null_value) return "NullPointerException";
   if (code == spark_errc::no_steps) return "UnsupportedOperationException";
   if (code == spark_errc::wrong_kind || code == spark_errc::unknown_record_type) return "IllegalArgumentException";
@@ -41,8 +40,6 @@ auto kind_of(const std::error_code& code) -> std::string {
 auto record_type(const Json& input) -> SparkRecordType {
   return distrib::detail::parse_record_type(input.value("recordType", "Example"));
 }
-
-auto copy(ByteView bytes) -> Bytes { return {bytes.begin(), bytes.end()}; }
 
 // ---- values ----
 
@@ -89,15 +86,15 @@ template <class T> auto to_json(const std::vector<T>& values) -> Json {
 }
 auto to_json(const distrib::SparkVector& value) -> Json { return to_json(value.values); }
 
-template <class T> struct Named {
+template <class T> struct NamedType {
   using Type = T;
 };
 
 /// Calls `visit` with the C++ type of a column's type.
 template <class T, class Visit> auto with_levels(unsigned arrays, Visit&& visit) -> decltype(auto) {
-  if (arrays == 0) return visit(Named<T>{});
-  if (arrays == 1) return visit(Named<std::vector<T>>{});
-  return visit(Named<std::vector<std::vector<T>>>{});
+  if (arrays == 0) return visit(NamedType<T>{});
+  if (arrays == 1) return visit(NamedType<std::vector<T>>{});
+  return visit(NamedType<std::vector<std::vector<T>>>{});
 }
 template <class Visit> auto with_type(SparkType type, Visit&& visit) -> decltype(auto) {
   switch (type.kind) {
@@ -109,7 +106,7 @@ template <class Visit> auto with_type(SparkType type, Visit&& visit) -> decltype
     case Kind::decimal: return with_levels<distrib::SparkDecimal>(type.arrays, visit);
     case Kind::string: return with_levels<std::string>(type.arrays, visit);
     case Kind::binary: return with_levels<Bytes>(type.arrays, visit);
-    default: return visit(Named<distrib::SparkVector>{});
+    default: return visit(NamedType<distrib::SparkVector>{});
   }
 }
 
@@ -125,7 +122,7 @@ template <class T> auto schema_of(bool nullable) {
 
 // ---- features ----
 
-auto set(distrib::ExampleBuilder& builder, std::string_view name, const Json& feature) -> void {
+auto set_feature(distrib::ExampleBuilder& builder, std::string_view name, const Json& feature) -> void {
   if (feature.contains("int64_list")) builder.set(name, feature["int64_list"].get<std::vector<std::int64_t>>());
   else if (feature.contains("float_list")) builder.set(name, feature["float_list"].get<std::vector<float>>());
   else if (feature.contains("bytes_list_hex")) {
@@ -172,7 +169,7 @@ auto json_of(const distrib::FeatureView& feature) -> Json {
 
 // ---- groups ----
 
-auto text_of(SparkType type) -> std::string { return distrib::to_text(type); }
+auto type_text(SparkType type) -> std::string { return distrib::to_text(type); }
 
 auto infer(const Json& input) -> Json {
   if (input.empty()) {
@@ -181,7 +178,7 @@ auto infer(const Json& input) -> Json {
       for (const Kind kind : {Kind::string, Kind::long_, Kind::float_}) types.push_back({kind, arrays});
     std::ranges::sort(types, {}, distrib::detail::precedence);
     Json order = Json::array();
-    for (const SparkType type : types) order.push_back(text_of(type));
+    for (const SparkType type : types) order.push_back(type_text(type));
     return {{"order", order}};
   }
   const SparkRecordType type = record_type(input);
@@ -197,12 +194,12 @@ auto infer(const Json& input) -> Json {
     for (const Json& told : input["feature_list"]) steps.push_back(feature_of(told));
     add_list(builder, "x", steps);
     add(builder.build());
-    return {{"type", text_of(inference.columns().front().type)}};
+    return {{"type", type_text(inference.columns().front().type)}};
   }
   for (const Json& row : input.at("rows")) {
     distrib::SequenceExampleBuilder builder;
     for (const auto& [name, told] : row.items()) {
-      if (told.is_object()) set(builder.context(), name, feature_of(told));
+      if (told.is_object()) set_feature(builder.context(), name, feature_of(told));
       if (!told.is_array()) continue;
       Json steps = Json::array();
       for (const Json& step : told) steps.push_back(feature_of(step));
@@ -211,13 +208,13 @@ auto infer(const Json& input) -> Json {
     add(type == SparkRecordType::example ? builder.context().build() : builder.build());
   }
   Json schema = Json::object();
-  for (const distrib::SparkColumn& column : inference.columns()) schema[column.name] = text_of(column.type);
+  for (const distrib::SparkColumn& column : inference.columns()) schema[column.name] = type_text(column.type);
   return {{"schema", schema}};
 }
 
 /// A row of one column as a record.
 auto encoded(const std::string& type, const Json& value, bool nullable, SparkRecordType record) -> Bytes {
-  const auto encode = [&]<class T>(Named<T>) {
+  const auto encode = [&]<class T>(NamedType<T>) {
     OneColumn<T> row;
     if (!value.is_null()) from_json(value, row.x.emplace());
     const auto schema = schema_of<T>(nullable);
@@ -225,7 +222,7 @@ auto encoded(const std::string& type, const Json& value, bool nullable, SparkRec
     return copy(encoder.encode(row));
   };
   const bool sparse = type == "SparseVector" || (type == "Vector" && value.is_object());
-  if (sparse) return encode(Named<distrib::SparkSparseVector>{});
+  if (sparse) return encode(NamedType<distrib::SparkSparseVector>{});
   return with_type(distrib::detail::parse_spark_type(type == "DenseVector" ? "Vector" : type), encode);
 }
 
@@ -276,9 +273,9 @@ auto decode(const Json& input) -> Json {
   const bool list = input.contains("feature_list") || type.arrays == 2;
   distrib::SequenceExampleBuilder builder;
   if (input.contains("feature_list") && !input["feature_list"].is_null()) add_list(builder, "x", input["feature_list"]);
-  if (input.contains("feature") && !input["feature"].is_null()) set(builder.context(), "x", input["feature"]);
+  if (input.contains("feature") && !input["feature"].is_null()) set_feature(builder.context(), "x", input["feature"]);
   const Bytes record = copy(list ? builder.build() : builder.context().build());
-  return with_type(type, [&]<class T>(Named<T>) -> Json {
+  return with_type(type, [&]<class T>(NamedType<T>) -> Json {
     const auto schema = schema_of<T>(input.value("nullable", true));
     distrib::SparkDecoder decoder{schema, list ? SparkRecordType::sequence_example : record_type(input),
                                   like_connector};
@@ -290,7 +287,9 @@ auto decode(const Json& input) -> Json {
 }  // namespace
 
 auto spark_groups() -> std::vector<Group> {
-  return {{"spark_infer_schema", infer, kind_of}, {"spark_encode", encode, kind_of}, {"spark_decode", decode, kind_of}};
+  return {{"spark_infer_schema", infer, connector_exception},
+          {"spark_encode", encode, connector_exception},
+          {"spark_decode", decode, connector_exception}};
 }
 
 }  // namespace conformance
