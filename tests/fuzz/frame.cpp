@@ -17,18 +17,18 @@ namespace {
 using FileAccess = distrib::RecordReaderOptions::FileAccess;
 using OnDamage = distrib::DamagePolicy::OnDamage;
 
-struct Read {
-  std::vector<distrib::Record> records;  // their bytes are those of `file`, see `same_bytes`
+struct RecordsRead {
+  std::vector<distrib::Record> records;  // their bytes are those of `file`
   std::vector<distrib::Damage> damage;
   std::error_code code;
   std::uint64_t end = 0;
 };
 
 /// Reads all of it; what every reader promises is looked at on the way.
-auto read(const std::string& path, ByteView file, const distrib::RecordReaderOptions& options) -> Read {
+auto read_records(const std::string& path, ByteView file, const distrib::RecordReaderOptions& options) -> RecordsRead {
   std::error_code ec;
   distrib::RecordReader reader{path, options, ec};
-  Read read;
+  RecordsRead read;
   std::uint64_t behind = 0;
   while (const auto record = reader.try_next()) {
     expect(record->offset >= behind, "records come in order and do not overlap");
@@ -48,7 +48,7 @@ auto read(const std::string& path, ByteView file, const distrib::RecordReaderOpt
   return read;
 }
 
-auto same(const Read& a, const Read& b) -> bool {
+auto same_records(const RecordsRead& a, const RecordsRead& b) -> bool {
   const auto equal = [](const distrib::Record& x, const distrib::Record& y) {
     return x.offset == y.offset && x.number == y.number && x.bytes.size() == y.bytes.size();
   };
@@ -56,7 +56,7 @@ auto same(const Read& a, const Read& b) -> bool {
 }
 
 /// Whether records and lost ranges make up the whole file, each byte once.
-auto accounted(const Read& read, ByteView file) -> bool {
+auto accounted(const RecordsRead& read, ByteView file) -> bool {
   std::uint64_t at = 0;
   auto damage = read.damage.begin();
   auto record = read.records.begin();
@@ -74,26 +74,27 @@ auto accounted(const Read& read, ByteView file) -> bool {
   return at == file.size() && record == read.records.end() && damage == read.damage.end();
 }
 
-void look_at(ByteView file) {
+void look_at_plain(ByteView file) {
   const MemoryFile memory{file};
   const std::string path = memory.path();
   const distrib::RecordReaderOptions strict{.compression = distrib::Compression::none};
-  const Read mapped = read(path, file, strict);
+  const RecordsRead mapped = read_records(path, file, strict);
   for (const auto cut : {distrib::RecordReaderOptions::TruncatedHeader::end_like_tensorflow,
                          distrib::RecordReaderOptions::TruncatedHeader::end_like_hadoop}) {
-    const Read cut_short = read(path, file, {.truncated_header = cut, .compression = distrib::Compression::none});
+    const RecordsRead cut_short =
+        read_records(path, file, {.truncated_header = cut, .compression = distrib::Compression::none});
     expect(cut_short.records.size() == mapped.records.size(), "how a cut header ends changes no record");
   }
   for (const OnDamage action : {OnDamage::stop, OnDamage::skip, OnDamage::salvage}) {
     distrib::RecordReaderOptions options = strict;
     options.damage = {action, 1'000'000, 1U << 30};
-    const Read by_map = read(path, file, options);
+    const RecordsRead by_map = read_records(path, file, options);
     options.access = FileAccess::buffered;
-    const Read by_buffer = read(path, file, options);
-    expect(same(by_map, by_buffer), "mapped and buffered reading agree");
+    const RecordsRead by_buffer = read_records(path, file, options);
+    expect(same_records(by_map, by_buffer), "mapped and buffered reading agree");
     expect(by_map.damage == by_buffer.damage, "mapped and buffered reading report the same damage");
     expect(by_map.records.size() >= mapped.records.size(), "going on behind damage loses no record");
-    if (action == OnDamage::stop) expect(same(mapped, by_map) && by_map.damage.empty(), "stop stops");
+    if (action == OnDamage::stop) expect(same_records(mapped, by_map) && by_map.damage.empty(), "stop stops");
     if (action == OnDamage::salvage) expect(!by_map.code && accounted(by_map, file), "salvage accounts for every byte");
   }
 }
@@ -101,10 +102,10 @@ void look_at(ByteView file) {
 }  // namespace
 
 void frame(ByteView input) {
-  if (input.empty()) return look_at(input);
+  if (input.empty()) return look_at_plain(input);
   const bool made = (static_cast<unsigned>(input[0]) & 1) != 0;
-  if (made) look_at(MadeFile{input.subspan(1)}.bytes());
-  else look_at(input.subspan(1));
+  if (made) look_at_plain(MadeFile{input.subspan(1)}.bytes());
+  else look_at_plain(input.subspan(1));
 }
 
 }  // namespace fuzz

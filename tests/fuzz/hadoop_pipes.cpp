@@ -19,7 +19,6 @@ namespace fuzz {
 namespace {
 
 using distrib::hadoop_errc;
-using distrib::hadoop::Bytes;
 using distrib::hadoop::PipesCore;
 using distrib::hadoop::PipesEvent;
 using distrib::hadoop::PipesMessage;

@@ -14,20 +14,17 @@
 
 #include <fstream>
 #include <string>
-#include <vector>
 
 namespace fuzz {
 
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-void write(const std::string& path, ByteView bytes) {
+void write_file(const std::string& path, ByteView bytes) {
   std::ofstream file{path, std::ios::binary | std::ios::trunc};
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-auto read(const std::string& path) -> Bytes {
+auto file_bytes(const std::string& path) -> Bytes {
   const distrib::MappedFile file{path};
   return {file.bytes().begin(), file.bytes().end()};
 }
@@ -43,10 +40,10 @@ struct Kept {
       for (const ByteView part : {ByteView{header}, ByteView{payload}, ByteView{footer}})
         file.insert(file.end(), part.begin(), part.end());
     }
-    write(path, file);
+    write_file(path, file);
     const distrib::RecordIndex index{path};
     distrib::write_index_file(path, index.offsets());
-    kept = read(distrib::index_file_path(path));
+    kept = file_bytes(distrib::index_file_path(path));
     size = index.size();
   }
 
@@ -71,7 +68,7 @@ void ask(const distrib::RecordIndex& index, std::size_t bytes) {
 
 /// The index beside a file is used only when it is right.
 void sidecar(const Kept& kept, Bytes index) {
-  write(distrib::index_file_path(kept.path), index);
+  write_file(distrib::index_file_path(kept.path), index);
   std::error_code ec;
   const distrib::RecordIndex opened = distrib::open_index(kept.path, {}, ec);
   expect(!ec && opened.size() == kept.size, "an index that is damaged counts as none");

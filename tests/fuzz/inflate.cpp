@@ -14,16 +14,14 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <vector>
 
 namespace fuzz {
 
 namespace {
 
 using distrib::Compression;
-using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t most = 1 << 16;  // of what a bomb may inflate to here
+constexpr std::size_t most_inflated = 1 << 16;  // of what a bomb may inflate to here
 
 struct Inflated {
   Bytes bytes;
@@ -36,7 +34,7 @@ auto inflated(ByteView packed, Compression compression, std::size_t piece) -> In
   distrib::Inflater inflater{compression};
   Inflated result;
   std::array<std::byte, 997> room;
-  while (result.bytes.size() < most && !result.code) {
+  while (result.bytes.size() < most_inflated && !result.code) {
     ByteView in = packed.first(std::min(piece, packed.size()));
     const std::size_t offered = in.size();
     const std::size_t written = inflater.inflate(in, room, result.code);
@@ -78,12 +76,12 @@ void walk_members(ByteView packed) {
   }
 }
 
-void look_at(ByteView packed) {
+void look_at_packed(ByteView packed) {
   walk_members(packed);
   for (const Compression compression : {Compression::gzip, Compression::zlib}) {
     const Inflated whole = inflated(packed, compression, packed.size() + 1);
     const Inflated pieces = inflated(packed, compression, 7);
-    if (whole.bytes.size() >= most) continue;
+    if (whole.bytes.size() >= most_inflated) continue;
     expect(whole.bytes == pieces.bytes && whole.complete == pieces.complete, "pieces inflate to the same");
     expect(whole.code == pieces.code, "pieces fail in the same way");
   }
@@ -92,7 +90,7 @@ void look_at(ByteView packed) {
                             distrib::DamagePolicy::OnDamage::salvage}) {
     std::error_code ec;
     distrib::RecordReader reader{
-        memory.path(), {.damage = {action, 1'000'000, 1U << 30}, .max_record_bytes = most}, ec};
+        memory.path(), {.damage = {action, 1'000'000, 1U << 30}, .max_record_bytes = most_inflated}, ec};
     std::uint64_t behind = 0;
     for (std::size_t i = 0; i < 10'000; ++i) {
       const auto record = reader.try_next();
@@ -106,9 +104,9 @@ void look_at(ByteView packed) {
 }  // namespace
 
 void inflate(ByteView input) {
-  if (input.size() < 4) return look_at(input);
+  if (input.size() < 4) return look_at_packed(input);
   const auto how = static_cast<unsigned>(input[0]);
-  if ((how & 1) == 0) return look_at(input.subspan(1));
+  if ((how & 1) == 0) return look_at_packed(input.subspan(1));
   // A file that is well, in one, two or many members, with one bit turned, or none.
   const MadeFile script{input.subspan(3)};
   const Compression compression = (how & 2) != 0 ? Compression::gzip : Compression::zlib;
@@ -117,11 +115,11 @@ void inflate(ByteView input) {
     const Bytes again = packed;
     packed.insert(packed.end(), again.begin(), again.end());
   }
-  if (packed.empty()) return look_at(packed);
+  if (packed.empty()) return look_at_packed(packed);
   const std::size_t where = static_cast<std::size_t>(input[1]) * 256 + static_cast<std::size_t>(input[2]);
   if ((how & 8) != 0) packed[where % packed.size()] ^= static_cast<std::byte>(1U << (how >> 5));
   if ((how & 16) != 0) packed.resize(where % packed.size());
-  look_at(packed);
+  look_at_packed(packed);
 }
 
 }  // namespace fuzz

@@ -20,7 +20,6 @@ using distrib::FrameHeader;
 using distrib::FrameLimits;
 using distrib::rpc_errc;
 using distrib::sim::Dice;
-using stream::Bytes;
 
 struct Received {
   FrameHeader header;
@@ -30,10 +29,10 @@ struct Received {
   auto operator==(const Received&) const -> bool = default;
 };
 
-struct Read {
+struct FramesRead {
   std::vector<Received> frames;
   std::error_code error;
-  auto operator==(const Read&) const -> bool = default;
+  auto operator==(const FramesRead&) const -> bool = default;
 };
 
 /// What is taken until the first frame has come, and from then on: as an end of a connection does it.
@@ -44,8 +43,8 @@ struct Limits {
 
 /// Slow and obvious: has the whole stream before it. `cut_head_is_bad`: the stream ends in a frame whose head is there
 /// and damaged; whether that is known by then depends on the frame.
-auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> Read {
-  Read read;
+auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> FramesRead {
+  FramesRead read;
   std::size_t at = 0;
   const auto left = [&] { return bytes.size() - at; };
   const auto u32 = [&](std::size_t where) {
@@ -123,12 +122,12 @@ void add(std::vector<Received>& frames, const distrib::Frame& frame) {
   if (frame.is_last()) whole.body_checksum = frame.body_checksum;
 }
 
-auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::uint64_t seed) -> Read {
+auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::uint64_t seed) -> FramesRead {
   Dice dice{seed};
   const auto wants_chunks = [&](const FrameHeader& header) { return cuts.in_chunks && header.method % 8 != 0; };
   distrib::FrameReader reader{limits.first};
   bool is_complete = true;
-  Read read;
+  FramesRead read;
   std::vector<distrib::FrameBody> owned;  // stay what they are
   std::vector<std::size_t> owned_of;
   const auto take_one = [&] {
@@ -188,10 +187,10 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
   return read;
 }
 
-void look_at(const Bytes& bytes, const Limits& limits, std::uint64_t seed) {
-  const Read whole = feed(bytes, limits, {bytes.size() + 1}, seed);
+void look_at_stream(const Bytes& bytes, const Limits& limits, std::uint64_t seed) {
+  const FramesRead whole = feed(bytes, limits, {bytes.size() + 1}, seed);
   bool cut_head_is_bad = false;
-  Read judged = judge(bytes, limits, cut_head_is_bad);
+  FramesRead judged = judge(bytes, limits, cut_head_is_bad);
   if (cut_head_is_bad && whole.error == rpc_errc::corrupt) judged.error = rpc_errc::corrupt;
   expect(whole == judged, "the frames are those of the slow reader");
   const std::array cuts{Handing{bytes.size() > 4096 ? std::size_t{61} : std::size_t{1}},
@@ -220,9 +219,9 @@ void rpc_frame(ByteView input) {
   const std::uint64_t seed = script.number(1);
   if ((seed & 7) == 0) {
     const ByteView raw = script.rest();
-    return look_at({raw.begin(), raw.end()}, limits, seed);
+    return look_at_stream({raw.begin(), raw.end()}, limits, seed);
   }
-  look_at(made_stream(script), limits, seed);
+  look_at_stream(made_stream(script), limits, seed);
 }
 
 }  // namespace fuzz

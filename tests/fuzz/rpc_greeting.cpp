@@ -26,13 +26,11 @@ void decode(ByteView head) {
          "what was decoded is encoded");
 }
 
-const distrib::Instant now{std::chrono::hours{1}};
-
-void to_server(const stream::Bytes& bytes, std::size_t piece) {
+void greet_server(const stream::Bytes& bytes, std::size_t piece) {
   distrib::RpcServerOptions options;
   options.services = 3;
   options.limits = {4096, 4096};
-  WatchedServer server{options, now};
+  WatchedServer server{options, began};
   server.give(bytes, piece);
   server.pump();
   if (server.greeted) {
@@ -50,12 +48,12 @@ void to_server(const stream::Bytes& bytes, std::size_t piece) {
   expect(server.core.finished(), "nobody stays who says nothing");
 }
 
-void to_client(const stream::Bytes& bytes, std::size_t piece) {
+void greet_client(const stream::Bytes& bytes, std::size_t piece) {
   distrib::RpcClientOptions options;
   options.limits = {4096, 4096};
-  WatchedClient client{options, now};
+  WatchedClient client{options, began};
   client.call({}, nullptr, {});
-  client.call({}, nullptr, now + std::chrono::seconds{1});
+  client.call({}, nullptr, began + std::chrono::seconds{1});
   client.pump();
   client.give(bytes, piece);
   client.pump();
@@ -69,8 +67,8 @@ void rpc_greeting(ByteView input) {
   Script script{input};
   const std::size_t piece = 1 + script.number(1);
   const auto bytes = made_stream(script);
-  to_server(bytes, piece);
-  to_client(bytes, piece);
+  greet_server(bytes, piece);
+  greet_client(bytes, piece);
 }
 
 }  // namespace fuzz

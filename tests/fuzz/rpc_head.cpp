@@ -14,11 +14,9 @@ namespace fuzz {
 namespace {
 
 using distrib::FrameKind;
-using stream::Bytes;
 using namespace std::chrono_literals;
 
-const distrib::Instant began{1h};
-constexpr distrib::FrameLimits limits{30'000, 30'000};
+constexpr distrib::FrameLimits both_limits{30'000, 30'000};  // of the server and of the client
 
 /// One of few, so that they meet.
 auto call_id(Script& script) -> std::uint64_t {
@@ -66,7 +64,7 @@ void to_server(Script& script) {
   distrib::RpcServerOptions options;
   options.max_calls = 4;
   options.owed_bytes = 10'000;
-  options.limits = limits;
+  options.limits = both_limits;
   WatchedServer server{options, began};
   distrib::ClientCore friendly{{}, began};
   server.give(stream::take_output(friendly, began), 1000);
@@ -175,7 +173,7 @@ auto error_head(Script& script) -> std::string {
 void to_client(Script& script) {
   static const std::error_category* const categories[] = {&std::generic_category()};
   distrib::RpcClientOptions options;
-  options.limits = limits;
+  options.limits = both_limits;
   options.max_calls = 5;
   options.categories = categories;
   WatchedClient client{options, began};

@@ -34,7 +34,7 @@ struct Row {
   std::optional<std::vector<std::vector<std::string>>> i;
   std::optional<distrib::SparkVector> v;
 };
-constexpr auto rows = distrib::spark_schema<Row>(
+constexpr auto row_schema = distrib::spark_schema<Row>(
     distrib::spark_column("a", &Row::a), distrib::spark_column("b", &Row::b), distrib::spark_column("c", &Row::c),
     distrib::spark_column("d", &Row::d), distrib::spark_column("e", &Row::e), distrib::spark_column("f", &Row::f),
     distrib::spark_column("g", &Row::g), distrib::spark_column("h", &Row::h), distrib::spark_column("i", &Row::i),
@@ -44,9 +44,9 @@ auto copy(ByteView bytes) -> std::vector<std::byte> { return {bytes.begin(), byt
 
 /// A row that was read is written as a record that reads as the same row.
 void records(ByteView input, SparkRecordType type, SparkRules rules) {
-  distrib::SparkDecoder decoder{rows, type, rules};
-  distrib::SparkEncoder encoder{rows, SparkRecordType::sequence_example};
-  distrib::SparkDecoder again{rows, SparkRecordType::sequence_example};
+  distrib::SparkDecoder decoder{row_schema, type, rules};
+  distrib::SparkEncoder encoder{row_schema, SparkRecordType::sequence_example};
+  distrib::SparkDecoder again{row_schema, SparkRecordType::sequence_example};
   distrib::Error error;
   Row row;
   decoder.decode(input, row, error);

@@ -3,12 +3,16 @@
 
 #include <distrib/core/bytes.hpp>
 
+#include <cstddef>
+#include <vector>
+
 /// What outsiders may hand to the library, byte by byte. Each function takes any bytes, and ends the process when the
 /// library does what it must not. `tests/run.sh fuzz` lets libFuzzer look for such bytes; fuzz/replay_test.cpp goes
 /// through those that are kept in fuzz/corpus.
 namespace fuzz {
 
 using distrib::ByteView;
+using Bytes = std::vector<std::byte>;
 
 void frame(ByteView input);             ///< A plain record file, under every damage policy.
 void inflate(ByteView input);           ///< A compressed record file, and what inflates it.

@@ -46,6 +46,9 @@ inline auto most_of(const distrib::FrameLimits& limits) -> std::size_t {
   return std::max<std::size_t>(limits.head_bytes + distrib::frame_checksum_bytes, limits.body_bytes);
 }
 
+/// When the ends of a connection begin.
+inline constexpr distrib::Instant began{std::chrono::hours{1}};
+
 inline volatile std::uint32_t touched = 0;
 
 /// Reads every byte, so that a sanitizer sees those that are nobody's.
