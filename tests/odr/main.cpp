@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "odr/facts.hpp"
+#include "odr/parts.hpp"
 
 #include <cstdio>
 
 auto main() -> int {
-  if (facts() == facts_of_slow_part() && facts() == facts_of_fast_part()) return 0;
+  if (facts_of_slow_part() == facts_of_fast_part()) return 0;
   std::fputs("parts of one program, built with different flags, disagree\n", stderr);
   return 1;
 }
