@@ -124,9 +124,9 @@ class Worker final : public distrib::WorkerOwner {
       : context_{context}, bench_{bench}, next_{rank * request_count / bench.options.connections} {
     distrib::WorkerClientOptions options;
     options.worker.replay_budget_bytes = budget_bytes(bench.options);
-    client_ = std::make_shared<distrib::WorkerClient>(
-        context.get_executor(), bench.job, rank, std::vector{distrib::Address{"127.0.0.1", bench.options.port}},
-        options, distrib::CutSettings{}, *this);
+    client_ = std::make_shared<distrib::WorkerClient>(context.get_executor(), bench.job, rank,
+                                                      std::vector{distrib::Address{"127.0.0.1", bench.options.port}},
+                                                      options, distrib::CutSettings{}, *this);
   }
 
   /// Looks at its first push, while nobody else pushes, and calls `checked` then.

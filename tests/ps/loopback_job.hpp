@@ -68,8 +68,8 @@ struct Worker : distrib::WorkerOwner {
       events.push_back(event);
       if (heard) heard(event);
     };
-    client = std::make_shared<distrib::WorkerClient>(
-        context.get_executor(), job, rank, std::move(servers), std::move(options), std::move(cuts), *this);
+    client = std::make_shared<distrib::WorkerClient>(context.get_executor(), job, rank, std::move(servers),
+                                                     std::move(options), std::move(cuts), *this);
     asio::post(context, [this] { client->start(); });
   }
 

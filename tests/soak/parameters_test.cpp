@@ -170,8 +170,8 @@ class Worker final : public WorkerOwner {
     WorkerClientOptions options;
     options.start_within = options.lost_after = 30s;
     options.worker.replay_budget_bytes = replay_budget_mib << 20;
-    client_ = std::make_shared<WorkerClient>(context.get_executor(), job, rank, std::vector{server}, options,
-                                                   cuts, *this);
+    client_ =
+        std::make_shared<WorkerClient>(context.get_executor(), job, rank, std::vector{server}, options, cuts, *this);
   }
 
   /// The exit code of its part of the job.

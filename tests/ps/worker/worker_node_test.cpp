@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/worker/worker_node.hpp>
 
+#include <distrib/core/sha256.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/wire/messages.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include "ps/story.hpp"
@@ -488,7 +493,7 @@ TEST_CASE("WorkerNode: somebody who is lost ends it", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps]") {
-  const auto answer = [](SyncBench& bench, std::uint64_t call, std::string_view head,
+  const auto answer = [](NodeBench& bench, std::uint64_t call, std::string_view head,
                          const distrib::SharedBuffer& body) {
     bench.links[0]->server.reply(call, distrib::as_bytes(head), body);
     bench.carry();
@@ -500,17 +505,17 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
     bench.joined(0, 0)();
     bench.tell({{"size", [&] { answer(bench, bench.take_call<Pull>(0), "", body); }, {failed + "Pull)"}}});
   }
-  SyncBench pull{node_job(1, 9, 9)};
+  NodeBench pull{node_job(1, 9, 9)};
   pull.connect(0);
   pull.joined(0, 0)();
   pull.tell({{"values", [&] { answer(pull, pull.take_call<Pull>(0), "\x0a", block(0)); }, {failed + "Pull)"}}});
-  SyncBench push{node_job(1, 9, 9)};
+  NodeBench push{node_job(1, 9, 9)};
   push.connect(0);
   push.joined(0, 0)();
   push.values(0, 0)();
   push.computed()();
   push.tell({{"counted", [&] { answer(push, push.take_call<Push>(0), "\x0a", nullptr); }, {failed + "Push)"}}});
-  SyncBench join{node_job(1, 9, 9)};
+  NodeBench join{node_job(1, 9, 9)};
   join.connect(0);
   join.tell({{"an item of no kind",
               [&] {
@@ -599,7 +604,7 @@ TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
 namespace {
 
 /// A worker that has made the contributions of `steps` steps, all of which its shard has lost.
-void lose_all(SyncBench& bench, Step steps) {
+void lose_all(NodeBench& bench, Step steps) {
   bench.connect(0);
   bench.joined(0, 0)();
   for (Step step = 0; step < steps; ++step) {
