@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in the facade.
+// Of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/error.hpp>
