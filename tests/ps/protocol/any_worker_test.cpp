@@ -48,9 +48,9 @@ TEST_CASE("AnyWorker: a synchronous one", "[ps]") {
   worker->start(out);
   worker->joined(0, {0, {0}}, out);
   worker->values(0, 0, block(3), {0, {0}}, out);
-  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute 1 of w=3"});
-  worker->computed(1, {block(5)}, out, {});
-  CHECK(out.take() == Texts{"push 0 step=1 common=0 w=5", "pull 0 step=1"});
+  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute step=1 ticket=2 of 1"});
+  worker->computed(2, {block(5)}, out, {});
+  CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0", "pull 0 step=1"});
   CHECK(worker->step() == 1);
   worker->notice(0, {1, {0, 1}}, out);
   CHECK(worker->common_cut() == 1);
@@ -69,9 +69,9 @@ TEST_CASE("AnyWorker: an asynchronous one", "[ps]") {
   worker->start(out);
   worker->joined(0, {0, {0}}, out);
   worker->values(0, 0, block(3), {0, {0}}, out);
-  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute 1 of w=3"});
+  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute step=1 ticket=1 of 1"});
   worker->computed(1, {block(5)}, out, {});
-  CHECK(out.take() == Texts{"push 0 step=1 common=0 w=5", "pull 0 step=1"});
+  CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0", "pull 0 step=1"});
   worker->disconnected(0, out);
   worker->gone(0, 1, {1, {1}}, out);
   CHECK(out.take().empty());  // neither is anything to it
