@@ -189,7 +189,7 @@ case ${1:-} in
   all)
     ensure_packages build tests clang
     part "g++ release: all tests" release
-    part "clang: wrong programs" wrong_programs
+    part "clang: wrong programs, same bits" wrong_programs
     part "clang: each header alone" headers
     part "clang, address and undefined: all tests" address
     part "clang, threads" thread
