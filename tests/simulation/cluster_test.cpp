@@ -124,7 +124,7 @@ auto faults_of(std::uint64_t seed) -> sim::Faults {
 #ifdef NDEBUG
 constexpr std::uint64_t seeds = 150;  // tests/run.sh simulation runs as many as one asks for
 #else
-constexpr std::uint64_t seeds = 40;
+constexpr std::uint64_t seeds = 20;
 #endif
 
 /// Calls `is_right(seed)` for the seeds that are asked for, until three were wrong. Returns how many there are.

@@ -191,11 +191,13 @@ auto job_of(const auto& data, std::uint32_t shards) {
 /// Jobs of the line model, with and without replicas, and the bits that both end with.
 class Jobs {
  public:
+  static constexpr std::uint64_t most_events = 400'000;  // more than the same runs need without a mistake
+
   /// What a seed shows; empty: nothing.
   auto found(sim::detail::MakeShard make_shard, bool has_replicas, std::uint64_t seed) -> std::string {
     const auto job = job_of(data_, has_replicas ? 1 : 2).with_replicas(has_replicas ? 2 : 1);
-    const sim::Outcome outcome =
-        sim::detail::simulate(job.plan(), {.seed = seed, .directory = folder_.path().string()}, make_shard);
+    const sim::Outcome outcome = sim::detail::simulate(
+        job.plan(), {.seed = seed, .directory = folder_.path().string(), .most_events = most_events}, make_shard);
     if (outcome.wrong.empty() && outcome.parameters_sha256 != expected_) return "other parameters";
     return outcome.wrong;
   }

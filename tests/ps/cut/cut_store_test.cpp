@@ -261,11 +261,18 @@ TEST_CASE("CutStore: of what is preserved a start reads no values while there ar
   CHECK(refused.size() == 1);
 }
 
+namespace {
+
+/// Every point at which a process may be killed is tried in the build without sanitizers. With one, which takes ten times as
+/// long, every tenth: nothing runs at the same time here.
+constexpr std::size_t killed_points_apart = DISTRIB_TEST_THREAD_SANITIZER || DISTRIB_TEST_ADDRESS_SANITIZER ? 10 : 1;
+
+}  // namespace
+
 TEST_CASE("CutStore: killed at any point, what is preserved is there and whole", "[ps][cut_store]") {
   const double began = distrib::detail::seconds_now();
-  const std::size_t points_apart = DISTRIB_TEST_THREAD_SANITIZER ? 10 : 1;
   bool killed = true;
-  for (std::size_t actions = 0; killed; actions += points_apart) {
+  for (std::size_t actions = 0; killed; actions += killed_points_apart) {
     CAPTURE(actions);
     Cluster cluster{2, 2, 20, 2};
     cluster.settings.retention.keep_checkpoint_every_n_hours = 1;
@@ -406,10 +413,8 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
     Step drop;
   } script[] = {{0, 10, 0}, {1, 10, 0}, {1, 20, 0},  {0, 20, 0},  {0, 30, 10}, {1, 30, 10},
                 {0, 40, 0}, {1, 40, 0}, {1, 50, 30}, {0, 50, 30}, {1, 60, 0},  {0, 60, 0}};
-  // Nothing runs at the same time here: where races are looked for, which takes ten times as long, a few points do.
-  const std::size_t points_apart = DISTRIB_TEST_THREAD_SANITIZER ? 10 : 1;
   bool killed = true;
-  for (std::size_t actions = 0; killed; actions += points_apart) {
+  for (std::size_t actions = 0; killed; actions += killed_points_apart) {
     bool killed_again = true;
     for (std::size_t at_start = 0; killed_again; at_start += 1 + actions % 3) {
       CAPTURE(actions, at_start);
