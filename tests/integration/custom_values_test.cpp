@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that begin with values of the user's own, over real sockets.
-#include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sim/run.hpp>
