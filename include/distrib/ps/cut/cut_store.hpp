@@ -16,7 +16,6 @@
 #include <distrib/core/io_action.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/detail/cut_files.hpp>
-#include <distrib/ps/cut/detail/found_cuts.hpp>
 #include <distrib/ps/cut/detail/posix_files.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>

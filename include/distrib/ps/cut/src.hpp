@@ -6,7 +6,7 @@
 #error "distrib: <distrib/ps/cut/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
-#include <distrib/ps/cut/detail/impl/found_cuts.ipp>
+#include <distrib/ps/cut/detail/impl/cut_files.ipp>
 #include <distrib/ps/cut/impl/cut_pieces.ipp>
 #include <distrib/ps/cut/impl/cut_store.ipp>
 #include <distrib/ps/cut/impl/cut_tensors.ipp>

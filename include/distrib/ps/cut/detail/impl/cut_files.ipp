@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/cut/detail/found_cuts.hpp>
+#include <distrib/ps/cut/detail/cut_files.hpp>
 
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
-#include <distrib/core/paths.hpp>
 
 #include <map>
 #include <utility>
