@@ -24,6 +24,7 @@
 #include <distrib/ps/server/src.hpp>
 #include <distrib/ps/store/src.hpp>
 #include <distrib/ps/wire/src.hpp>
+#include <distrib/ps/worker/src.hpp>
 #include <distrib/record/src.hpp>
 #include <distrib/rpc/src.hpp>
 #include <distrib/sharding/src.hpp>

@@ -227,6 +227,10 @@ def bodies(tree):
         for macro in re.findall(r"^#\s*define (\w+)", text, re.MULTILINE):
             if f"#undef {macro}\n" not in text:
                 yield f"{name} leaves the macro {macro} defined"
+    if "ecosystem.hpp" in tree.text:
+        for name in sorted(filter(is_body, tree.reach("ecosystem.hpp"))):
+            if f"{room(name)}/src.hpp" not in tree.ours("src.hpp"):
+                yield f"src.hpp lacks {room(name)}/src.hpp, and ecosystem.hpp reaches {name}"
 
 
 def details(tree):
@@ -585,6 +589,7 @@ PLANTED = {
     ],
     "bodies": [
         {**BODY, "include/distrib/core/src.hpp": ""},
+        {**BODY, "include/distrib/ecosystem.hpp": "#include <distrib/core/a.hpp>\n", "include/distrib/src.hpp": ""},
         {**BODY, "include/distrib/core/a.hpp": ""},
         {**BODY, "include/distrib/core/impl/a.ipp": ""},
         {**BODY, "include/distrib/core/impl/b.ipp": "#include <distrib/core/b.hpp>\n"},
