@@ -76,10 +76,10 @@ struct FoundCut {
   bool own_part = false;
   bool own_data = false;
   std::vector<std::string> part_files;  ///< Of all shards.
-  std::vector<std::uint32_t> complete;  ///< Numbers of shards of which every part is there.
+  std::vector<std::uint32_t> complete;  ///< Each is a number of shards whose parts are all there.
 };
 
-/// The steps of which `directory` has files `SERIES-STEP.*`, ascending.
+/// The files `SERIES-STEP.*` in `directory`, one entry for each step, steps ascending.
 DISTRIB_DECL auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard,
                             std::uint32_t shards, Error& error) -> std::vector<FoundCut>;
 

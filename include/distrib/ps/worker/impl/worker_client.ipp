@@ -123,7 +123,7 @@ DISTRIB_DECL void WorkerClient::lost(Link& link) {
     link.deadline = now + (node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
   }
   if (now >= link.deadline) return cannot_reach(link, reason.code);
-  // Somebody who takes connections and gives none back is asked ever more seldom.
+  // A server that accepts connections and closes them at once is asked at ever longer intervals.
   connect_after(link, std::chrono::milliseconds{link.failures == 0 ? 0 : 50 << std::min(link.failures, 5U)});
   ++link.failures;
 }
