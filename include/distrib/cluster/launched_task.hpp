@@ -61,13 +61,8 @@ struct LaunchedTask {
 
   /// Reads its own flags and leaves everything else in `rest`, as `ClusterFlags::parse_known`; then looks at the
   /// environment. Fails with a `cluster_errc`, `json_errc` or `scheduler_errc`.
-  [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest, ErrorRef to)
-      -> LaunchedTask {
-    detail::ErrorOut error{to};
-    const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
-    if (error) return {};
-    return from(detail::pointers_to(arguments), Environment::of_process(), rest, error);
-  }
+  [[nodiscard]] DISTRIB_DECL static auto find(int argc, const char* const* argv, std::vector<std::string>& rest,
+                                              ErrorRef to) -> LaunchedTask;
   [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest) -> LaunchedTask {
     Error error;
     return detail::or_throw(find(argc, argv, rest, error), error);

@@ -38,11 +38,7 @@ class IoPool {
   auto operator=(const IoPool&) -> IoPool& = delete;
 
   /// Stops and joins. Handlers that have not begun are dropped; `join()` first to have them run.
-  ~IoPool() {
-    stop();
-    join_threads();
-    if (failure_) std::terminate();
-  }
+  DISTRIB_DECL ~IoPool();
 
   /// Number of threads.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return loops_.size(); }

@@ -22,6 +22,8 @@ class ClusterTrainer {
  public:
   /// The pool must outlive the trainer. Throws `train_errc::no_evaluator` if the flags say that this is an evaluator.
   DISTRIB_DECL ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags);
+  ClusterTrainer(ClusterTrainer&&) = default;
+  DISTRIB_DECL ~ClusterTrainer();
 
   /// As `Trainer::run` in one process. In a cluster the protocol's exit code: 0 the job is done; 1 this task was asked
   /// to stop, or found no other task: start it again; 70 a task is lost for good, and `on_event` has named it; 74 a cut

@@ -177,5 +177,13 @@ DISTRIB_DECL auto LaunchedTask::from(std::span<const char* const> arguments, con
   return task;
 }
 
+DISTRIB_DECL auto LaunchedTask::find(int argc, const char* const* argv, std::vector<std::string>& rest, ErrorRef to)
+    -> LaunchedTask {
+  detail::ErrorOut error{to};
+  const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
+  if (error) return {};
+  return from(detail::pointers_to(arguments), Environment::of_process(), rest, error);
+}
+
 }  // namespace v0
 }  // namespace distrib

@@ -35,5 +35,11 @@ DISTRIB_DECL void IoPool::run(Loop& loop) noexcept {
   loop.left = true;
 }
 
+DISTRIB_DECL IoPool::~IoPool() {
+  stop();
+  join_threads();
+  if (failure_) std::terminate();
+}
+
 }  // namespace v0
 }  // namespace distrib

@@ -13,3 +13,4 @@
 #include <distrib/ps/job/impl/job_updaters.ipp>
 #include <distrib/ps/job/impl/parse_job.ipp>
 #include <distrib/ps/job/impl/shard_layout.ipp>
+#include <distrib/ps/job/impl/table_share.ipp>

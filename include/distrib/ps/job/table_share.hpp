@@ -20,11 +20,7 @@ inline namespace v0 {
 /// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
 class TableSharding {
  public:
-  TableSharding(const TableInfo& table, std::uint32_t shards) : ranges_{static_cast<std::int64_t>(table.rows), shards} {
-    if (!table.any_key()) return;
-    const ConsistentHashSharding dealt{shards};
-    owners_.assign(dealt.owners().begin(), dealt.owners().end());
-  }
+  DISTRIB_DECL TableSharding(const TableInfo& table, std::uint32_t shards);
 
   /// A key beyond the last numbered one counts to the last shard.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
@@ -76,3 +72,7 @@ class TableShare {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/table_share.ipp>
+#endif

@@ -36,13 +36,9 @@ inline namespace v0 {
 /// is used again; what is sent is new.
 class BatchKeys {
  public:
-  BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
-      : format_{job.wire_format},
-        layouts_{layouts},
-        of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
-        pushed_(layouts.size(), KeyLists(job.tables.size())) {
-    for (const TableInfo& table : job.tables) tables_.emplace_back(&table, TableSharding{table, job.shards()});
-  }
+  DISTRIB_DECL BatchKeys(const Job& job, std::span<const ShardLayout> layouts);
+  BatchKeys(BatchKeys&&) = default;
+  DISTRIB_DECL ~BatchKeys();
 
   /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
   /// change nothing; empty: none. `digests`: those of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming

@@ -279,5 +279,7 @@ DISTRIB_DECL auto ClusterTrainer::run() -> int {
   return flags_.job_name == "ps" ? serve() : Worker{*this}.run();
 }
 
+DISTRIB_DECL ClusterTrainer::~ClusterTrainer() = default;
+
 }  // namespace v0
 }  // namespace distrib

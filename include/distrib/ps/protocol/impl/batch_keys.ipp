@@ -6,6 +6,15 @@
 namespace distrib {
 inline namespace v0 {
 
+DISTRIB_DECL BatchKeys::BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
+    : format_{job.wire_format},
+      layouts_{layouts},
+      of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
+      pushed_(layouts.size(), KeyLists(job.tables.size())) {
+  for (const TableInfo& table : job.tables) tables_.emplace_back(&table, TableSharding{table, job.shards()});
+}
+DISTRIB_DECL BatchKeys::~BatchKeys() = default;
+
 DISTRIB_DECL void BatchKeys::find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others,
                                   bool digests) {
   for (PullRows& rows : of_shards_) {
