@@ -63,10 +63,8 @@ struct LaunchedTask {
   /// environment. Fails with a `cluster_errc`, `json_errc` or `scheduler_errc`.
   [[nodiscard]] DISTRIB_DECL static auto find(int argc, const char* const* argv, std::vector<std::string>& rest,
                                               ErrorRef to) -> LaunchedTask;
-  [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest) -> LaunchedTask {
-    Error error;
-    return detail::or_throw(find(argc, argv, rest, error), error);
-  }
+  [[nodiscard]] DISTRIB_DECL static auto find(int argc, const char* const* argv, std::vector<std::string>& rest)
+      -> LaunchedTask;
 
   /// What `find` does, as a pure function of the arguments (without the program's name, and with those of flag files)
   /// and the environment.

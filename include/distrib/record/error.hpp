@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 
 #include <cstdint>
@@ -64,9 +65,7 @@ inline constexpr ErrorText record_texts[] = {
 };
 
 /// "path: record 2 at offset 33".
-inline auto record_where(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string {
-  return std::string{path} + ": record " + std::to_string(number) + " at offset " + std::to_string(offset);
-}
+DISTRIB_DECL auto record_where(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string;
 
 /// Category "distrib.record".
 [[nodiscard]] inline auto record_category() noexcept -> const std::error_category& {
@@ -84,3 +83,7 @@ inline auto record_where(std::string_view path, std::uint64_t number, std::uint6
 }  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::record_errc> : std::true_type {};
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/error.ipp>
+#endif

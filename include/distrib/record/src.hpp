@@ -9,6 +9,7 @@
 #include <distrib/record/detail/impl/replace_file.ipp>
 #include <distrib/record/impl/codec.ipp>
 #include <distrib/record/impl/dali_index.ipp>
+#include <distrib/record/impl/error.ipp>
 #include <distrib/record/impl/gzip_members.ipp>
 #include <distrib/record/impl/index_file.ipp>
 #include <distrib/record/impl/mapped_file.ipp>

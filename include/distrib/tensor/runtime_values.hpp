@@ -74,10 +74,7 @@ class RuntimeValues : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
-  explicit RuntimeValues(std::span<const VariableInfo> variables, std::size_t tables = 0)
-      : Block{variables}, rows_(tables), index_(tables) {
-    for (std::size_t i = 0; i < size(); ++i) read_.push_back(Block::data(i));
-  }
+  DISTRIB_DECL explicit RuntimeValues(std::span<const VariableInfo> variables, std::size_t tables = 0);
 
   /// How many tables there are.
   [[nodiscard]] auto tables() const noexcept -> std::size_t { return rows_.size(); }
@@ -114,10 +111,7 @@ class RuntimeGradients : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
-  explicit RuntimeGradients(std::span<const VariableInfo> variables, std::size_t tables = 0)
-      : Block{variables}, rows_(tables) {
-    for (std::size_t i = 0; i < size(); ++i) written_.push_back(Block::data(i));
-  }
+  DISTRIB_DECL explicit RuntimeGradients(std::span<const VariableInfo> variables, std::size_t tables = 0);
 
   /// How many tables there are.
   [[nodiscard]] auto tables() const noexcept -> std::size_t { return rows_.size(); }

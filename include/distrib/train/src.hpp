@@ -15,6 +15,7 @@
 #include <distrib/train/impl/roc_auc.ipp>
 #include <distrib/train/impl/show_progress.ipp>
 #include <distrib/train/impl/trainer.ipp>
+#include <distrib/train/impl/training_options.ipp>
 #include <distrib/train/impl/training_plan.ipp>
 #include <distrib/train/impl/training_report.ipp>
 #include <distrib/train/impl/write_result_json.ipp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/shape.hpp>
@@ -71,7 +72,19 @@ struct TrainingOptions {
   FloatFormat wire_format = FloatFormat::float32;
   std::string initial_checkpoint;
   std::uint32_t replicas = 1;
+
+  // Declared here, defined in the .ipp: a copy is a kilobyte of code.
+  TrainingOptions() = default;
+  DISTRIB_DECL TrainingOptions(const TrainingOptions&);
+  DISTRIB_DECL TrainingOptions(TrainingOptions&&) noexcept;
+  DISTRIB_DECL auto operator=(const TrainingOptions&) -> TrainingOptions&;
+  DISTRIB_DECL auto operator=(TrainingOptions&&) noexcept -> TrainingOptions&;
+  DISTRIB_DECL ~TrainingOptions();
 };
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/training_options.ipp>
+#endif

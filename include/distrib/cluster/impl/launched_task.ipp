@@ -185,5 +185,11 @@ DISTRIB_DECL auto LaunchedTask::find(int argc, const char* const* argv, std::vec
   return from(detail::pointers_to(arguments), Environment::of_process(), rest, error);
 }
 
+DISTRIB_DECL auto LaunchedTask::find(int argc, const char* const* argv, std::vector<std::string>& rest)
+    -> LaunchedTask {
+  Error error;
+  return detail::or_throw(find(argc, argv, rest, error), error);
+}
+
 }  // namespace v0
 }  // namespace distrib

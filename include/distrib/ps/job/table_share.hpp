@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/sharding/consistent_hash_sharding.hpp>

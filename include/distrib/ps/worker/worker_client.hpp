@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>

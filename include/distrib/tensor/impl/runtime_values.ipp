@@ -16,5 +16,16 @@ DISTRIB_DECL VariableBlock::VariableBlock(std::span<const VariableInfo> variable
 }
 
 }  // namespace detail
+
+DISTRIB_DECL RuntimeValues::RuntimeValues(std::span<const VariableInfo> variables, std::size_t tables)
+    : Block{variables}, rows_(tables), index_(tables) {
+  for (std::size_t i = 0; i < size(); ++i) read_.push_back(Block::data(i));
+}
+
+DISTRIB_DECL RuntimeGradients::RuntimeGradients(std::span<const VariableInfo> variables, std::size_t tables)
+    : Block{variables}, rows_(tables) {
+  for (std::size_t i = 0; i < size(); ++i) written_.push_back(Block::data(i));
+}
+
 }  // namespace v0
 }  // namespace distrib
