@@ -436,6 +436,30 @@ def disguises(tree):
                 yield f"{file}:{line}: a plain function, disguised as {code[head.start() : end]}"
 
 
+LARGEST_WEAK_FUNCTION = 512  # bytes
+
+
+def weak_functions(tree, build):
+    """A plain function of ours that is in the object of a program linked to distrib::compiled is compiled once a unit:
+    larger than this, its body belongs into impl/. Templates are the user's own, inline ones as well."""
+    objects = list((build / "examples").glob("**/fashion_mnist/train.cpp.o"))
+    if not objects:
+        yield f"no object of {PROGRAM} is in {build}: build it first"
+    for file in objects:
+        symbols = subprocess.run(["nm", "-CS", file], check=True, capture_output=True, text=True).stdout
+        yield from (f"{PROGRAM}: {found}" for found in large_weak_functions(symbols))
+
+
+def large_weak_functions(symbols):
+    for line in symbols.splitlines():
+        weak = re.match(r"[0-9a-f]+ ([0-9a-f]+) [WV] (.*)", line)
+        if not weak:
+            continue
+        size, name = int(weak[1], 16), weak[2]
+        if size > LARGEST_WEAK_FUNCTION and "distrib::" in name and "<" not in name.split("(")[0]:
+            yield f"{name} has {size} bytes"
+
+
 SOURCES = ["include/**/*.hpp", "include/**/*.inc", "include/**/*.ipp", "tests/**/*.hpp", "tests/**/*.cpp", "examples/**/*.hpp",
            "examples/**/*.cpp", "tools/**/*.hpp", "tools/**/*.cpp", "benchmarks/**/*.hpp", "benchmarks/**/*.cpp",
            "include/**/*.proto"]
@@ -649,6 +673,7 @@ PLANTED = {
         "template <class T> template <class = void> void A<T>::a() {}", "template <typename A::type = 0> void a();",
         "struct A {\n  template <class = void> static auto a() -> const char* { return \"//\"; }\n};",
     ]],
+    "weak_functions": [{"symbols": "0000000000000000 0000000000000201 W distrib::v0::A::A(std::vector<int> const&)\n"}],
     "prologue": [
         {"include/distrib/core/a.hpp": "// hello\n"},
         {"include/distrib/core/impl/a.ipp": "// SPDX-License-Identifier: Apache-2.0\n"},
@@ -666,6 +691,10 @@ PLANTED = {
 }
 # What may look like a violation, and is none.
 GOOD = {
+    "weak_functions": {"symbols": "\n".join([
+        "0000000000000000 0000000000000200 W distrib::v0::A::A()", "0000000000000000 0000000000000201 T distrib::v0::a()",
+        "0000000000000000 0000000000000201 W void distrib::v0::B<int>::b()", "0000000000000000 0000000000000201 W std::a()",
+        "                 U distrib::v0::b()", ""])},
     "layers": {
         "include/distrib/data/a.hpp": "#include <distrib/data/stream/b.hpp>\n", "include/distrib/data/order/c.hpp": "",
         "include/distrib/data/stream/b.hpp":
@@ -707,6 +736,8 @@ def found_in(rule, tree):
         return cpu_seconds(tree, "g++", "-O0", *alone(tree, "core/a.hpp")) > 0.01
     if rule == "contracts":
         return list(reference.without_contract({"core/a.hpp": reference.read(tree.root / "include/distrib/core/a.hpp")}))
+    if rule == "weak_functions":
+        return list(large_weak_functions((tree.root / "symbols").read_text()))
     return list(RULES[rule](tree, tree.root / "build") if rule == "orphans" else RULES[rule](tree))
 
 
@@ -727,7 +758,8 @@ def self_test(rule):
 
 
 RULES = {f.__name__: f for f in [layers, staircase, cycles, bodies, details, doors, facades, components, mirrors, orphans,
-                                 chain, room_size, disguises, prologue, versions, paths, contracts, budget_seconds]}
+                                 chain, room_size, disguises, weak_functions, prologue, versions, paths, contracts,
+                                 budget_seconds]}
 
 
 def main():
@@ -740,7 +772,7 @@ def main():
     options = parser.parse_args()
 
     self_test(options.rule)
-    more = {"budget_seconds": [options.compiler], "orphans": [options.build]}
+    more = {"budget_seconds": [options.compiler], "orphans": [options.build], "weak_functions": [options.build]}
     violations = list(RULES[options.rule](Tree(options.root), *more.get(options.rule, [])))
     for violation in violations:
         print(violation, file=sys.stderr)
