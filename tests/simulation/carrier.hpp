@@ -39,7 +39,7 @@ using Disk = std::map<Step, Cut>;
 /// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
 /// started again; old incarnations going on beside their successors; workers told to stop; cuts, contributions and the
 /// keys of rows that take long, cuts copied while updates go on; disks lost in part or whole, or full for a while;
-/// states of replicas that take long or break.
+/// states of replicas that take long or break; the whole job ended and started again with other settings.
 ///
 /// What is called a shard here is a replica of one, by its number.
 template <class Rules>
@@ -58,6 +58,13 @@ class Carrier {
     prepares_slowly_ = dice_.percent(25);
     copies_slowly_ = dice_.percent(50);
     if (dice_.percent(25)) disks_are_full_ = {dice_.below(span), dice_.between(1, 2 * span)};
+    if constexpr (requires { rules_.change_settings(); }) {
+      Dice dice{seed ^ 0x5e77};  // a run without changes is what it is in jobs that have none
+      for (auto changes = dice.pick<unsigned>({0, 0, 0, 1, 2}); changes > 0; --changes)
+        changes_.push_back(dice.between(1, span));
+    }
+    std::ranges::sort(changes_);
+    faultless_ = faultless_ && changes_.empty();
   }
 
   /// Empty: the job came to its end and everything was as it must be. Else what was not.
@@ -80,6 +87,11 @@ class Carrier {
       if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although everybody said goodbye";
       for (Rank rank = 0; rank < ranks_.size(); ++rank)
         if (!is_held(rank, shard)) wrong_ = "a shard's last cut is not as it must be";
+    }
+    if constexpr (requires { rules_.change_settings(); }) {
+      std::vector<const Disk*> disks;
+      for (const ShardState& shard : shards_) disks.push_back(&shard.disk);
+      if (wrong_.empty() && !rules_.end_in_one_history(disks)) wrong_ = "the last cuts of shards are of two histories";
     }
     return wrong_;
   }
@@ -161,7 +173,8 @@ class Carrier {
   auto misfortune() -> bool {
     for (; !faults_.empty() && faults_.front().when <= now_; faults_.erase(faults_.begin()))
       faults_.front().kill ? strike() : reset_one();
-    bool waiting = !faults_.empty();
+    for (; !changes_.empty() && changes_.front() <= now_; changes_.erase(changes_.begin())) change_settings();
+    bool waiting = !faults_.empty() || !changes_.empty();
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].core == nullptr) {
         waiting = true;
@@ -200,6 +213,19 @@ class Carrier {
     }
     rank.worker = 0;
     rank.back = now_ + dice_.between(1, 60);
+  }
+
+  // Everything ends, and is started again by people who have changed their minds.
+  void change_settings() {
+    if constexpr (requires { rules_.change_settings(); }) {
+      if (!rules_.can_change_settings() || std::ranges::any_of(ranks_, &RankState::done)) return;
+      for (const std::uint64_t id : worker_ids()) end_worker(id, false);
+      for (RankState& rank : ranks_) rank = {0, now_ + dice_.between(1, 60), false};
+      for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+        if (shards_[shard].core != nullptr) end_shard(shard);
+      rules_.change_settings();
+      newest_common_cut_ = 0;
+    }
   }
 
   void reset_one() {
@@ -584,6 +610,8 @@ class Carrier {
         for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
           if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk))
             fail("a result is not as it must be");
+        if constexpr (requires { rules_.good_results(done->result); })
+          if (!rules_.good_results(done->result)) fail("a result is of two histories");
         RankState& rank = ranks_[worker.rank];
         if (rank.worker == id) {
           rank.worker = 0;
@@ -641,6 +669,7 @@ class Carrier {
   Dice dice_;
   Rules rules_;
   std::vector<Fault> faults_;
+  std::vector<std::uint64_t> changes_;  // of settings: when
   bool faultless_ = false;
   bool loses_disks_ = false;
   bool keeps_dropped_cuts_ = false;

@@ -15,15 +15,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace simulation {
 
 /// Synchronous: values that hash everything, and what they must be, worked out without any core. Half of the jobs have
-/// tables; some of those go on from a cut just before rows are evicted. A fifth begin with values of their own.
+/// tables; some of those go on from a cut just before rows are evicted. A fifth begin with values of their own. Where a
+/// job is started again with other settings, all values at one time must be of one history.
 /// `ShardCore` and `WorkerCore` may be ones with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
 class Synchronous {
@@ -40,25 +43,28 @@ class Synchronous {
     if (model_.has_tables()) step_bytes += 1024 * layouts().size();
     budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
     initial_ = draw_initial_values(job);
-    work_out();
   }
   Synchronous(const Synchronous&) = delete;
   auto operator=(const Synchronous&) -> Synchronous& = delete;
 
   [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return model_.layouts(); }
 
+  /// Everybody is started again with other settings.
+  [[nodiscard]] auto can_change_settings() const -> bool { return first == 0 && settings_ + 1 < updaters_.size(); }
+  void change_settings() { job.updater = name_of(++settings_); }
+
   /// Cut 0, made anew as a shell does it, and the one to go on from.
   [[nodiscard]] auto first_disk(std::uint32_t shard) const -> Disk {
-    Disk disk{{0, initial_cut(job, layouts()[shard], updaters_)}};
-    if (first != 0) disk.insert({first, truth_[first][shard]});
+    Disk disk{{0, initial_cut(job, layouts()[shard], updaters_[settings_])}};
+    if (first != 0) disk.insert({first, state(History(first, '0')).cuts[shard]});
     return disk;
   }
 
   [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
-    if (disk.size() == 1 && disk.contains(0)) return std::make_unique<Shard>(job, shard, updaters_);
+    if (disk.size() == 1 && disk.contains(0)) return std::make_unique<Shard>(job, shard, updaters_[settings_]);
     std::vector<Step> cuts;
     for (const auto& entry : disk) cuts.push_back(entry.first);
-    return std::make_unique<Shard>(job, shard, updaters_, disk.rbegin()->second, std::move(cuts));
+    return std::make_unique<Shard>(job, shard, updaters_[settings_], disk.rbegin()->second, std::move(cuts));
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
@@ -74,39 +80,59 @@ class Synchronous {
 
   /// What a worker makes the contribution of `step` of.
   [[nodiscard]] auto good_input(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const -> bool {
-    for (std::uint32_t shard = 0; shard < values.size(); ++shard)
-      if (!same(*values[shard], *expected(step - 1, shard, rank))) return false;
-    return true;
+    return in_some_history(step - 1, [&](const History& history) {
+      for (std::uint32_t shard = 0; shard < values.size(); ++shard)
+        if (!same(*values[shard], *pulled(history, shard, rank))) return false;
+      return true;
+    });
   }
 
   /// Some pulls only ask when there is room, and for no rows.
   [[nodiscard]] auto good_values(const Shard&, std::uint32_t shard, Rank rank, const distrib::ValuesReply& reply) const
       -> bool {
-    if (reply.step > job.total_steps) return false;
-    return same(*reply.block, *distrib::wire_block(layouts()[shard], truth_[reply.step][shard].values)) ||
-           (model_.has_tables() && same(*reply.block, *expected(reply.step, shard, rank)));
+    return in_some_history(reply.step, [&](const History& history) {
+      const distrib::SharedBuffer& values = state(history).cuts[shard].values;
+      return same(*reply.block, *distrib::wire_block(layouts()[shard], values)) ||
+             (model_.has_tables() && same(*reply.block, *pulled(history, shard, rank)));
+    });
   }
 
   [[nodiscard]] auto good_cut(std::uint32_t shard, const Cut& cut) const -> bool {
-    if (cut.step > job.total_steps) return false;
-    const Cut& truth = truth_[cut.step][shard];
-    if (cut.slots.size() != truth.slots.size()) return false;  // a shard without parts has none
-    return same(*cut.values, *truth.values) && (cut.slots.empty() || same(*cut.slots[0], *truth.slots[0])) &&
-           same(cut.tables, truth.tables);
+    return in_some_history(cut.step, [&](const History& history) { return is_cut_of(history, shard, cut); });
   }
 
   [[nodiscard]] auto good_result(std::uint32_t shard, const distrib::AlignedBuffer& block, const Disk&) const -> bool {
-    return same(block, *expected(job.total_steps, shard, 0));
+    return in_some_history(job.total_steps,
+                           [&](const History& history) { return same(block, *pulled(history, shard, 0)); });
+  }
+  /// The same of all shards together: the end of one history.
+  [[nodiscard]] auto good_results(std::span<const distrib::SharedBuffer> blocks) const -> bool {
+    return blocks.empty() || good_input(job.total_steps + 1, 0, blocks);
   }
 
   [[nodiscard]] auto holds_all_of(Rank, std::uint32_t shard, const Disk& disk) const -> bool {
     return disk.contains(job.total_steps) && good_cut(shard, disk.at(job.total_steps));
+  }
+  /// What the replicas of each shard hold at the end is the end of one history: `disks` by their numbers.
+  [[nodiscard]] auto end_in_one_history(std::span<const Disk* const> disks) const -> bool {
+    return in_some_history(job.total_steps, [&](const History& history) {
+      const auto shards = static_cast<std::uint32_t>(layouts().size());
+      for (std::uint32_t shard = 0; shard < shards; ++shard) {
+        bool held = false;
+        for (std::size_t replica = shard; replica < disks.size(); replica += shards)
+          if (const auto last = disks[replica]->find(job.total_steps); last != disks[replica]->end())
+            held = held || is_cut_of(history, shard, last->second);
+        if (!held) return false;
+      }
+      return true;
+    });
   }
 
   static auto make_job(Dice& dice, Step first) -> distrib::Job {
     using namespace distrib;
     Job job;
     job.seed = dice.next();
+    job.updater = name_of(0);
     job.tasks = static_cast<std::uint32_t>(dice.between(1, 2));
     job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 2));
     job.ranks = static_cast<Rank>(dice.between(1, 4));
@@ -156,72 +182,121 @@ class Synchronous {
   }
 
  private:
-  /// The values of `step` as `rank` pulls them, worked out once.
-  [[nodiscard]] auto expected(Step step, std::uint32_t shard, Rank rank) const -> const distrib::SharedBuffer& {
-    distrib::SharedBuffer& known = expected_[(step * layouts().size() + shard) * job.ranks + rank];
+  /// By which settings a state was made: of each step the number of them, as a digit.
+  using History = std::string;
+
+  /// All shards after the steps of a history.
+  struct State {
+    std::vector<Cut> cuts;  // by shard
+    TableOracle tables;
+    std::vector<distrib::SharedBuffer> pulled;  // by shard and rank; null: not worked out yet
+  };
+
+  static auto name_of(std::size_t settings) -> std::string { return "momentum " + std::to_string(settings); }
+
+  /// Whether a history of so many steps that there may be is like that: settings follow each other.
+  [[nodiscard]] auto in_some_history(Step steps, auto is_like_that) const -> bool {
+    if (steps > job.total_steps) return false;
+    History history(steps, '0');
+    return in_some_history(history, 0, '0', is_like_that);
+  }
+  auto in_some_history(History& history, std::size_t from, char settings, auto& is_like_that) const -> bool {
+    if (settings == static_cast<char>('0' + settings_)) return is_like_that(std::as_const(history));
+    for (std::size_t since = history.size() + 1; since-- > from;) {
+      std::fill(history.begin() + static_cast<std::ptrdiff_t>(since), history.end(), static_cast<char>(settings + 1));
+      if (in_some_history(history, since, static_cast<char>(settings + 1), is_like_that)) return true;
+      std::fill(history.begin() + static_cast<std::ptrdiff_t>(since), history.end(), settings);
+    }
+    return false;
+  }
+
+  [[nodiscard]] auto is_cut_of(const History& history, std::uint32_t shard, const Cut& cut) const -> bool {
+    const Cut& truth = state(history).cuts[shard];
+    if (cut.step != truth.step || cut.slots.size() != truth.slots.size())
+      return false;  // a shard without parts has none
+    return same(*cut.values, *truth.values) && (cut.slots.empty() || same(*cut.slots[0], *truth.slots[0])) &&
+           same(cut.tables, truth.tables);
+  }
+
+  /// The values of a state as `rank` pulls them for the next step.
+  [[nodiscard]] auto pulled(const History& history, std::uint32_t shard, Rank rank) const
+      -> const distrib::SharedBuffer& {
+    State& of = state(history);
+    distrib::SharedBuffer& known = of.pulled[shard * job.ranks + rank];
     if (known == nullptr) {
-      const distrib::PullRows& rows = model_.requests(step + 1, rank)[shard];
-      known = std::make_shared<distrib::AlignedBuffer>(
-          oracles_[step].values(layouts()[shard], *truth_[step][shard].values, rows));
+      const distrib::PullRows& rows = model_.requests(history.size() + 1, rank)[shard];
+      known =
+          std::make_shared<distrib::AlignedBuffer>(of.tables.values(layouts()[shard], *of.cuts[shard].values, rows));
     }
     return known;
   }
 
-  void work_out() {
-    expected_.resize((job.total_steps + 1) * layouts().size() * job.ranks);
-    oracles_.emplace_back(job, updaters_);
-    for (const distrib::ShardLayout& layout : layouts()) {
-      truth_[0].push_back(initial_cut(job, layout, updaters_));
-      truth_[0].back().tables = oracles_[0].cut(layout);
-      if (!initial_.empty()) truth_[0].back().values = initial_[layout.shard()];
-    }
-    for (Step step = 1; step <= job.total_steps; ++step) {
-      std::vector<HashedModel::Gradients> of_ranks;
-      std::vector<std::vector<KeyGradients>> of_tables;
-      for (Rank rank = 0; rank < job.ranks; ++rank) {
-        std::vector<distrib::SharedBuffer> values;
-        for (std::uint32_t shard = 0; shard < layouts().size(); ++shard)
-          values.push_back(expected(step - 1, shard, rank));
-        of_ranks.push_back(model_.gradients(step, rank, values));
-        of_tables.push_back(of_ranks.back().tables);
-      }
-      TableOracle next_tables = oracles_.back();
-      next_tables.update(step, of_tables);
-      std::vector<Cut> next;
-      for (std::size_t shard = 0; shard < layouts().size(); ++shard) {
-        const Cut& before = truth_.back()[shard];
-        const std::size_t size = layouts()[shard].block_bytes();
-        auto to = std::make_shared<distrib::AlignedBuffer>(size);
-        auto slot = std::make_shared<distrib::AlignedBuffer>(layouts()[shard].float_bytes());
-        if (!before.slots.empty()) std::ranges::copy(before.slots[0]->bytes(), slot->bytes().begin());
-        distrib::AlignedBuffer mean{slot->size()};
-        std::vector<std::span<const float>> floats;
-        std::vector<std::span<const float>> blocks;
-        for (const HashedModel::Gradients& of_rank : of_ranks) blocks.push_back(of_rank.dense[shard]);
-        for (const auto block : blocks) floats.push_back(block.first(mean.as<float>().size()));
-        distrib::reduce_mean(floats, mean.as<float>());
-        const std::span<float> slots[] = {slot->template as<float>()};
-        const std::size_t trained = mean.as<float>().size();
-        updaters_[0].apply({step}, mean.as<float>(), before.values->as<float>().first(trained),
-                           to->as<float>().first(trained), slots);
-        count(layouts()[shard], blocks, *before.values, *to);
-        std::vector<distrib::SharedBuffer> of_groups;
-        if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));
-        next.push_back({step, std::move(to), std::move(of_groups), {}, next_tables.cut(layouts()[shard])});
-      }
-      oracles_.push_back(std::move(next_tables));
-      truth_.push_back(std::move(next));
-    }
+  [[nodiscard]] auto state(const History& history) const -> State& {
+    if (const auto known = states_.find(history); known != states_.end()) return known->second;
+    State made = history.empty() ? initial_state() : next_state(history);
+    made.pulled.resize(layouts().size() * job.ranks);
+    return states_.emplace(history, std::move(made)).first->second;
   }
 
-  distrib::JobUpdaters updaters_{distrib::Momentum{.learning_rate = distrib::Linear{0.5F, 0.01F, 14}},
-                                 distrib::Adagrad{.learning_rate = 0.25F}};
+  [[nodiscard]] auto initial_state() const -> State {
+    State made{{}, TableOracle{job, updaters_[0]}, {}};
+    for (const distrib::ShardLayout& layout : layouts()) {
+      made.cuts.push_back(initial_cut(job, layout, updaters_[0]));
+      made.cuts.back().tables = made.tables.cut(layout);
+      if (!initial_.empty()) made.cuts.back().values = initial_[layout.shard()];
+    }
+    return made;
+  }
+
+  [[nodiscard]] auto next_state(const History& history) const -> State {
+    const History past = history.substr(0, history.size() - 1);
+    const Step step = history.size();
+    const distrib::JobUpdaters& updaters = updaters_[static_cast<std::size_t>(history.back() - '0')];
+    std::vector<HashedModel::Gradients> of_ranks;
+    std::vector<std::vector<KeyGradients>> of_tables;
+    for (Rank rank = 0; rank < job.ranks; ++rank) {
+      std::vector<distrib::SharedBuffer> values;
+      for (std::uint32_t shard = 0; shard < layouts().size(); ++shard) values.push_back(pulled(past, shard, rank));
+      of_ranks.push_back(model_.gradients(step, rank, values));
+      of_tables.push_back(of_ranks.back().tables);
+    }
+    const State& before = state(past);
+    State next{{}, before.tables, {}};
+    next.tables.set_updaters(updaters);
+    next.tables.update(step, of_tables);
+    for (std::size_t shard = 0; shard < layouts().size(); ++shard) {
+      const Cut& from = before.cuts[shard];
+      const std::size_t size = layouts()[shard].block_bytes();
+      auto to = std::make_shared<distrib::AlignedBuffer>(size);
+      auto slot = std::make_shared<distrib::AlignedBuffer>(layouts()[shard].float_bytes());
+      if (!from.slots.empty()) std::ranges::copy(from.slots[0]->bytes(), slot->bytes().begin());
+      distrib::AlignedBuffer mean{slot->size()};
+      std::vector<std::span<const float>> floats;
+      std::vector<std::span<const float>> blocks;
+      for (const HashedModel::Gradients& of_rank : of_ranks) blocks.push_back(of_rank.dense[shard]);
+      for (const auto block : blocks) floats.push_back(block.first(mean.as<float>().size()));
+      distrib::reduce_mean(floats, mean.as<float>());
+      const std::span<float> slots[] = {slot->template as<float>()};
+      const std::size_t trained = mean.as<float>().size();
+      updaters[0].apply({step}, mean.as<float>(), from.values->as<float>().first(trained),
+                        to->as<float>().first(trained), slots);
+      count(layouts()[shard], blocks, *from.values, *to);
+      std::vector<distrib::SharedBuffer> of_groups;
+      if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));
+      next.cuts.push_back({step, std::move(to), std::move(of_groups), {}, next.tables.cut(layouts()[shard])});
+    }
+    return next;
+  }
+
+  std::vector<distrib::JobUpdaters> updaters_{
+      {distrib::Momentum{.learning_rate = distrib::Linear{0.5F, 0.01F, 14}}, distrib::Adagrad{.learning_rate = 0.25F}},
+      {distrib::Momentum{.learning_rate = 0.125F}, distrib::Adagrad{.learning_rate = 0.5F}},
+      {distrib::Momentum{.learning_rate = 0.75F}, distrib::Adagrad{.learning_rate = 0.25F}}};
+  std::size_t settings_ = 0;  // of these, at present
   mutable HashedModel model_{job};  // it has memory, but that says nothing
   std::size_t budget_ = 0;
-  std::vector<distrib::SharedBuffer> initial_;                              // by shard; empty: none of its own
-  std::vector<std::vector<Cut>> truth_ = std::vector<std::vector<Cut>>(1);  // by step, by shard
-  std::vector<TableOracle> oracles_;                                        // by step
-  mutable std::vector<distrib::SharedBuffer> expected_;                     // by step, shard, rank; null: not yet
+  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
+  mutable std::map<History, State> states_;  // as far as they were worked out
 };
 
 }  // namespace simulation

@@ -60,6 +60,9 @@ class TableOracle {
         tables_[table][key].row = initial_row(table, key);
   }
 
+  /// Updates are made by these from now on, which must outlive it.
+  void set_updaters(const distrib::JobUpdaters& updaters) { updaters_ = &updaters; }
+
   /// The `count`-th update (from 1): what each rank says of each table, in rank order.
   void update(std::uint64_t count, std::span<const std::vector<KeyGradients>> of_ranks) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
