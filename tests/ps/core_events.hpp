@@ -61,7 +61,9 @@ struct Shard {
     return [=, this](Actions& out) { core.restore(peer, cut, out); };
   }
   auto loaded(Step step, float number) {
-    return [=, this](Actions& out) { core.cut_loaded(distrib::Cut{step, block(number), {}, {}}, out); };
+    return [=, this](Actions& out) {
+      core.cut_loaded(distrib::Cut{step, block(number), {}, {}, {}, core.lineage().until(step)}, out);
+    };
   }
   auto goodbye(Peer peer) {
     return [=, this](Actions& out) { core.goodbye(peer, out); };

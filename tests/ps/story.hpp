@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/key_lists.hpp>
@@ -108,6 +109,22 @@ inline auto values_block(float number, const std::vector<float>& rows) -> distri
   return made;
 }
 
+/// Of a job that never had other settings.
+inline auto only_lineage(const distrib::Job& job) -> distrib::Lineage {
+  return distrib::Lineage{}.continued(0, distrib::settings_hash(to_text(job)));
+}
+inline auto cuts_at(const std::vector<distrib::Step>& steps, const distrib::Job& job)
+    -> std::vector<distrib::DurableCut> {
+  std::vector<distrib::DurableCut> cuts;
+  for (const distrib::Step step : steps) cuts.push_back({step, only_lineage(job).until(step)});
+  return cuts;
+}
+inline auto steps_of(const std::vector<distrib::DurableCut>& cuts) -> std::vector<distrib::Step> {
+  std::vector<distrib::Step> steps;
+  for (const distrib::DurableCut& cut : cuts) steps.push_back(cut.step);
+  return steps;
+}
+
 inline auto text(const std::vector<distrib::Step>& steps) -> std::string {
   std::string joined;
   for (const distrib::Step step : steps) joined += (joined.empty() ? "" : ",") + std::to_string(step);
@@ -188,9 +205,11 @@ inline auto text(const support::WorkerAction& action) -> std::string {
     return "push " + std::to_string(m->shard) + " step=" + std::to_string(m->contribution.step) +
            " rank=" + std::to_string(m->contribution.rank) + " common=" + std::to_string(m->contribution.common_cut);
   if (const auto* m = std::get_if<SendRestore>(&action))
-    return "restore " + std::to_string(m->shard) + " cut=" + std::to_string(m->cut);
+    return "restore " + std::to_string(m->shard) + " cut=" + std::to_string(m->cut) +
+           (m->lineage == 0 ? "" : " lineage=" + std::to_string(m->lineage));
   if (const auto* m = std::get_if<SendCatchUp>(&action))
     return "catch up " + std::to_string(m->shard) + " k=" + std::to_string(m->done);
+  if (const auto* m = std::get_if<TellsNoHistory>(&action)) return "tells no history " + std::to_string(m->shard);
   if (const auto* m = std::get_if<ReplicasDiffer>(&action))
     return "replicas differ " + std::to_string(m->shard) + " step=" + std::to_string(m->step);
   if (const auto* m = std::get_if<SendSave>(&action)) return "save " + std::to_string(m->shard);

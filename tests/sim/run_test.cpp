@@ -3,15 +3,21 @@
 
 #include <distrib/core/variables.hpp>
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/momentum.hpp>
 
 #include "sim/trainers.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/told_seeds.hpp"
 #include "train/line_job.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace distrib;
 using trainers::check_seeds;
@@ -57,6 +63,67 @@ TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulat
   const auto saves = plain.with_hooks(SaveCheckpoint{.directory = "elsewhere", .every_steps = 4, .max_to_keep = 2});
   check_seeds("checkpoints", saves.with_updater(Adam{}), folder.path().string(),
               local_sha256(plain.with_updater(Adam{})), 48);
+}
+
+namespace {
+
+/// A job that has another learning rate after it was started again.
+template <class Data>
+auto job_of_rate(const Data& data, float learning_rate, Step steps = 12) {
+  return line_job::builder(data, {.workers = 2, .shards = 2, .parts = 2, .steps = steps})
+      .with_updater(Momentum{.learning_rate = learning_rate, .momentum = 0.5F});
+}
+
+/// What local mode ends with that does the same, by the step after which the new rate holds; worked out once a step.
+template <class Data>
+class ChangedLocally {
+ public:
+  explicit ChangedLocally(const Data& data) : data_{data} {}
+
+  auto sha256(Step changed_after) -> const std::string& {
+    std::string& known = known_[changed_after];
+    if (known.empty()) known = run(changed_after);
+    return known;
+  }
+  [[nodiscard]] auto size() const -> std::size_t { return known_.size(); }
+
+ private:
+  auto run(Step changed_after) const -> std::string {
+    const support::TempDirectory folder;
+    const SaveCheckpoint save{.directory = folder.path().string()};
+    if (changed_after == 0) return local_sha256(job_of_rate(data_, 0.4F));
+    const std::string before = local_sha256(job_of_rate(data_, 0.1F, changed_after).with_hooks(save));
+    return changed_after == 12 ? before : local_sha256(job_of_rate(data_, 0.4F).with_hooks(save));
+  }
+
+  const Data& data_;
+  std::map<Step, std::string> known_;
+};
+
+}  // namespace
+
+TEST_CASE("A trainer that is started again with another learning rate ends with the bits of one history",
+          "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto data = line_model::write(folder.path());
+  const auto before = job_of_rate(data, 0.1F);
+  const auto after = job_of_rate(data, 0.4F);
+  ChangedLocally locally{data};
+  const support::ToldSeeds told = support::told_seeds();
+  unsigned wrong = 0, deaths = 0;
+  for (std::uint64_t seed = told.from; seed < told.from + told.count.value_or(trainers::seeds) && wrong < 3; ++seed) {
+    const sim::Outcome outcome = sim::run(before, after, {.seed = seed, .directory = folder.path().string()});
+    const bool same =
+        outcome.wrong.empty() && outcome.parameters_sha256 == locally.sha256(outcome.changed_after.value_or(12));
+    deaths += outcome.deaths;
+    CAPTURE(seed);
+    CHECK(outcome.wrong == "");
+    CHECK(same);
+    wrong += same ? 0 : 1;
+  }
+  if (told.count) return;
+  CHECK(deaths > 0);
+  CHECK(locally.size() > 5);  // it was changed after many a step
 }
 
 TEST_CASE("A model that is no function of its arguments is found in a simulated cluster", "[sim]") {

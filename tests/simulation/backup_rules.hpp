@@ -49,7 +49,7 @@ class BackupWorkers {
       ShardCore::push(peer, std::move(contribution), out);
       if (!this->progress().no_values) rules_.look_at(number_, *this);
     }
-    void restore(Peer, Step, auto&) { rules_.wrong_ = true; }
+    void restore(Peer, Step, auto&, std::uint64_t) { rules_.wrong_ = true; }
 
    private:
     BackupWorkers& rules_;
@@ -85,8 +85,8 @@ class BackupWorkers {
       return std::make_unique<Shard>(*this, shard);
     }
     truth.states.insert({newest, saved_.at(cut.values.get())});
-    std::vector<Step> cuts;
-    for (const auto& entry : disk) cuts.push_back(entry.first);
+    std::vector<distrib::DurableCut> cuts;
+    for (const auto& [step, kept] : disk) cuts.push_back({step, kept.lineage});
     return std::make_unique<Shard>(*this, shard, cut, std::move(cuts));
   }
 

@@ -45,7 +45,7 @@ using Disk = std::map<Step, Cut>;
 template <class Rules>
 class Carrier {
  public:
-  explicit Carrier(std::uint64_t seed) : dice_{seed}, rules_{dice_} {
+  explicit Carrier(std::uint64_t seed) : dice_{seed}, of_changes_{seed ^ 0x5e77}, rules_{dice_} {
     const auto span = static_cast<std::uint64_t>(rules_.job.total_steps * rules_.job.ranks) * (4 * shard_count() + 2);
     for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
       faults_.push_back({dice_.between(1, span), true});
@@ -58,11 +58,12 @@ class Carrier {
     prepares_slowly_ = dice_.percent(25);
     copies_slowly_ = dice_.percent(50);
     if (dice_.percent(25)) disks_are_full_ = {dice_.below(span), dice_.between(1, 2 * span)};
-    if constexpr (requires { rules_.change_settings(); }) {
-      Dice dice{seed ^ 0x5e77};  // a run without changes is what it is in jobs that have none
-      for (auto changes = dice.pick<unsigned>({0, 0, 0, 1, 2}); changes > 0; --changes)
-        changes_.push_back(dice.between(1, span));
-    }
+    if constexpr (requires { rules_.change_settings(); })
+      for (auto changes = of_changes_.pick<unsigned>({0, 0, 0, 1, 2}); changes > 0; --changes)
+        changes_.push_back(
+            of_changes_.between(1, of_changes_.percent(50) ? span : std::max<std::uint64_t>(1, span / 4)));
+    if (!changes_.empty() && of_changes_.percent(50))
+      slow_rank_ = static_cast<Rank>(of_changes_.below(rules_.job.ranks));
     std::ranges::sort(changes_);
     faultless_ = faultless_ && changes_.empty();
   }
@@ -224,7 +225,13 @@ class Carrier {
       for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
         if (shards_[shard].core != nullptr) end_shard(shard);
       rules_.change_settings();
-      newest_common_cut_ = 0;
+      if (!rules_.survives_lost_disks || of_changes_.percent(50)) return;
+      // After a few steps more a disk is lost, and all go back to before the change.
+      loses_disks_ = true;
+      keeps_disks_until_ = now_ + of_changes_.between(100, 400);
+      for (auto kills = of_changes_.between(1, 3); kills > 0; --kills)
+        faults_.push_back({keeps_disks_until_ + of_changes_.between(1, 100), true});
+      std::ranges::sort(faults_, {}, &Fault::when);
     }
   }
 
@@ -243,7 +250,7 @@ class Carrier {
   void start_shard(std::uint32_t shard) {
     ShardState& state = shards_[shard];
     // What a lost disk held is made again by workers, so none may have gone home.
-    if (loses_disks_ && std::ranges::none_of(ranks_, &RankState::done)) {
+    if (loses_disks_ && now_ >= keeps_disks_until_ && std::ranges::none_of(ranks_, &RankState::done)) {
       if (dice_.percent(50)) state.disk = rules_.first_disk(of(shard));
       const Step newest = state.disk.rbegin()->first;
       if (dice_.percent(50))  // cut 0 can be made again
@@ -349,12 +356,12 @@ class Carrier {
     for (const auto& [peer, link] : links_) {
       if (!link.up.empty()) choices_.push_back({Choice::read_up, peer, link.shard});
       else if (!link.held) choices_.push_back({Choice::hang_up, peer, link.shard});
-      if (!link.down.empty()) choices_.push_back({Choice::read_down, peer, link.shard});
+      if (!link.down.empty() && is_awake(link.worker)) choices_.push_back({Choice::read_down, peer, link.shard});
     }
     for (const auto& [id, worker] : workers_) {
       if (!worker.preparing.empty() && (!prepares_slowly_ || dice_.percent(5)))
         choices_.push_back({Choice::prepare, id, 0});
-      if (!worker.computing.empty()) choices_.push_back({Choice::compute, id, 0});
+      if (!worker.computing.empty() && is_awake(id)) choices_.push_back({Choice::compute, id, 0});
       for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
         if (worker.links[shard] == 0 && shards_[shard].core != nullptr) choices_.push_back({Choice::open, id, shard});
     }
@@ -366,14 +373,28 @@ class Carrier {
         if (asking->peer == 0) choices_.push_back({Choice::ask, 0, shard});
         if (asking->coming) choices_.push_back({Choice::take_state, 0, shard});
       }
-    for (const auto& [id, worker] : workers_)
-      if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
+    if (choices_.empty()) add_slow_choices();
     const bool disks_work = std::ranges::any_of(
         shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying || s.asking; });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4)) work_disks();
     else happen(choices_[dice_.below(choices_.size())]);
     return true;
+  }
+
+  // A worker that is slow hears and computes seldom, while others go on.
+  auto is_awake(std::uint64_t worker) -> bool {
+    return !slow_rank_ || rank_of_.at(worker) != *slow_rank_ || dice_.percent(10);
+  }
+
+  // Nothing else is left to happen.
+  void add_slow_choices() {
+    for (const auto& [id, worker] : workers_) {
+      if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
+      if (choices_.empty() && !worker.computing.empty()) choices_.push_back({Choice::compute, id, 0});
+    }
+    for (const auto& [peer, link] : links_)
+      if (choices_.empty() && !link.down.empty()) choices_.push_back({Choice::read_down, peer, link.shard});
   }
 
   // Disks are slower than messages.
@@ -437,8 +458,8 @@ class Carrier {
       }
       if (std::holds_alternative<distrib::SendGoodbye>(message)) core.goodbye(peer, out);
       if (std::holds_alternative<distrib::SendLeave>(message)) core.disconnect(peer, out);
-      if constexpr (requires { core.restore(peer, Step{}, out); })
-        if (auto* m = std::get_if<distrib::SendRestore>(&message)) core.restore(peer, m->cut, out);
+      if constexpr (requires { core.restore(peer, Step{}, out, std::uint64_t{}); })
+        if (auto* m = std::get_if<distrib::SendRestore>(&message)) core.restore(peer, m->cut, out, m->lineage);
       if (auto* m = std::get_if<distrib::SendCatchUp>(&message)) {
         if (core.step() > m->done) core.join(peer, rank, out);
         else ask_sibling(link.shard);
@@ -621,6 +642,8 @@ class Carrier {
         return end_worker(id, true);
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
         fail("two replicas give different values");
+      } else if (std::holds_alternative<distrib::TellsNoHistory>(action)) {
+        fail("a shard tells no history");
       } else {
         const std::uint32_t shard = support::shard_of(action);
         if (auto* push = std::get_if<distrib::SendPush>(&action))
@@ -636,17 +659,29 @@ class Carrier {
   }
 
   // The newest cut that all shards have, some replica of each: whatever is let go, that is not, nor is it for an older one.
+  // It is asked within a history: in another one other cuts count.
   void check_common_cut() {
-    if constexpr (requires(typename Rules::Shard& core) { core.progress().cuts; }) {
+    if constexpr (requires(typename Rules::Shard& core) { core.lineage(); }) {
+      const distrib::Lineage* history = nullptr;
+      for (const ShardState& state : shards_) {
+        if (state.core == nullptr) continue;
+        if (history != nullptr && state.core->lineage() != *history) return;
+        history = &state.core->lineage();
+      }
+      if (history == nullptr) return;
+      if (*history != checked_history_) newest_common_cut_ = 0;
+      checked_history_ = *history;
       std::vector<Step> common;
       for (std::uint32_t shard = 0; shard < rules_.job.shards(); ++shard) {
         std::set<Step> cuts;
         for (std::uint32_t replica = shard; replica < shard_count(); replica += rules_.job.shards()) {
           const ShardState& state = shards_[replica];
-          if (state.core == nullptr)
-            for (const auto& cut : state.disk) cuts.insert(cut.first);
-          else
+          if (state.core == nullptr) {
+            for (const auto& [step, cut] : state.disk)
+              if (cut.lineage == history->until(step)) cuts.insert(step);
+          } else {
             for (const Step step : state.core->progress().cuts) cuts.insert(step);
+          }
         }
         if (shard == 0) common.assign(cuts.begin(), cuts.end());
         else std::erase_if(common, [&cuts](Step step) { return !cuts.contains(step); });
@@ -667,11 +702,14 @@ class Carrier {
   }
 
   Dice dice_;
+  Dice of_changes_;  // of settings: a run without any is what it is where there are none
   Rules rules_;
   std::vector<Fault> faults_;
   std::vector<std::uint64_t> changes_;  // of settings: when
+  std::optional<Rank> slow_rank_;
   bool faultless_ = false;
   bool loses_disks_ = false;
+  std::uint64_t keeps_disks_until_ = 0;
   bool keeps_dropped_cuts_ = false;
   bool prepares_slowly_ = false;
   bool copies_slowly_ = false;
@@ -687,6 +725,7 @@ class Carrier {
   std::uint64_t newest_worker_ = 0;
   Peer newest_peer_ = 0;
   Step newest_common_cut_ = 0;
+  distrib::Lineage checked_history_;  // of that one
   std::vector<Choice> choices_;
   std::string wrong_;
 };

@@ -42,7 +42,7 @@ auto run_cluster(const distrib::Job& job, Model& model, distrib::sim::Options op
             },
             [&run](std::vector<distrib::SharedBuffer> values) { run.result = std::move(values); }};
   };
-  simulated::Cluster cluster{job, distrib::shard_kinds(distrib::StandardUpdaters{}), {}, start, options};
+  simulated::Cluster cluster{{job, distrib::shard_kinds(distrib::StandardUpdaters{}), start}, {}, options};
   run.outcome = cluster.run();
   run.refusals = cluster.refusals();
   return run;

@@ -69,9 +69,9 @@ struct AnnouncesEarly : ShardFiles {
 struct StartsWithTheOldest : ShardFiles {
   using ShardFiles::ShardFiles;
   void performed(CutWork work, auto& service, Instant now, auto& out) {
-    if (work.kind == Kind::open && !work.steps.empty()) {
-      oldest_ = work.steps.front();
-      newest_ = work.steps.back();
+    if (work.kind == Kind::open && !work.cuts.empty()) {
+      oldest_ = work.cuts.front().step;
+      newest_ = work.cuts.back().step;
     }
     if (work.kind == Kind::start) work.cut.step = newest_;
     auto with_the_oldest = changed(out, [this](CutWork& next) {
@@ -99,7 +99,7 @@ struct LoadsTheNewest : ShardFiles {
   using ShardFiles::ShardFiles;
   void load(Step step, auto& out) { ShardFiles::load(newest_ != 0 ? newest_ : step, out); }
   void performed(CutWork work, auto& service, Instant now, auto& out) {
-    if (work.kind == Kind::open && !work.steps.empty()) newest_ = work.steps.back();
+    if (work.kind == Kind::open && !work.cuts.empty()) newest_ = work.cuts.back().step;
     if (work.kind == Kind::save && !work.failure) newest_ = work.step;
     ShardFiles::performed(std::move(work), service, now, out);
   }
@@ -197,7 +197,8 @@ class Jobs {
   auto found(sim::detail::MakeShard make_shard, bool has_replicas, std::uint64_t seed) -> std::string {
     const auto job = job_of(data_, has_replicas ? 1 : 2).with_replicas(has_replicas ? 2 : 1);
     const sim::Outcome outcome = sim::detail::simulate(
-        job.plan(), {.seed = seed, .directory = folder_.path().string(), .most_events = most_events}, make_shard);
+        job.plan(), nullptr, {.seed = seed, .directory = folder_.path().string(), .most_events = most_events},
+        make_shard);
     if (outcome.wrong.empty() && outcome.parameters_sha256 != expected_) return "other parameters";
     return outcome.wrong;
   }

@@ -41,6 +41,7 @@ struct ShardMistake {
   /// What the shard is made of: the job, and the cut of a shard that comes back.
   virtual void change_job(Job&) {}
   virtual void change_cut(Cut&, const Job&) {}
+  virtual void change_list(std::vector<DurableCut>&, const Job&) {}
 
   virtual void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) {
     core.push(peer, std::move(contribution), out);
@@ -48,7 +49,9 @@ struct ShardMistake {
   virtual void pull(SyncShardCore& core, Peer peer, Step step, ShardActions& out, PullRows rows) {
     core.pull(peer, step, out, std::move(rows));
   }
-  virtual void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out) { core.restore(peer, cut, out); }
+  virtual void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) {
+    core.restore(peer, cut, out, lineage);
+  }
   virtual void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) { core.cut_loaded(cut, out); }
   virtual void save_again(SyncShardCore& core, ShardActions& out) { core.save_again(out); }
 };
@@ -59,7 +62,7 @@ class MistakenShard : public SyncShardCore {
   MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
       : MistakenShard{Plant<ShardMistake>::make(job), job, shard, updaters} {}
   MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
-                std::vector<Step> cuts)
+                std::vector<DurableCut> cuts)
       : MistakenShard{Plant<ShardMistake>::make(job), job, shard, updaters, newest, std::move(cuts)} {}
 
   void push(Peer peer, Contribution contribution, ShardActions& out) {
@@ -68,7 +71,9 @@ class MistakenShard : public SyncShardCore {
   void pull(Peer peer, Step step, ShardActions& out, PullRows rows) {
     mistake_->pull(*this, peer, step, out, std::move(rows));
   }
-  void restore(Peer peer, Step cut, ShardActions& out) { mistake_->restore(*this, peer, cut, out); }
+  void restore(Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) {
+    mistake_->restore(*this, peer, cut, out, lineage);
+  }
   void cut_loaded(const Cut& cut, ShardActions& out) { mistake_->cut_loaded(*this, cut, out); }
   void save_again(ShardActions& out) { mistake_->save_again(*this, out); }
 
@@ -76,8 +81,9 @@ class MistakenShard : public SyncShardCore {
   MistakenShard(std::unique_ptr<ShardMistake> mistake, const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
       : SyncShardCore{changed(*mistake, job), shard, updaters}, mistake_{std::move(mistake)} {}
   MistakenShard(std::unique_ptr<ShardMistake> mistake, const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
-                const Cut& newest, std::vector<Step> cuts)
-      : SyncShardCore{changed(*mistake, job), shard, updaters, changed(*mistake, newest, job), std::move(cuts)},
+                const Cut& newest, std::vector<DurableCut> cuts)
+      : SyncShardCore{changed(*mistake, job), shard, updaters, changed(*mistake, newest, job),
+                      changed(*mistake, std::move(cuts), job)},
         mistake_{std::move(mistake)} {}
 
   static auto changed(ShardMistake& mistake, Job job) -> Job {
@@ -87,6 +93,11 @@ class MistakenShard : public SyncShardCore {
   static auto changed(ShardMistake& mistake, Cut cut, const Job& job) -> Cut {
     mistake.change_cut(cut, job);
     return cut;
+  }
+
+  static auto changed(ShardMistake& mistake, std::vector<DurableCut> cuts, const Job& job) -> std::vector<DurableCut> {
+    mistake.change_list(cuts, job);
+    return cuts;
   }
 
   std::unique_ptr<ShardMistake> mistake_;
@@ -145,8 +156,8 @@ struct CompletesWithoutTheLast : ShardMistake {
 
 /// On its way to a cut the shard answers with the values that it still has.
 struct AnswersBeforeTheCutIsLoaded : ShardMistake {
-  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out) override {
-    const auto go_back = [&](ShardActions& told) { core.restore(peer, cut, told); };
+  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) override {
+    const auto go_back = [&](ShardActions& told) { core.restore(peer, cut, told, lineage); };
     pass_on(out, go_back, [this](const ShardAction& action) {
       if (std::holds_alternative<LoadCut>(action)) loading_ = true;
       return true;
@@ -167,9 +178,9 @@ struct AnswersBeforeTheCutIsLoaded : ShardMistake {
 
 /// A worker that did not ask for it hears of a Restore by a Notice, and goes on with the larger k that it knew.
 struct TellsOfARestoreByNotice : ShardMistake {
-  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out) override {
+  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) override {
     asked_.insert(peer);
-    core.restore(peer, cut, out);
+    core.restore(peer, cut, out, lineage);
   }
   void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) override {
     const auto load = [&](ShardActions& told) { core.cut_loaded(cut, told); };
@@ -303,6 +314,29 @@ struct TriesNoCutAgain : ShardMistake {
   void save_again(SyncShardCore&, ShardActions&) override {}
 };
 
+/// Every cut is taken for one of the present settings, whenever it was made.
+struct KnowsNoLineage : ShardMistake {
+  void change_cut(Cut& cut, const Job& job) override { cut.lineage = present(job).until(cut.step); }
+  void change_list(std::vector<DurableCut>& cuts, const Job& job) override {
+    for (DurableCut& cut : cuts) cut.lineage = present(job).until(cut.step);
+  }
+  void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) override {
+    Cut changed = cut;
+    changed.lineage = core.lineage().until(cut.step);
+    core.cut_loaded(changed, out);
+  }
+
+ private:
+  static auto present(const Job& job) -> Lineage { return Lineage{}.continued(0, settings_hash(to_text(job))); }
+};
+
+/// Sent to a cut of another history, a shard goes to its own of that step.
+struct GoesToItsOwnCut : ShardMistake {
+  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t) override {
+    core.restore(peer, cut, out, 0);
+  }
+};
+
 using MistakenWorker = simulation::MistakenWorker<SyncWorkerCore>;
 
 /// A run whose shards and workers have these mistakes.
@@ -336,6 +370,10 @@ constexpr simulation::Planted mistakes_of_tables[] = {
     {"uses of keys are forgotten", on_shard<ForgetsUses>},
     {"keys that were counted are forgotten", on_shard<ForgetsCountedKeys>},
 };
+constexpr simulation::Planted mistakes_of_changed_settings[] = {
+    {"lineages of cuts are not compared", on_shard<KnowsNoLineage>},
+    {"Restore takes the shard's own cut of that step", on_shard<GoesToItsOwnCut>},
+};
 constexpr simulation::Planted mistakes_of_full_disks[] = {
     {"a cut for which there was no room is not tried again", on_shard<TriesNoCutAgain>},
 };
@@ -351,6 +389,10 @@ TEST_CASE("Random runs find what only tables show", "[simulation]") {
   simulation::check_found(mistakes_of_tables, 300);
 }
 
+TEST_CASE("Random runs find what only a job with other settings after a restart shows", "[simulation]") {
+  simulation::check_found(mistakes_of_changed_settings);
+}
+
 TEST_CASE("Random runs find what only full disks show", "[simulation]") {
   simulation::check_found(mistakes_of_full_disks, 300);
 }
@@ -358,5 +400,6 @@ TEST_CASE("Random runs find what only full disks show", "[simulation]") {
 TEST_CASE("Random runs: how often they find mistakes of synchronous jobs", "[.found][simulation]") {
   simulation::print_found(mistakes);
   simulation::print_found(mistakes_of_tables);
+  simulation::print_found(mistakes_of_changed_settings);
   simulation::print_found(mistakes_of_full_disks);
 }

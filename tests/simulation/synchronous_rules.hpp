@@ -9,6 +9,7 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/protocol/sync_shard_core.hpp>
 #include <distrib/ps/protocol/sync_worker_core.hpp>
 
@@ -62,8 +63,8 @@ class Synchronous {
 
   [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
     if (disk.size() == 1 && disk.contains(0)) return std::make_unique<Shard>(job, shard, updaters_[settings_]);
-    std::vector<Step> cuts;
-    for (const auto& entry : disk) cuts.push_back(entry.first);
+    std::vector<distrib::DurableCut> cuts;
+    for (const auto& [step, kept] : disk) cuts.push_back({step, kept.lineage});
     return std::make_unique<Shard>(job, shard, updaters_[settings_], disk.rbegin()->second, std::move(cuts));
   }
 
@@ -187,12 +188,19 @@ class Synchronous {
 
   /// All shards after the steps of a history.
   struct State {
+    distrib::Lineage lineage;
     std::vector<Cut> cuts;  // by shard
     TableOracle tables;
     std::vector<distrib::SharedBuffer> pulled;  // by shard and rank; null: not worked out yet
   };
 
   static auto name_of(std::size_t settings) -> std::string { return "momentum " + std::to_string(settings); }
+
+  [[nodiscard]] auto hash_of(std::size_t settings) const -> distrib::Sha256Digest {
+    distrib::Job of = job;
+    of.updater = name_of(settings);
+    return distrib::settings_hash(to_text(of));
+  }
 
   /// Whether a history of so many steps that there may be is like that: settings follow each other.
   [[nodiscard]] auto in_some_history(Step steps, auto is_like_that) const -> bool {
@@ -212,8 +220,8 @@ class Synchronous {
 
   [[nodiscard]] auto is_cut_of(const History& history, std::uint32_t shard, const Cut& cut) const -> bool {
     const Cut& truth = state(history).cuts[shard];
-    if (cut.step != truth.step || cut.slots.size() != truth.slots.size())
-      return false;  // a shard without parts has none
+    if (cut.step != truth.step || cut.lineage != truth.lineage) return false;
+    if (cut.slots.size() != truth.slots.size()) return false;  // a shard without parts has none
     return same(*cut.values, *truth.values) && (cut.slots.empty() || same(*cut.slots[0], *truth.slots[0])) &&
            same(cut.tables, truth.tables);
   }
@@ -239,7 +247,7 @@ class Synchronous {
   }
 
   [[nodiscard]] auto initial_state() const -> State {
-    State made{{}, TableOracle{job, updaters_[0]}, {}};
+    State made{{}, {}, TableOracle{job, updaters_[0]}, {}};
     for (const distrib::ShardLayout& layout : layouts()) {
       made.cuts.push_back(initial_cut(job, layout, updaters_[0]));
       made.cuts.back().tables = made.tables.cut(layout);
@@ -251,7 +259,8 @@ class Synchronous {
   [[nodiscard]] auto next_state(const History& history) const -> State {
     const History past = history.substr(0, history.size() - 1);
     const Step step = history.size();
-    const distrib::JobUpdaters& updaters = updaters_[static_cast<std::size_t>(history.back() - '0')];
+    const auto settings = static_cast<std::size_t>(history.back() - '0');
+    const distrib::JobUpdaters& updaters = updaters_[settings];
     std::vector<HashedModel::Gradients> of_ranks;
     std::vector<std::vector<KeyGradients>> of_tables;
     for (Rank rank = 0; rank < job.ranks; ++rank) {
@@ -261,7 +270,7 @@ class Synchronous {
       of_tables.push_back(of_ranks.back().tables);
     }
     const State& before = state(past);
-    State next{{}, before.tables, {}};
+    State next{before.lineage.continued(step - 1, hash_of(settings)), {}, before.tables, {}};
     next.tables.set_updaters(updaters);
     next.tables.update(step, of_tables);
     for (std::size_t shard = 0; shard < layouts().size(); ++shard) {
@@ -283,7 +292,8 @@ class Synchronous {
       count(layouts()[shard], blocks, *from.values, *to);
       std::vector<distrib::SharedBuffer> of_groups;
       if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));
-      next.cuts.push_back({step, std::move(to), std::move(of_groups), {}, next.tables.cut(layouts()[shard])});
+      next.cuts.push_back(
+          {step, std::move(to), std::move(of_groups), {}, next.tables.cut(layouts()[shard]), next.lineage});
     }
     return next;
   }

@@ -16,9 +16,10 @@ namespace support {
 using ShardAction = std::variant<distrib::JoinedReply, distrib::NoticeReply, distrib::ValuesReply, distrib::GoneReply,
                                  distrib::PushedReply, distrib::RefusedReply, distrib::CopyCut, distrib::SaveCut,
                                  distrib::LoadCut, distrib::DropCut, distrib::SendState, distrib::ShardDone>;
-using WorkerAction = std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore,
-                                  distrib::SendCatchUp, distrib::SendSave, distrib::SendGoodbye, distrib::SendLeave,
-                                  distrib::Prepare, distrib::Compute, distrib::ReplicasDiffer, distrib::WorkerDone>;
+using WorkerAction =
+    std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore, distrib::SendCatchUp,
+                 distrib::SendSave, distrib::SendGoodbye, distrib::SendLeave, distrib::Prepare, distrib::Compute,
+                 distrib::ReplicasDiffer, distrib::TellsNoHistory, distrib::WorkerDone>;
 
 template <class Action>
 struct ActionList : std::vector<Action> {
@@ -53,6 +54,7 @@ inline auto shard_of(const WorkerAction& action) -> std::uint32_t {
   if (const auto* m = std::get_if<distrib::SendGoodbye>(&action)) return m->shard;
   if (const auto* m = std::get_if<distrib::SendLeave>(&action)) return m->shard;
   if (const auto* m = std::get_if<distrib::ReplicasDiffer>(&action)) return m->shard;
+  if (const auto* m = std::get_if<distrib::TellsNoHistory>(&action)) return m->shard;
   return 0;
 }
 

@@ -54,6 +54,8 @@ struct Outcome {
   /// workers; asynchronous: `steps`.
   std::uint64_t contributions = 0;
   std::uint64_t computed = 0;     ///< Contributions computed, those that were computed again included.
+  /// Of a job that was started again with other settings: the step after which these hold. Empty: they never did.
+  std::optional<Step> changed_after;
   unsigned deaths = 0;            ///< Of processes, those in the middle of something.
   unsigned resets = 0;            ///< Connections lost, in whatever way.
   unsigned refused_cuts = 0;      ///< Damaged ones that were passed over.

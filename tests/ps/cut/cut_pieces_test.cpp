@@ -24,7 +24,7 @@ constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
 auto tables_job() -> Job { return cuts::with_tables(cuts::make_job(2, 2)); }
 
 auto assembly(const Job& job, std::uint64_t most_bytes = any_size) -> CutAssembly {
-  return {ShardLayout{job, 0}, cuts::updaters, most_bytes};
+  return {ShardLayout{job, 0}, cuts::updaters, {}, most_bytes};
 }
 
 auto size_of(const distrib::SharedBuffer& block) -> std::size_t { return block == nullptr ? 0 : block->size(); }

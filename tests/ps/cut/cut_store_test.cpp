@@ -4,9 +4,11 @@
 #include <distrib/optimizer/adam.hpp>
 
 #include "ps/cuts.hpp"
+#include "ps/story.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
+#include "support/test_dir.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -32,6 +34,7 @@ using distrib::FileAction;
 using distrib::Job;
 using distrib::Momentum;
 using distrib::Step;
+using story::steps_of;
 using Steps = std::vector<Step>;
 
 namespace {
@@ -82,7 +85,7 @@ struct Cluster {
   }
   auto list(std::uint32_t shard) const -> Steps {
     std::vector<Error> refused;
-    const auto steps = store(shard).list(refused);
+    const auto steps = steps_of(store(shard).list(refused));
     CHECK(refused.empty());
     return steps;
   }
@@ -159,7 +162,7 @@ TEST_CASE("CutStore: a checkpoint restores onto another number of shards", "[ps]
     for (std::uint32_t shard = 0; shard < shards; ++shard) {
       CutStore store{cluster.settings, job, shard, cuts::updaters};
       std::vector<Error> refused;
-      CHECK(store.list(refused) == Steps{20});
+      CHECK(steps_of(store.list(refused)) == Steps{20});
       CHECK(cuts::same(store.read(20), cuts::make_cuts(job, 20)[shard]));
     }
   }
@@ -250,14 +253,14 @@ TEST_CASE("CutStore: of what is preserved a start reads no values while there ar
   CHECK(cluster.list(0) == Steps{40, 60, 80, 100});
   cuts::damage(cluster.path(100, ".data-00000-of-00002"));
   std::vector<Error> refused;
-  CHECK(cluster.store(0).list(refused) == Steps{40, 80});
+  CHECK(steps_of(cluster.store(0).list(refused)) == Steps{40, 80});
   REQUIRE(refused.size() == 2);
   CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-100.data-00000-of-00002"));
   CHECK_THAT(refused[1].where, ContainsSubstring("model.ckpt-60.data-00000-of-00002"));
   CHECK(cluster.list(1) == Steps{40, 60, 80, 100});
   std::filesystem::remove(cluster.path(40, ".data-00001-of-00002"));  // but that they are there at all
   refused.clear();
-  CHECK(cluster.store(1).list(refused) == Steps{60, 80, 100});
+  CHECK(steps_of(cluster.store(1).list(refused)) == Steps{60, 80, 100});
   CHECK(refused.size() == 1);
 }
 
@@ -328,7 +331,7 @@ TEST_CASE("CutStore: where only an index finds no room the cut is durable, and t
   };
   const auto list = [&](std::uint32_t shard) {
     std::vector<Error> refused;
-    const auto steps = store(shard).list(refused);
+    const auto steps = steps_of(store(shard).list(refused));
     CHECK(refused.empty());
     return steps;
   };
@@ -481,7 +484,7 @@ TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cu
   cluster.store(0).save(cluster.cut(0, 30));
   const auto refused_at = [&](std::uint32_t shard, const Steps& expected) {
     std::vector<Error> refused;
-    CHECK(cluster.store(shard).list(refused) == expected);
+    CHECK(steps_of(cluster.store(shard).list(refused)) == expected);
     return refused.empty() ? std::string{} : refused.back().where;
   };
   cuts::damage(cluster.path(30, ".data-00000-of-00002"));
@@ -525,7 +528,7 @@ TEST_CASE("CutStore: a shard goes on from a checkpoint when only its own part is
   const std::uint64_t at = part->find("global_step")->pieces.front().offset;
   cuts::damage(cluster.path(15, ".data-00001-of-00002"), static_cast<std::streamoff>(at));
   std::vector<Error> refused;
-  CHECK(cluster.store(1).list(refused) == Steps{10, 15});
+  CHECK(steps_of(cluster.store(1).list(refused)) == Steps{10, 15});
   CHECK(refused.size() == 1);
   CHECK(cuts::same(cluster.store(1).read(15), cluster.cut(1, 15)));
 }
@@ -537,7 +540,7 @@ TEST_CASE("CutStore: parts of two histories are never made one checkpoint", "[ps
   CHECK(cluster.store(1).save(cluster.cut(1, 20)).empty());
   CHECK_FALSE(cluster.has(20, ".index"));
   std::vector<Error> refused;
-  CHECK(cluster.store(1).list(refused) == Steps{20});
+  CHECK(steps_of(cluster.store(1).list(refused)) == Steps{20});
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].code == checkpoint_errc::mismatch);
   CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-20: distrib/job"));
@@ -625,7 +628,7 @@ TEST_CASE("CutStore: tables go on, on as many shards and on others", "[ps][cut_s
     for (std::uint32_t shard = 0; shard < shards; ++shard) {
       CutStore store{cluster.settings, job, shard, cuts::updaters};
       std::vector<Error> refused;
-      CHECK(store.list(refused) == Steps{20, 30});
+      CHECK(steps_of(store.list(refused)) == Steps{20, 30});
       CHECK(cuts::same(store.read(30), cuts::make_cuts(job, 30)[shard]));
     }
   }
@@ -670,12 +673,12 @@ TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "
     for (const std::uint32_t shard : {0U, 1U}) CHECK(replica(shard).save(cluster.cut(shard, step)).empty());
   }
   std::vector<Error> refused;
-  CHECK(replica(1).list(refused) == Steps{20, 30});
+  CHECK(steps_of(replica(1).list(refused)) == Steps{20, 30});
   CHECK(cuts::same_bytes(replica(1).read(20).values, cluster.cut(1, 20).values));
   CHECK(cluster.has(20, ".index"));
   CHECK(cluster.list(1) == Steps{20, 30});
   replica(1).drop(20);  // also when the user wants it: the first has it
-  CHECK(replica(1).list(refused) == Steps{30});
+  CHECK(steps_of(replica(1).list(refused)) == Steps{30});
   CHECK(cluster.has(20, ".data-00001-of-00002"));
   CHECK(refused.empty());
 
@@ -780,7 +783,7 @@ TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
   for (const Step step : {10U, 20U, 30U}) CHECK(store.save(cut(step)).empty());
   store.drop(20);
   store.drop(25);
-  CHECK(store.list(refused) == Steps{10, 30});
+  CHECK(steps_of(store.list(refused)) == Steps{10, 30});
   CHECK(cuts::same(store.read(10), cut(10)));
   CHECK_THROWS_WITH(store.read(20), ContainsSubstring("cut 20 in memory"));
 
@@ -788,7 +791,7 @@ TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
   apart.consistency = distrib::AsynchronousParallel{};
   CutStore newest{{}, apart, 0, cuts::updaters};
   for (const Step step : {40U, 50U, 60U}) newest.save(cut(step, {step, 0}));
-  CHECK(newest.list(refused) == Steps{50, 60});
+  CHECK(steps_of(newest.list(refused)) == Steps{50, 60});
 }
 
 TEST_CASE("CutStore: a place that cannot be written is an error at once", "[ps][cut_store]") {
@@ -832,7 +835,7 @@ TEST_CASE("CutStore: two that merge one step at the same time do no harm, even w
     }};
     CutStore first{cluster.settings, cluster.job, 0, cuts::updaters, perform};
     std::vector<Error> refused;
-    CHECK(first.list(refused) == Steps{40, 60});
+    CHECK(steps_of(first.list(refused)) == Steps{40, 60});
     CHECK(refused.empty());
     CHECK(cluster.list(1) == Steps{40, 60});
     CHECK(newest_of(cluster) == cluster.path(60, ""));
@@ -859,4 +862,119 @@ TEST_CASE("CutStore: shards save at the same time", "[ps][cut_store]") {
     CHECK(steps.back() == 60);
   }
   CHECK(newest_of(cluster) == cluster.path(60, ""));
+}
+
+namespace {
+
+/// The cut of a shard in a job that had other settings until `since`.
+auto changed_cut(const Cluster& cluster, std::uint32_t shard, Step step, Step since) -> Cut {
+  Cut cut = cluster.cut(shard, step);
+  distrib::Job before = cluster.job;
+  before.data = "other files";
+  cut.lineage = story::only_lineage(before).continued(since, distrib::settings_hash(to_text(cluster.job))).until(step);
+  return cut;
+}
+
+auto lineages(const Cluster& cluster, std::uint32_t shard) -> std::vector<distrib::DurableCut> {
+  std::vector<Error> refused;
+  auto list = cluster.store(shard).list(refused);
+  CHECK(refused.empty());
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("CutStore: the lineage of a cut is stored with it, and is that of its description when it is the only one",
+          "[ps]") {
+  const Cluster cluster{2};
+  const auto only = story::only_lineage(cluster.job);
+  for (const std::uint32_t shard : {0U, 1U}) {
+    Cut plain = cluster.cut(shard, 10);
+    plain.lineage = only;
+    cluster.store(shard).save(plain);
+    cluster.store(shard).save(changed_cut(cluster, shard, 20, 15));  // the user's: it is merged
+  }
+  CHECK(cluster.has(20, ".index"));
+  for (const std::uint32_t shard : {0U, 1U}) {
+    const Cut changed = changed_cut(cluster, shard, 20, 15);
+    CHECK(lineages(cluster, shard) == std::vector<distrib::DurableCut>{{10, only}, {20, changed.lineage}});
+    CHECK(cluster.store(shard).read(20).lineage == changed.lineage);
+    CHECK(cluster.store(shard).read(10).lineage == only);
+  }
+  Error error;
+  const auto told = [&](const std::string& prefix) {
+    const auto reader = distrib::BundleReader::open_part(prefix, 0, 2, error);
+    return reader && reader->find("distrib/lineage") != nullptr;
+  };
+  CHECK_FALSE(told(cluster.path(10, "")));  // as such a cut was always written
+}
+
+TEST_CASE("CutStore: parts of two histories make no checkpoint", "[ps]") {
+  for (const bool swapped : {false, true}) {
+    const Cluster cluster{2};
+    Cut plain = cluster.cut(swapped ? 1 : 0, 20);
+    plain.lineage = story::only_lineage(cluster.job);
+    cluster.store(swapped ? 1 : 0).save(plain);
+    cluster.store(swapped ? 0 : 1).save(changed_cut(cluster, swapped ? 0 : 1, 20, 10));
+    CHECK_FALSE(cluster.has(20, ".index"));
+    std::vector<Error> refused;
+    CHECK(steps_of(cluster.store(1).list(refused)) == Steps{20});  // each has its own
+    REQUIRE(refused.size() == 1);
+    CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-20: its parts are of different histories"));
+    // Made anew in the other history it is whole.
+    Cut anew = changed_cut(cluster, swapped ? 1 : 0, 20, 10);
+    cluster.store(swapped ? 1 : 0).save(anew);
+    CHECK(cluster.has(20, ".index"));
+    CHECK(lineages(cluster, 0).back().lineage == anew.lineage);
+  }
+}
+
+TEST_CASE("CutStore: a checkpoint of another history is replaced by the parts of this one", "[ps]") {
+  const Cluster cluster{2};
+  for (const std::uint32_t shard : {0U, 1U}) cluster.store(shard).save(changed_cut(cluster, shard, 20, 10));
+  REQUIRE(cluster.has(20, ".index"));
+  const auto save = [&](std::uint32_t shard) {
+    Cut cut = cluster.cut(shard, 20);
+    cut.lineage = story::only_lineage(cluster.job);
+    auto values = std::make_shared<distrib::AlignedBuffer>(cut.values->size());
+    std::ranges::copy(cut.values->bytes(), values->data());
+    values->as<float>()[0] += 1;
+    cut.values = std::move(values);
+    cluster.store(shard).save(cut);
+  };
+  save(0);
+  CHECK_FALSE(cluster.has(20, ".index"));  // of two histories
+  save(1);
+  CHECK(cluster.has(20, ".index"));
+  CHECK(lineages(cluster, 1).back().lineage == story::only_lineage(cluster.job));
+}
+
+TEST_CASE("CutStore: another number of shards goes on from the newest cut of one history", "[ps]") {
+  const Cluster cluster{2};
+  for (const Step step : {10U, 30U})
+    for (const std::uint32_t shard : {0U, 1U}) {
+      Cut cut = changed_cut(cluster, shard, step, 5);
+      if (step == 30 && shard == 1) cut.lineage = story::only_lineage(cluster.job);  // it had not saved this one anew
+      cluster.store(shard).save(cut);
+    }
+  std::vector<Error> refused;
+  CHECK(steps_of(CutStore{cluster.settings, cuts::make_job(3, 3), 2, cuts::updaters}.list(refused)) == Steps{10});
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-30: its parts are of different histories"));
+}
+
+TEST_CASE("CutStore: cuts of the version before lineages are of the settings in their description", "[ps]") {
+  Cluster cluster{2};  // wrote them: step 10 in parts, step 20 merged, with values of `cuts::make_cuts`
+  for (const auto& file : std::filesystem::directory_iterator{support::test_dir() + "/ps/cut/fixtures/before_lineages"})
+    std::filesystem::copy(file.path(), cluster.settings.directory);
+  const auto only = story::only_lineage(cluster.job);
+  cluster.job.data = "other files";  // since then
+  for (const std::uint32_t shard : {0U, 1U}) {
+    CHECK(lineages(cluster, shard) == std::vector<distrib::DurableCut>{{10, only}, {20, only}});
+    for (const Step step : {10U, 20U}) {
+      const Cut cut = cluster.store(shard).read(step);
+      CHECK(cuts::same(cut, cluster.cut(shard, step)));
+      CHECK(cut.lineage == only);
+    }
+  }
 }

@@ -58,9 +58,10 @@ struct FilesBench {
   }
   void operator()(const EndTask& end) { told.push_back("end " + std::to_string(end.code) + ": " + end.why.where); }
 
-  void opened(const std::vector<Step>& steps, const Cut* newest, Instant) {
+  void opened(const std::vector<distrib::DurableCut>& cuts, const Cut* newest, Instant) {
     if (refuses) throw_error(*refuses, "tables");
-    told.push_back("opened with " + story::text(steps) + ": " + (newest ? story::text(newest->values) : " nothing"));
+    told.push_back("opened with " + story::text(story::steps_of(cuts)) + ": " +
+                   (newest ? story::text(newest->values) : " nothing"));
   }
   void not_opened(const Error& why) { told.push_back("not opened: " + why.where); }
   void cut_saved(Step step, Instant) { told.push_back("saved " + std::to_string(step)); }
@@ -82,8 +83,8 @@ struct FilesBench {
   auto opens(std::uint32_t replica = 0, const CutSettings& settings = {"of the job"}) -> std::function<void()> {
     return [this, replica, settings] { files.open(job, replica, settings, JobUpdaters{Sgd{}}, *this); };
   }
-  auto found(std::vector<Step> steps, std::vector<Error> refused = {}) -> std::function<void()> {
-    CutWork work{.kind = Kind::open, .steps = std::move(steps), .refused = std::move(refused)};
+  auto found(const std::vector<Step>& steps, std::vector<Error> refused = {}) -> std::function<void()> {
+    CutWork work{.kind = Kind::open, .cuts = story::cuts_at(steps, {}), .refused = std::move(refused)};
     return performed(std::move(work));
   }
   auto has_read(Kind kind, Step step, float number, Peer peer = 0, bool is_initial = false) -> std::function<void()> {

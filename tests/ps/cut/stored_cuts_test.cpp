@@ -55,14 +55,14 @@ TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end
   const Job job = three_steps();
   {
     StoredCuts<> cuts;
-    CHECK(done(cuts, opens(job, folder.path().string())).steps.empty());
+    CHECK(done(cuts, opens(job, folder.path().string())).cuts.empty());
     for (const Step step : {2U, 3U, 4U, 9U})
       CHECK_FALSE(done(cuts, saves(step, 10.0F + static_cast<float>(step))).failure);
     CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 2}).failure);
     CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 4}).failure);  // the user's
   }
   StoredCuts<> cuts;
-  CHECK(done(cuts, opens(job, folder.path().string())).steps == std::vector<Step>{3, 4, 9});
+  CHECK(story::steps_of(done(cuts, opens(job, folder.path().string())).cuts) == std::vector<Step>{3, 4, 9});
   for (const Kind kind : {Kind::start, Kind::load, Kind::send}) {
     const CutWork read = done(cuts, {.kind = kind, .step = 3});
     CHECK(read.cut.step == 3);
@@ -73,7 +73,7 @@ TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end
   CHECK(initial.cut.step == 0);
   CHECK(story::text(initial.cut.values) == " w=0");
   CHECK_FALSE(done(cuts, {.kind = Kind::finish}).failure);
-  CHECK(done(cuts, opens(job, folder.path().string())).steps == std::vector<Step>{4, 9});
+  CHECK(story::steps_of(done(cuts, opens(job, folder.path().string())).cuts) == std::vector<Step>{4, 9});
 }
 
 TEST_CASE("StoredCuts: damaged cuts are named, and those of another job are refused", "[ps]") {
@@ -84,7 +84,7 @@ TEST_CASE("StoredCuts: damaged cuts are named, and those of another job are refu
   for (const Step step : {2U, 3U}) CHECK_FALSE(done(cuts, saves(step, 1)).failure);
   std::ofstream{folder / "model.ckpt-3.data-00000-of-00001"} << "not what was written";
   const CutWork found = done(cuts, opens(job, folder.path().string()));
-  CHECK(found.steps == std::vector<Step>{2});
+  CHECK(story::steps_of(found.cuts) == std::vector<Step>{2});
   REQUIRE_FALSE(found.refused.empty());
   for (const Error& error : found.refused) CHECK(error.where.find("model.ckpt-3") != std::string::npos);
   job.seed = 77;
@@ -95,9 +95,9 @@ TEST_CASE("StoredCuts: cuts in memory are there when the shard is opened again",
   StoredCuts<> cuts;
   const Job job = three_steps();
   CHECK_FALSE(done(cuts, {.kind = Kind::finish}).failure);  // not opened: nothing to let go
-  CHECK(done(cuts, opens(job, {})).steps.empty());
+  CHECK(done(cuts, opens(job, {})).cuts.empty());
   CHECK_FALSE(done(cuts, saves(3, 5)).failure);
-  CHECK(done(cuts, opens(job, {})).steps == std::vector<Step>{3});
+  CHECK(story::steps_of(done(cuts, opens(job, {})).cuts) == std::vector<Step>{3});
   CHECK(story::text(done(cuts, {.kind = Kind::start, .step = 3}).cut.values) == " w=5");
 }
 

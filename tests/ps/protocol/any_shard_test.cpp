@@ -49,11 +49,11 @@ auto job_of(distrib::Consistency consistency, std::string updater = "sgd learnin
 const auto standard_kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
 
 /// The shard of a job whose updaters are known.
-auto make(const Job& job, std::vector<Step> cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
+auto make(const Job& job, const std::vector<Step>& cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
   distrib::Error error;
   const auto kind = standard_kinds(job, error);
   REQUIRE_FALSE(error);
-  return distrib::make_shard(job, 0, kind, std::move(cuts), newest);
+  return distrib::make_shard(job, 0, kind, story::cuts_at(cuts, job), newest);
 }
 
 auto refusal(const Job& job) -> std::string {
@@ -92,26 +92,26 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
                             "pushed 10 step=1 k=1 cuts=0"});
   shard->cut_saved(1, out);
   CHECK(shard->step() == 1);
-  CHECK(shard->progress(0) == distrib::Progress{1, {0, 1}});
+  CHECK(shard->progress(0).cuts == std::vector<Step>{0, 1});
   CHECK(out.take() == Texts{"notice 10 k=1 cuts=0,1"});
   CHECK_FALSE(has_last_cut(*shard, job));
 
-  const Cut newest{2, block(-7), {}, {}};
+  const Cut newest{2, block(-7), {}, {}, {}, story::only_lineage(job)};
   const auto back = make(job, {1, 2}, &newest);
   CHECK(has_last_cut(*back, job));
   back->join(10, 0, out);
   back->save(out);  // there is one
   back->pull(10, 0, out, {});
   back->push(10, {9, 3, block(1)}, out);
-  back->restore(10, 1, out);
-  back->cut_loaded({1, block(-3), {}, {}}, out);
+  back->restore(10, 1, out, 0);
+  back->cut_loaded({1, block(-3), {}, {}, {}, story::only_lineage(job)}, out);
   back->goodbye(10, out);
   CHECK(back->step() == 1);
   CHECK(out.take() == Texts{"joined 10 k=2 cuts=0,1,2", "gone 10 step=0 k=2 cuts=0,1,2",
                             "refused 10 step=9 rank=3: the job has no such rank", "load 1", "joined 10 k=1 cuts=0,1,2",
                             "done"});
   back->disconnect(10, out);
-  back->restore(11, 0, out);
+  back->restore(11, 0, out, 0);
   CHECK(out.take() == Texts{"load 0"});
   back->cut_loaded({0, block(0), {}, {}}, out);
   CHECK(out.take() == Texts{});  // nobody is there
@@ -125,7 +125,7 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   shard->join(10, 0, out);
   shard->push(10, {1, 0, block(1)}, out);
   shard->pull(10, 1, out, {});  // parked: the staleness of the job
-  shard->restore(10, 0, out);
+  shard->restore(10, 0, out, 0);
   shard->cut_loaded({}, out);
   CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 applied=1,0", "pushed 10 step=1 k=1 cuts=0"});
   CHECK(shard->step() == 1);
@@ -171,7 +171,8 @@ TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
     small->push(10, {1, 0, block(1, {{5, 2}})}, out);
     CHECK(out.take() == Texts{"refused 10 step=1 rank=0: a table needs more memory than its budget has"});
     CHECK(small->step() == 0);
-    CHECK_THROWS_WITH(distrib::make_shard(job, 0, kind, {1}, &cut), ContainsSubstring("table words"));
+    CHECK_THROWS_WITH(distrib::make_shard(job, 0, kind, story::cuts_at({1}, job), &cut),
+                      ContainsSubstring("table words"));
     kind.table_budget_bytes = 100;
     CHECK_THROWS_WITH(distrib::make_shard(job, 0, kind, {}, nullptr), ContainsSubstring("table items"));
   }

@@ -31,6 +31,7 @@ struct WorkerTold final : distrib::WorkerSink {
   void operator()(distrib::Prepare action) override { actions(action); }
   void operator()(distrib::Compute action) override { actions(std::move(action)); }
   void operator()(distrib::ReplicasDiffer action) override { actions(action); }
+  void operator()(distrib::TellsNoHistory action) override { actions(action); }
   void operator()(distrib::WorkerDone action) override { actions(std::move(action)); }
 
   auto take() -> Texts {

@@ -12,6 +12,9 @@
 
 using distrib::Contribution;
 using distrib::Cut;
+using distrib::DurableCut;
+using distrib::Job;
+using distrib::Lineage;
 using distrib::Peer;
 using distrib::Rank;
 using distrib::Step;
@@ -30,9 +33,11 @@ auto one_rank(Step total, Step interval) -> SyncShard {
 }
 
 /// A shard that came back with its newest cut, whose values are `number`, and a list of cuts.
-auto came_back(Rank ranks, Step total, Step interval, Step newest, float number, std::vector<Step> cuts) -> SyncShard {
-  return {SyncShardCore{story::job(1, ranks, total, interval), 0, sgd(), Cut{newest, block(number), {}, {}},
-                        std::move(cuts)}};
+auto came_back(Rank ranks, Step total, Step interval, Step newest, float number, const std::vector<Step>& cuts)
+    -> SyncShard {
+  const Job job = story::job(1, ranks, total, interval);
+  return {SyncShardCore{job, 0, sgd(), Cut{newest, block(number), {}, {}, {}, story::only_lineage(job)},
+                        story::cuts_at(cuts, job)}};
 }
 
 }  // namespace
@@ -485,7 +490,7 @@ TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   CHECK(core.store().dense()->as<float>()[0] == -4.25F);
   CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not touched by what followed
 
-  SyncShardCore again{job, 0, momentum, cut, {0, 2}};
+  SyncShardCore again{job, 0, momentum, cut, story::cuts_at({0, 2}, job)};
   push(again, 3);
   CHECK(again.store().dense()->as<float>()[0] == -4.25F);
 }
@@ -548,7 +553,7 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
       {"now it is", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {"values 10 step=2 w=-2 rows=7,7,8 k=3 cuts=0,2"}},
   };
   tell(back);
-  SyncShard other{SyncShardCore{job, 0, sgd(), cut, {0, 2}}};
+  SyncShard other{SyncShardCore{job, 0, sgd(), cut, story::cuts_at({0, 2}, job)}};
   tell(ShardStory{{"a shard that came back",
                    other.pull(10, 2, {{{5, 7, 9}, {}}}),
                    {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
@@ -592,7 +597,8 @@ TEST_CASE("SyncShardCore: a cut holds the rows of its step bit for bit, in piece
       shard.copy(most_bytes)(out);
       REQUIRE(step < 99);
     }
-    SyncShard back{SyncShardCore{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, {0, 2}}};
+    SyncShard back{
+        SyncShardCore{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, story::cuts_at({0, 2}, job)}};
     tell(ShardStory{
         {"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
   }
@@ -692,7 +698,7 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
       {"not the step before either", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=1 cuts=0"}},
       {"again", shard.push(1, 2, block(1, {}, {{0, 1}})), {refused + budget_exceeded}},
   });
-  SyncShard larger{SyncShardCore{job, 0, sgd(), cut, {0, 1}}};
+  SyncShard larger{SyncShardCore{job, 0, sgd(), cut, story::cuts_at({0, 1}, job)}};
   tell(ShardStory{
       {"parked", larger.pull(10, 2, {{{5}, {0}}}), {}},
       {"stored", larger.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0,1"}},
@@ -767,7 +773,8 @@ TEST_CASE("SyncShardCore: with backup workers a name may come with other bytes",
 TEST_CASE("SyncShardCore: a shard with backup workers that came back does not know who was late before", "[ps]") {
   distrib::Job job = story::job(1, 3, 9, 2);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 1};
-  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{2, block(-5), {}, {}}, {0, 2}}};
+  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{2, block(-5), {}, {}, {}, story::only_lineage(job)},
+                                story::cuts_at({0, 2}, job)}};
   tell(ShardStory{
       {"a counted one, perhaps", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0,2"}},
       {"any one that is replayed", shard.push(2, 3, 1), {"pushed 12 step=3 k=3 cuts=0,2"}},
@@ -819,7 +826,7 @@ TEST_CASE("SyncShardCore: goes on from the state of another replica where that i
   SyncShard shard = came_back(1, 9, 4, 2, -2, {0, 2});
   const auto came = [&shard](Step step, float number) {
     return [&shard, step, number](ShardActions& out) {
-      const Cut cut{step, block(number), {}, {}};
+      const Cut cut{step, block(number), {}, {}, {}, shard.core.lineage()};
       shard.core.state_came(&cut, out);
     };
   };
@@ -859,7 +866,8 @@ TEST_CASE("SyncShardCore: it waits for custom initial values, which the first co
 
 TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initial values again", "[ps]") {
   const distrib::Job job = story::with_initial_values(story::job(1, 1, 9, 2), 8);
-  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{4, block(-1), {}, {}}, {2, 4}}};
+  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{4, block(-1), {}, {}, {}, story::only_lineage(job)},
+                                story::cuts_at({2, 4}, job)}};
   tell(ShardStory{
       {"a cut has its values", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
       {"so contribution 0 is a repeat", shard.push(0, 0, 8), {"pushed 10 step=0 k=4 cuts=0,2,4"}},
@@ -900,5 +908,126 @@ TEST_CASE("SyncShardCore: other initial values than the job's are refused", "[ps
        shard.push(1, 0, 8),
        {"refused 11 step=0 rank=1: " + make_error_code(distrib::ps_errc::unknown_rank).message()}},
       {"it waits still", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
+  });
+}
+
+namespace {
+
+/// A shard of one rank whose cut 4 was made with other settings than it has now, and perhaps further cuts.
+struct OfTwoHistories {
+  Job before = story::job(1, 1, 9, 2);
+  Job after = [this] {
+    Job job = before;
+    job.updater = "sgd learning_rate=0.25";
+    return job;
+  }();
+  Lineage old = story::only_lineage(before);
+  Lineage changed = old.continued(4, distrib::settings_hash(to_text(after)));
+  Lineage anew = story::only_lineage(after);
+
+  auto shard(Step newest, const Lineage& lineage, std::vector<DurableCut> cuts) const -> SyncShard {
+    return {SyncShardCore{after, 0, sgd(), Cut{newest, block(-7), {}, {}, {}, lineage}, std::move(cuts)}};
+  }
+};
+
+auto names_of(const SyncShardCore& core) -> std::vector<distrib::NamedCut> { return core.named_progress().all_cuts; }
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: a cut of other settings begins a new history", "[ps]") {
+  const OfTwoHistories job;
+  SyncShard shard = job.shard(4, job.old, {{2, job.old}, {4, job.old}});
+  CHECK(shard.core.lineage() == job.changed);
+  CHECK(shard.core.progress().history == job.changed.digest());
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2, 4});  // it goes on from there
+  CHECK(names_of(shard.core) ==
+        std::vector<distrib::NamedCut>{{0, Lineage{}.digest()}, {2, job.old.digest()}, {4, job.old.digest()}});
+  tell(ShardStory{
+      {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
+      {"back to before the change", shard.restore(10, 2), {"load 2"}},
+  });
+  CHECK(shard.core.lineage() == job.old.continued(2, distrib::settings_hash(to_text(job.after))));
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2});  // the cut 4 is of another history now
+  CHECK(names_of(shard.core).size() == 3);  // but there
+}
+
+TEST_CASE("SyncShardCore: what was made from values of another history does not count", "[ps]") {
+  const OfTwoHistories job;
+  SyncShard shard = job.shard(4, job.old, {{4, job.old}});
+  ShardActions out;
+  Contribution late{5, 0, block(1), 0, 0};
+  late.history = job.anew.digest();
+  shard.core.push(10, late, out);
+  CHECK(shard.core.step() == 4);
+  REQUIRE(out.size() == 1);
+  CHECK(std::get<distrib::PushedReply>(out[0]).progress.history == job.changed.digest());
+  out.clear();
+  late.history = job.changed.digest();
+  shard.core.push(10, late, out);
+  CHECK(shard.core.step() == 5);
+}
+
+TEST_CASE("SyncShardCore: a worker of an older version is refused where settings were changed", "[ps]") {
+  const OfTwoHistories job;
+  SyncShard changed = job.shard(4, job.old, {{4, job.old}});
+  ShardActions out;
+  changed.core.push(10, {5, 0, block(1), 0, 0}, out);
+  REQUIRE(out.size() == 1);
+  CHECK(std::get<distrib::RefusedReply>(out[0]).code == distrib::ps_errc::old_version);
+  SyncShard plain = job.shard(4, job.anew, {{4, job.anew}});  // the same settings all the time
+  out.clear();
+  plain.core.push(10, {5, 0, block(1), 0, 0}, out);
+  CHECK(plain.core.step() == 5);
+}
+
+TEST_CASE("SyncShardCore: Restore by its number goes to a cut of another history, to no other cut of that step",
+          "[ps]") {
+  const OfTwoHistories job;
+  // All had gone back to 0, and it was started again before it had saved cut 4 anew.
+  SyncShard shard = job.shard(4, job.old, {{2, job.anew}, {4, job.old}});
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 4});
+  ShardActions out;
+  shard.core.restore(10, 2, out, job.old.digest());
+  REQUIRE(out.size() == 1);
+  CHECK(std::holds_alternative<distrib::JoinedReply>(out[0]));  // its cut 2 is not of that lineage
+  out.clear();
+  shard.core.restore(10, 2, out, job.anew.digest());
+  REQUIRE(out.size() == 1);
+  CHECK(std::get<distrib::LoadCut>(out[0]).step == 2);
+  CHECK(shard.core.lineage() == job.anew);
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2});
+  out.clear();
+  shard.core.cut_loaded(Cut{2, block(-3), {}, {}, {}, job.anew}, out);
+  CHECK(shard.core.step() == 2);
+}
+
+TEST_CASE("SyncShardCore: a cut that was overwritten before it was read is refused", "[ps]") {
+  const OfTwoHistories job;
+  SyncShard shard = job.shard(4, job.old, {{2, job.anew}, {4, job.old}});
+  ShardActions out;
+  shard.core.restore(10, 2, out, job.anew.digest());
+  out.clear();
+  shard.core.cut_loaded(Cut{2, block(-3), {}, {}, {}, job.old}, out);
+  REQUIRE(out.size() == 1);
+  CHECK(std::get<distrib::LoadCut>(out[0]).step == 0);
+}
+
+TEST_CASE("SyncShardCore: a due cut is saved over one of another history, and those before the common one are dropped",
+          "[ps]") {
+  const OfTwoHistories job;
+  SyncShard shard = job.shard(2, job.anew, {{2, job.anew}, {3, job.old}, {4, job.old}});
+  const auto push = [&](Step step, Step common) {
+    return [&shard, &job, step, common](ShardActions& out) {
+      Contribution contribution{step, 0, block(1), 0, common};
+      contribution.history = job.anew.digest();
+      shard.core.push(10, contribution, out);
+    };
+  };
+  tell(ShardStory{
+      {"join", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
+      {"", push(3, 2), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"due", push(4, 2), {"save 4 w=-9", "pushed 10 step=4 k=4 cuts=0,2"}},
+      {"made anew", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
+      {"all have it", push(5, 4), {"drop 3", "pushed 10 step=5 k=5 cuts=0,2,4"}},
   });
 }

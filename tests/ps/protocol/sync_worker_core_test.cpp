@@ -910,3 +910,109 @@ TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, 
        {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
   });
 }
+
+namespace {
+
+/// Rank 1 of 2 and two shards, which tell histories: the numbers of their lineages are those given.
+struct WorkerOfHistories : SyncWorker {
+  using Names = std::vector<distrib::NamedCut>;
+
+  auto joined_in(std::uint32_t shard, std::uint64_t history, Step k, Cuts cuts, Names names) {
+    return [=, this](WorkerActions& out) { core.joined(shard, {k, cuts, false, false, false, history, names}, out); };
+  }
+  auto values_in(std::uint32_t shard, std::uint64_t history, Step step, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) {
+      core.values(shard, step, block(1), {k, cuts, false, false, false, history, {}}, out);
+    };
+  }
+  auto notice_in(std::uint32_t shard, std::uint64_t history, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) { core.notice(shard, {k, cuts, false, false, false, history, {}}, out); };
+  }
+};
+
+auto worker_of_histories() -> WorkerOfHistories {
+  return {{{SyncWorkerCore{story::job(2, 2, 9, 2), 1, distrib::WorkerOptions{.wants_result = true}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("SyncWorkerCore: shards of two histories go to the newest cut that is the same on both", "[ps]") {
+  WorkerOfHistories w = worker_of_histories();
+  tell(WorkerStory{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"at a cut of before", w.joined_in(0, 70, 6, {0, 2, 4, 6}, {{0, 5}, {2, 50}, {4, 50}, {6, 50}}), {}},
+      {"what it had told stays known", w.notice_in(0, 70, 6, {0, 2, 4, 6}), {}},
+      {"6 is not the same, 4 neither",
+       w.joined_in(1, 80, 6, {0, 4, 6}, {{0, 5}, {2, 50}, {4, 60}, {6, 60}}),
+       {"restore 0 cut=2 lineage=50", "restore 1 cut=2 lineage=50"}},
+      {"there", w.joined_in(0, 90, 2, {0, 2}, {{0, 5}, {2, 50}, {4, 50}, {6, 50}}), {}},
+      {"both", w.joined_in(1, 90, 2, {0, 2}, {{0, 5}, {2, 50}}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"values", w.values_in(0, 90, 2, 2, {0, 2}), {}},
+      {"values", w.values_in(1, 90, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 2"}},
+  });
+  WorkerActions out;
+  w.computed(3)(out);
+  CHECK(std::get<distrib::SendPush>(out.front()).contribution.history == 90);
+}
+
+TEST_CASE("SyncWorkerCore: cuts of one step and two histories are no common cut at the end", "[ps]") {
+  WorkerOfHistories w = worker_of_histories();
+  tell(WorkerStory{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"done, by old settings", w.joined_in(0, 70, 9, {0, 9}, {{0, 5}, {9, 50}}), {}},
+      {"done, by others",
+       w.joined_in(1, 80, 9, {0, 9}, {{0, 5}, {9, 60}}),
+       {"restore 0 cut=0 lineage=5", "restore 1 cut=0 lineage=5"}},
+  });
+  CHECK_FALSE(w.core.everything_saved());
+  CHECK(w.core.common_cut() == 0);
+}
+
+TEST_CASE("SyncWorkerCore: who hears of another history asks all where they are", "[ps]") {
+  for (const auto hears : {+[](WorkerOfHistories& w, WorkerActions& out) { w.notice_in(1, 90, 3)(out); },
+                           +[](WorkerOfHistories& w, WorkerActions& out) { w.values_in(1, 90, 2, 2)(out); }}) {
+    WorkerOfHistories w = worker_of_histories();
+    tell(WorkerStory{
+        {"", w.start(), {"join 0", "join 1"}},
+        {"", w.joined_in(0, 70, 2, {0, 2}, {{0, 5}, {2, 50}}), {}},
+        {"", w.joined_in(1, 70, 2, {0, 2}, {{0, 5}, {2, 50}}), {"pull 0 step=2", "pull 1 step=2"}},
+        {"", w.values_in(0, 70, 2, 2), {}},
+        {"of another history", [&](WorkerActions& out) { hears(w, out); }, {"join 0", "join 1"}},
+        {"", w.joined_in(0, 90, 0, {0}, {{0, 5}}), {}},
+        {"goes on in that", w.joined_in(1, 90, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
+    });
+  }
+}
+
+TEST_CASE("SyncWorkerCore: contributions of another history are not sent again", "[ps]") {
+  WorkerOfHistories w = worker_of_histories();
+  tell(WorkerStory{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"", w.joined_in(0, 70, 0, {0}, {{0, 5}}), {}},
+      {"", w.joined_in(1, 70, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
+      {"", w.values_in(0, 70, 0, 0), {}},
+      {"", w.values_in(1, 70, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"",
+       w.computed(2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"another history", w.notice_in(0, 90, 0), {"join 0", "join 1"}},
+      {"", w.joined_in(0, 90, 0, {0}, {{0, 5}}), {}},
+      {"nothing is pushed", w.joined_in(1, 90, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a shard of an older version takes part as long as settings were never changed", "[ps]") {
+  const std::uint64_t only = story::only_lineage(story::job(2, 2, 9, 2)).digest();
+  WorkerOfHistories same = worker_of_histories();
+  tell(WorkerStory{
+      {"", same.start(), {"join 0", "join 1"}},
+      {"tells none", same.joined(0, 2, {0, 2}), {}},
+      {"the only one", same.joined_in(1, only, 2, {0, 2}, {{0, 5}, {2, only}}), {"pull 0 step=2", "pull 1 step=2"}},
+  });
+  WorkerOfHistories other = worker_of_histories();
+  tell(WorkerStory{
+      {"", other.start(), {"join 0", "join 1"}},
+      {"tells none", other.joined(0, 2, {0, 2}), {}},
+      {"another one", other.joined_in(1, 70, 2, {0, 2}, {{0, 5}, {2, 50}}), {"tells no history 0"}},
+  });
+}

@@ -121,8 +121,8 @@ struct ServiceBench : distrib::ShardShell {
   }
   auto opened_from(Step newest, float value, std::vector<Step> cuts) {
     return [=, this] {
-      const Cut cut{newest, block(value), {}, {}};
-      service.opened(cuts, &cut, now);
+      const Cut cut{newest, block(value), {}, {}, {}, story::only_lineage(job)};
+      service.opened(story::cuts_at(cuts, job), &cut, now);
     };
   }
   auto copied() {
@@ -131,7 +131,7 @@ struct ServiceBench : distrib::ShardShell {
   /// The other replica has this; step 0: nothing.
   auto state_came(Step step, float value) {
     return [=, this] {
-      const Cut cut{step, block(value), {}, {}};
+      const Cut cut{step, block(value), {}, {}, {}, story::only_lineage(job)};
       service.state_came(step == 0 ? nullptr : &cut, now);
     };
   }
@@ -547,11 +547,12 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
     push(step + 1, step)();
     bench.saved(step)();
   }
+  const Cut of_four{4, block(-4), {}, {}, {}, story::only_lineage(bench.job)};
   bench.tell({
       {"back", bench.call<distrib::Restore>('a', 7, {3}), {"shell load 3", "a7 ok"}},
       {"not there", fails(distrib::checkpoint_errc::not_found), {"shell load 5"}},
       {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 4"}},
-      {"loaded", [&] { bench.service.cut_loaded({4, block(-4), {}, {}}, bench.now); }, {"a1 joined k=4 cuts=0,1,2,4"}},
+      {"loaded", [&] { bench.service.cut_loaded(of_four, bench.now); }, {"a1 joined k=4 cuts=0,1,2,4"}},
       {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell load 0", "a8 ok"}},
       {"there is none before",
        fails(distrib::checkpoint_errc::not_found),

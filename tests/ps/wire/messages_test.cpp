@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/wire/messages.hpp>
 
+#include <distrib/core/sha256.hpp>
 #include <distrib/rpc/router.hpp>
 
 #include "support/catch.hpp"
@@ -62,6 +63,10 @@ TEST_CASE("messages: they are written and read back", "[ps]") {
   CHECK_FALSE(carried(distrib::PushReply{progress, false}).not_repeatable);
   CHECK(carried(distrib::PushReply{progress, true}).not_repeatable);
   CHECK(carried(distrib::RestoreRequest{5}).cut == 5);
+  CHECK(carried(distrib::RestoreRequest{5}).lineage == 0);
+  CHECK(carried(distrib::RestoreRequest{5, 1ULL << 63}).lineage == 1ULL << 63);
+  CHECK(push.history == 0);
+  CHECK(carried(distrib::PushRequest{41, 3, 40, nullptr, true, 77}).history == 77);
   CHECK(carried(distrib::CatchUpRequest{1ULL << 40}).done == 1ULL << 40);
   const auto asked = carried(distrib::StateRequest{"abc", 40, 1ULL << 34});
   CHECK(asked.job_hash == "abc");
@@ -70,7 +75,33 @@ TEST_CASE("messages: they are written and read back", "[ps]") {
   const auto state = carried(distrib::StateReply{41, {0, 1ULL << 34, 5}, nullptr});
   CHECK(state.step == 41);
   CHECK(state.sizes == std::vector<std::uint64_t>{0, 1ULL << 34, 5});
+  CHECK(state.lineage.empty());
+  CHECK(carried(distrib::StateReply{41, {5}, nullptr, "0 ab\n"}).lineage == "0 ab\n");
   CHECK(carried(distrib::StateReply{}).step == 0);
+}
+
+TEST_CASE("methods: what tells no history is written as before there were histories", "[ps]") {
+  const auto bytes_of = [](const auto& message) {
+    WireWriter head;
+    message.encode(head);
+    return distrib::to_hex(head.view());
+  };
+  const Progress progress{7, {0, 5}};
+  CHECK(bytes_of(distrib::PushReply{progress, false}) ==
+        "0a0608071202"
+        "0005");
+  CHECK(bytes_of(distrib::PushRequest{41, 3, 40, nullptr}) == "082910031828");
+  CHECK(bytes_of(distrib::RestoreRequest{5}) == "0805");
+
+  Progress told = progress;
+  told.history = 0x0102030405060708;
+  told.all_cuts = {{0, 9}, {5, 10}, {200, 11}};
+  CHECK(carried(JoinItem{JoinItem::Kind::joined, told, 0}).progress == told);
+  CHECK(bytes_of(distrib::PushReply{told, false})
+            .starts_with("0a2d"
+                         "08071202"
+                         "0005"
+                         "310807060504030201"));
 }
 
 TEST_CASE("methods: what does not decode is refused", "[ps]") {
@@ -85,6 +116,21 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
   WireWriter half;
   half.bytes(2, distrib::as_bytes("\x80"));
   CHECK_FALSE(distrib::decode_progress(half.view(), progress));
+  for (const std::string_view bad : {std::string_view{"\x05", 1},
+                                     std::string_view{"\x05"
+                                                      "1234567",
+                                                      8},
+                                     std::string_view{"\x05"
+                                                      "12345678\x05"
+                                                      "12345678",
+                                                      18},
+                                     std::string_view{"\x05"
+                                                      "12345678\x80",
+                                                      10}}) {
+    WireWriter names;
+    names.bytes(7, distrib::as_bytes(bad));
+    CHECK_FALSE(distrib::decode_progress(names.view(), progress));  // each has a lineage, steps ascend
+  }
   WireWriter nested;
   nested.bytes(1, cuts.view());
   distrib::PushReply push;

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/table_cut.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,7 @@ inline namespace v0 {
 class CutPieces {
  public:
   CutPieces() = default;
-  explicit CutPieces(Cut cut) : step_{cut.step} {
+  explicit CutPieces(Cut cut) : step_{cut.step}, lineage_{to_text(cut.lineage)} {
     blocks_.push_back(std::move(cut.values));
     for (SharedBuffer& slot : cut.slots) blocks_.push_back(std::move(slot));
     for (TableCut& table : cut.tables)
@@ -38,6 +40,7 @@ class CutPieces {
   static auto size_of(const SharedBuffer& block) -> std::size_t { return block == nullptr ? 0 : block->size(); }
 
   Step step_ = 0;
+  std::string lineage_;
   std::vector<SharedBuffer> blocks_;
 };
 
@@ -45,8 +48,9 @@ class CutPieces {
 /// be one of this shard, and no more than `most_bytes`. Threads: one at a time.
 class CutAssembly {
  public:
-  CutAssembly(const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t most_bytes)
-      : tables_{layout.tables().size()}, most_bytes_{most_bytes} {
+  /// `only_settings`: the lineage of a cut that comes without one, from an older version.
+  CutAssembly(const ShardLayout& layout, const JobUpdaters& updaters, Lineage only_settings, std::uint64_t most_bytes)
+      : tables_{layout.tables().size()}, lineage_{std::move(only_settings)}, most_bytes_{most_bytes} {
     sizes_.push_back(layout.block_bytes());
     for (const ShardLayout::Group& group : layout.groups())
       sizes_.insert(sizes_.end(), updaters[group.updater].slots().size(), group.size_bytes);
@@ -72,6 +76,7 @@ class CutAssembly {
 
   std::vector<std::uint64_t> sizes_;  // of values and slots
   std::size_t tables_;
+  Lineage lineage_;
   std::uint64_t most_bytes_;
   Step step_ = 0;
   std::vector<std::shared_ptr<AlignedBuffer>> blocks_;

@@ -20,6 +20,7 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/cut.hpp>
 
@@ -28,6 +29,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -67,7 +69,7 @@ class CutStore {
     throw_if(error);
   }
 
-  /// Steps of the cuts that the shard can go on from, ascending: those that it has saved, and the checkpoints of this
+  /// The cuts that the shard can go on from, steps ascending: those that it has saved, and the checkpoints of this
   /// job whatever the parts and shards that saved them. Reads its share of each, so that they are known to be good;
   /// what is damaged is passed over and added to `refused`. Of those that are preserved, which are old and may be many,
   /// only index and sizes are looked at while there are two newer ones. A checkpoint that is complete but for its index
@@ -75,11 +77,11 @@ class CutStore {
   ///
   /// Throws `ps_errc::job_mismatch` with the first difference when there are cuts of another job, and what is wrong
   /// when there is one that is not damaged and still cannot be read by this job.
-  [[nodiscard]] auto list(std::vector<Error>& refused) -> std::vector<Step> {
-    std::vector<Step> steps;
+  [[nodiscard]] auto list(std::vector<Error>& refused) -> std::vector<DurableCut> {
+    std::vector<DurableCut> cuts;
     if (in_memory()) {
-      for (const auto& [step, cut] : in_memory_) steps.push_back(step);
-      return steps;
+      for (const auto& [step, cut] : in_memory_) cuts.push_back({step, cut.lineage});
+      return cuts;
     }
     const detail::FileLock lock{lock_file()};
     if_there_is_room([&] {
@@ -95,7 +97,7 @@ class CutStore {
       return at != told.end() && at->preserved;
     };
     const auto look_at = [&](const Found& found, bool all) {
-      if (is_usable(found, all, refused)) steps.push_back(found.step);
+      if (auto lineage = usable(found, all, refused)) cuts.push_back({found.step, *std::move(lineage)});
       // Left by a save that was killed, or by the part's end.
       if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
         perform_(FilePlan{FileAction::remove(files_.own_data(found.prefix))});
@@ -104,11 +106,11 @@ class CutStore {
     for (const Found& found : list)
       if (!is_preserved(found)) look_at(found, true);
     for (std::size_t i = list.size(); i-- > 0;) {
-      const auto is_newer = [&](Step step) { return step > list[i].step; };
-      if (is_preserved(list[i])) look_at(list[i], std::count_if(steps.begin(), steps.end(), is_newer) < 2);
+      const auto is_newer = [&](const DurableCut& cut) { return cut.step > list[i].step; };
+      if (is_preserved(list[i])) look_at(list[i], std::count_if(cuts.begin(), cuts.end(), is_newer) < 2);
     }
-    std::sort(steps.begin(), steps.end());
-    return steps;
+    std::sort(cuts.begin(), cuts.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+    return cuts;
   }
 
   /// The shard's cut of `step`, which must be in its list.
@@ -210,48 +212,57 @@ class CutStore {
 
   // --- reading ---
 
-  // Whether the shard can go on from there; the values are read when they are `all` to be verified.
-  auto is_usable(const Found& found, bool all, std::vector<Error>& refused) const -> bool {
+  // The lineage of a cut that the shard can go on from; the values are read when they are `all` to be verified.
+  auto usable(const Found& found, bool all, std::vector<Error>& refused) const -> std::optional<Lineage> {
     Error error;
     if (found.own_part) {
       const auto part = BundleReader::open_part(found.prefix, files_.shard, files_.shards, error);
       if (!part) refused.push_back(error);
-      if (part && tensors_.fits(*part) && is_readable(*part, all, refused)) return true;
+      if (part && tensors_.fits(*part))
+        if (auto lineage = readable(*part, all, refused)) return lineage;
     }
-    if (!found.has_index) return false;
+    if (!found.has_index) return std::nullopt;
     const auto merged = BundleReader::open(found.prefix, error);
     if (!merged) refused.push_back(error);
-    return merged && is_readable(*merged, all, refused);
+    return merged ? readable(*merged, all, refused) : std::nullopt;
   }
 
-  auto is_readable(const BundleReader& reader, bool all, std::vector<Error>& refused) const -> bool {
+  auto readable(const BundleReader& reader, bool all, std::vector<Error>& refused) const -> std::optional<Lineage> {
     Error error;
     tensors_.check_job(reader, error);
+    Lineage lineage = error ? Lineage{} : tensors_.lineage(reader, error);
     if (!error && all) static_cast<void>(tensors_.read(reader, error));
-    if (!error) return true;
+    if (!error) return lineage;
     if (error.code != failure::corrupt) throw_if(error);
     refused.push_back(error);
-    return false;
+    return std::nullopt;
   }
 
   // --- merging ---
 
-  // At a start: what the user wants, and the newest of all steps, which another number of shards may go on from.
+  // At a start: what the user wants, and of all steps the newest that can be, which another number of shards may go on
+  // from.
   void merge_found(std::vector<Error>& refused) {
     const std::vector<Found> list = scan();
-    const Found* newest = nullptr;
-    for (const Found& found : list)
-      if (!found.complete.empty()) newest = &found;
     for (const Found& found : list) {
       settle(found);
-      if (found.has_index) continue;
-      if (!is_users(found.step) && (newest == nullptr || found.step != newest->step)) continue;
-      for (const std::uint32_t shards : found.complete) {
-        Error error;
-        if (merge(found.step, shards, error)) break;
-        refused.push_back(error);
-      }
+      if (is_users(found.step) && !found.has_index) merge_some(found, refused);
     }
+    for (std::size_t i = list.size(); i-- > 0;) {
+      if (list[i].complete.empty()) continue;
+      if (files_.has_index(list[i].step)) return;
+      if (!is_users(list[i].step) && merge_some(list[i], refused)) return;
+    }
+  }
+
+  // Of the numbers of shards whose parts are all there the first that makes a checkpoint.
+  auto merge_some(const Found& found, std::vector<Error>& refused) -> bool {
+    for (const std::uint32_t shards : found.complete) {
+      Error error;
+      if (merge(found.step, shards, error)) return true;
+      refused.push_back(error);
+    }
+    return false;
   }
 
   // Second replicas may have parts of checkpoints that were let go: those count of a step after the newest one only.
@@ -280,6 +291,8 @@ class CutStore {
         perform_(
             detail::plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
     const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
+    if (!error && !CutTensors::are_of_one_history(parts))
+      error = {checkpoint_errc::mismatch, prefix + ": its parts are of different histories"};
     if (error) return false;
     const auto first = BundleReader::open_part(prefix, 0, shards, error);
     if (error) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/bundle_index.hpp>
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/stored_tensor.hpp>
@@ -10,6 +11,7 @@
 #include <distrib/ps/cut/table_tensors.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
 
@@ -26,7 +28,8 @@ inline namespace v0 {
 /// How the cut of one shard is stored as tensors of a checkpoint: each of its parts as a slice of its variable and of
 /// the variable's slots (VARIABLE/SLOT; a counter has none), its rows of the tables as `TableTensors` says, and in an
 /// asynchronous job its row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step`
-/// (int64) and `distrib/job` (the canonical description) tell what it is of.
+/// (int64) and `distrib/job` (the canonical description) tell what it is of; `distrib/lineage` (see `Lineage`) by which
+/// settings it was made, where those of this description were not the only ones.
 ///
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {
@@ -39,10 +42,7 @@ class CutTensors {
   [[nodiscard]] DISTRIB_DECL auto part(const Cut& cut) const -> BundlePart;
 
   /// Adds what all shards of a job have in common, step and job: to every part that stands alone, else to the first.
-  void describe(const Cut& cut, BundlePart& part) const {
-    part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), detail::bytes_of(cut.step)});
-    part.strings.push_back({"distrib/job", Shape{}, {job_text_}});
-  }
+  DISTRIB_DECL void describe(const Cut& cut, BundlePart& part) const;
 
   /// Whether a checkpoint is of this job: `ps_errc::job_mismatch` tells the first difference in what a second run must
   /// have in common with the first. Other errors as `BundleReader::read_strings`.
@@ -53,6 +53,14 @@ class CutTensors {
     check_job(reader, error);
     throw_if(error);
   }
+
+  /// By which settings a cut was made. One that does not say so was made by those of its description, from step 0 on.
+  /// Errors as `BundleReader::read_strings`; `checkpoint_errc::corrupt_data` for what is no lineage.
+  [[nodiscard]] DISTRIB_DECL auto lineage(const BundleReader& reader, Error& error) const -> Lineage;
+
+  /// Whether all parts of a checkpoint say the same of their lineage, as far as can be told without their bytes: all say
+  /// something, or none. What they say is compared when they are merged.
+  [[nodiscard]] DISTRIB_DECL static auto are_of_one_history(std::span<const BundleIndex> parts) -> bool;
 
   /// Whether the data file of this shard holds exactly this shard's parts, as `part` lays them out.
   [[nodiscard]] DISTRIB_DECL auto fits(const BundleReader& reader) const -> bool;
@@ -66,6 +74,8 @@ class CutTensors {
 
  private:
   static constexpr const char* applied_name = "distrib/applied";
+  static constexpr const char* job_name = "distrib/job";
+  static constexpr const char* lineage_name = "distrib/lineage";
 
   static auto is_common(std::string_view name) -> bool { return name == "global_step" || name.starts_with("distrib/"); }
 
@@ -105,6 +115,7 @@ class CutTensors {
   JobUpdaters updaters_;
   std::vector<TableTensors> tables_;
   std::string job_text_;
+  Lineage only_settings_;  // what a cut has whose lineage is not stored with it
   std::uint32_t shards_;
   Rank ranks_;
 };

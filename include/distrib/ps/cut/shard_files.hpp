@@ -10,6 +10,7 @@
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -35,7 +36,7 @@ struct CutOwner {
 /// A piece of work with the cuts of one shard: what is to be done, and afterwards what came of it. `StoredCuts` does it.
 struct CutWork {
   enum class Kind {
-    open,  ///< Find the cuts of `owner`: gives `steps` and `refused`.
+    open,  ///< Find the cuts of `owner`: gives `cuts` and `refused`.
     start,  ///< Read the cut that the shard starts with: gives `cut`.
     load,  ///< Read the cut that a worker sent the shard to: gives `cut`.
     send,  ///< Read the cut that the other replica asked for: gives `cut`.
@@ -51,7 +52,7 @@ struct CutWork {
   std::optional<CutOwner> owner = std::nullopt;
   SaveCut save = {};
 
-  std::vector<Step> steps = {};  ///< Of the cuts that are good, ascending.
+  std::vector<DurableCut> cuts = {};  ///< Those that are good, steps ascending.
   std::vector<Error> refused = {};  ///< The cuts that are damaged.
   Cut cut = {};
   Error failure = {};  ///< Why it could not be done.
@@ -131,19 +132,21 @@ class ShardFiles {
     if (work.failure.code == ps_errc::directory_in_use) return out(EndTask{exit_code::refused, work.failure});
     if (work.failure) return service.not_opened(work.failure);
     // Training from the beginning would overwrite cuts that a person may still repair.
-    if (work.steps.empty() && !work.refused.empty()) return service.not_opened(work.refused.front());
-    steps_ = std::move(work.steps);
+    if (work.cuts.empty() && !work.refused.empty()) return service.not_opened(work.refused.front());
+    cuts_ = std::move(work.cuts);
     refused_ = std::move(work.refused);
-    if (!steps_.empty()) return out(CutWork{CutWork::Kind::start, steps_.back()});
+    if (!cuts_.empty()) return out(CutWork{CutWork::Kind::start, cuts_.back().step});
     if (!initial_checkpoint_.empty()) return out(CutWork{CutWork::Kind::start, 0, true});
     start(nullptr, service, now);
   }
 
   void started(const CutWork& work, auto& service, Instant now, auto& out) {
     if (work.failure) return service.not_opened(work.failure);
-    for (const Error& error : refused_)
+    for (const Error& error : refused_) {
+      const std::string what = error.code == failure::corrupt ? "a damaged cut" : "a cut";
       out(event(Event::Kind::checkpoint_refused,
-                "passed over a damaged cut: " + error.where + ": " + error.code.message()));
+                "passed over " + what + ": " + error.where + ": " + error.code.message()));
+    }
     out(event(Event::Kind::restored, work.is_initial
                                          ? "beginning with values of " + initial_checkpoint_
                                          : "going on from its cut of step " + std::to_string(work.cut.step)));
@@ -152,7 +155,7 @@ class ShardFiles {
 
   void start(const Cut* newest, auto& service, Instant now) {
     try {
-      service.opened(std::move(steps_), newest, now);
+      service.opened(std::move(cuts_), newest, now);
     } catch (const std::system_error& error) {  // tables that need more memory than there is
       service.not_opened(error_of(error));
     }
@@ -187,7 +190,7 @@ class ShardFiles {
 
   std::string directory_;
   std::string initial_checkpoint_;
-  std::vector<Step> steps_;  // found, until the shard has started
+  std::vector<DurableCut> cuts_;  // found, until the shard has started
   std::vector<Error> refused_;  // found beside them
 };
 

@@ -6,6 +6,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -54,7 +55,8 @@ class StateFetchCore {
   StateFetchCore(const Job& job, std::uint32_t replica, const JobUpdaters& updaters, std::string job_hash, Step have,
                  std::uint64_t most_bytes, std::chrono::milliseconds answer_within)
       : request_{std::move(job_hash), have, 0},
-        assembly_{ShardLayout{job, replica % job.shards()}, updaters, most_bytes},
+        assembly_{ShardLayout{job, replica % job.shards()}, updaters,
+                  Lineage{}.continued(0, settings_hash(to_text(job))), most_bytes},
         answer_within_{answer_within} {}
 
   /// The tasks of a job start together: the other replica may take a moment to be there, and to know the job.

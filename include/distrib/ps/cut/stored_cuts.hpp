@@ -59,7 +59,7 @@ class StoredCuts {
     // What is kept in memory stands for files and stays, as they would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
-    work.steps = store_->list(work.refused);
+    work.cuts = store_->list(work.refused);
   }
 
   auto initial() const -> Cut {

@@ -42,6 +42,7 @@ enum class ps_errc {
   directory_in_use,  ///< Another process of this ps task has the directory of its cuts. End that one, or give the job a directory of its own.
   replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
   bad_initial_values, ///< Custom initial values are not those whose SHA-256 the job has. Make `initial_values()` of the model give the same whenever it is called, on every worker.
+  old_version,       ///< A task is of an older version, which cannot tell apart what was trained before and after settings were changed. Start all tasks with one version.
 };
 // clang-format on
 
@@ -96,6 +97,9 @@ inline constexpr ErrorText ps_texts[] = {
      "directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
      "two replicas of a shard gave different values of one step"},
+    {static_cast<int>(ps_errc::old_version), failure::unsupported,
+     "a task of an older version cannot take part in a job whose settings were changed: start all tasks with one "
+     "version"},
 };
 
 /// Category "distrib.ps".

@@ -20,15 +20,28 @@ using Peer = std::uint64_t;
 /// and durable.
 inline constexpr Step end_of_job = std::numeric_limits<Step>::max();
 
+/// A cut by its step and the number of its lineage.
+struct NamedCut {
+  Step step = 0;
+  std::uint64_t lineage = 0;  ///< `Lineage::digest`.
+
+  [[nodiscard]] auto operator==(const NamedCut&) const -> bool = default;
+};
+
 /// What a shard always tells of itself: how far it is and which cuts it has.
 struct Progress {
   Step done = 0;  ///< Synchronous: k, steps completed. Asynchronous: the asking rank's contributions counted.
-  std::vector<Step> cuts;  ///< Ascending. Synchronous: steps with a durable cut, 0 always among them. Asynchronous:
-      ///< one entry, the last contribution of the asking rank that a durable cut holds.
+  std::vector<Step> cuts;  ///< Ascending. Synchronous: steps with a durable cut of its history, 0 always among them.
+      ///< Asynchronous: one entry, the last contribution of the asking rank that a durable cut holds.
   bool no_room = false;  ///< The last cut could not be written: the disk is full. Workers need not wait for the next.
   bool no_values = false;  ///< It is at step 0 and waits for contribution 0, which has the custom initial values.
   bool doubled = false;  ///< Synchronous, with Gone: the newest contribution of the asking rank came from another
       ///< process of it, which is connected.
+  std::uint64_t history =
+      0;  ///< The lineage of what it computes next, see `Lineage::digest`. 0: it tells none, being of
+      ///< an older version, or in a job that is asynchronous or has backup workers.
+  std::vector<NamedCut> all_cuts = {};  ///< With Joined, where it tells a history: steps with a durable cut, also of other
+      ///< histories, ascending.
 
   /// Whether there is a cut of this step or a later one.
   [[nodiscard]] auto has_cut_from(Step step) const noexcept -> bool { return !cuts.empty() && cuts.back() >= step; }
@@ -45,6 +58,7 @@ struct Contribution {
   SharedBuffer block;
   std::uint32_t checksum = 0;
   Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
+  std::uint64_t history = 0;  ///< Of the values that it was made from, see `Progress::history`.
 };
 
 /// Answers and notices of a shard to the worker behind `peer`.

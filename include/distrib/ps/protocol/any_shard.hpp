@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -49,7 +50,7 @@ class AnyShard {
   virtual void disconnect(Peer peer, ShardSink& out) = 0;
   virtual void push(Peer peer, Contribution contribution, ShardSink& out) = 0;
   virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
-  virtual void restore(Peer peer, Step cut, ShardSink& out) = 0;  ///< Asynchronous: nothing.
+  virtual void restore(Peer peer, Step cut, ShardSink& out, std::uint64_t lineage) = 0;  ///< Asynchronous: nothing.
   virtual void save(ShardSink& out) = 0;
   virtual void save(Peer peer, ShardSink& out) = 0;               ///< Synchronous: whoever asks.
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
@@ -63,7 +64,7 @@ class AnyShard {
   virtual void state_came(const Cut* cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
-  [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
+  [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;  ///< Synchronous: with the names of all cuts.
   [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
@@ -84,7 +85,8 @@ using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 
 /// Shard number `shard` of a job, going on from `newest`, the newest of its durable `cuts`; null: from the beginning.
 [[nodiscard]] DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind,
-                                           std::vector<Step> cuts, const Cut* newest) -> std::unique_ptr<AnyShard>;
+                                           std::vector<DurableCut> cuts, const Cut* newest)
+    -> std::unique_ptr<AnyShard>;
 
 /// Whether a durable cut of this shard holds all that the job has: its last step; asynchronous: every rank's last one.
 [[nodiscard]] DISTRIB_DECL auto has_last_cut(const AnyShard& shard, const Job& job) -> bool;

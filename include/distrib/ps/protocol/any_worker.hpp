@@ -30,6 +30,7 @@ class WorkerSink {
   virtual void operator()(Prepare action) = 0;
   virtual void operator()(Compute action) = 0;
   virtual void operator()(ReplicasDiffer action) = 0;  ///< Synchronous only.
+  virtual void operator()(TellsNoHistory action) = 0;  ///< Synchronous only.
   virtual void operator()(WorkerDone action) = 0;
 };
 

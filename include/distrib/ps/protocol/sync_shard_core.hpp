@@ -2,9 +2,11 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/protocol/detail/step_contributions.hpp>
@@ -35,6 +37,11 @@ inline namespace v0 {
 /// ahead; later ones are dropped and counted. A name that comes with other bytes is then nobody's mistake: after a shard
 /// came back, other contributions may count than before.
 ///
+/// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard goes on in the
+/// history of the cut that it starts from or is sent to. What was made from values of another history does not count. Cuts
+/// of another one are told of when somebody joins, so that workers find the newest cut that is the same on all shards. With
+/// backup workers nobody is sent back, and histories are not told.
+///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values, slots, and at most
 /// `window` steps of contributions.
@@ -43,27 +50,33 @@ class SyncShardCore {
   static constexpr bool is_synchronous = true;  ///< As `Consistency::is_synchronous` of its jobs.
 
   /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest
-  /// of its durable `cuts`, which the shell has read into `newest`.
+  /// of its durable `cuts`, steps ascending, which the shell has read into `newest`.
   /// `table_budget_bytes`: see `ShardStore`, which may throw.
   DISTRIB_DECL SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                              std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
   DISTRIB_DECL SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
-                             std::vector<Step> cuts,
+                             std::vector<DurableCut> cuts,
                              std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
   [[nodiscard]] auto step() const noexcept -> Step { return k_; }
   /// What it keeps: the values, as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
-  [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_, no_room_, awaited_.missing()}; }
+  [[nodiscard]] auto progress() const -> Progress {
+    return {k_, cuts_, no_room_, awaited_.missing(), false, history_, {}};
+  }
+  /// The same, with the names of all cuts: for who has joined.
+  [[nodiscard]] DISTRIB_DECL auto named_progress() const -> Progress;
+  /// By which settings what it computes next is made; with backup workers of no matter, and empty.
+  [[nodiscard]] auto lineage() const noexcept -> const Lineage& { return lineage_; }
   /// Contributions that came too late to count, each name once.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
     peers_[peer] = rank;
-    out(JoinedReply{peer, progress()});
+    out(JoinedReply{peer, named_progress()});
   }
 
   /// The connection is gone: nothing is owed to it any more. Other processes of its rank, which may have left things to
@@ -73,13 +86,17 @@ class SyncShardCore {
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
     std::erase_if(wanted_states_, [peer](const auto& wanted) { return wanted.first == peer; });
     for (const auto& [other, rank] : peers_)
-      if (!gone.empty() && rank == gone.mapped()) out(JoinedReply{other, progress()});
+      if (!gone.empty() && rank == gone.mapped()) out(JoinedReply{other, named_progress()});
   }
 
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
     if (step == 0) return begin(peer, contribution, out);
+    if (tells_history_ && contribution.history != history_ && !(contribution.history == 0 && has_one_setting())) {
+      if (contribution.history == 0) return out(RefusedReply{peer, ps_errc::old_version, step, rank});
+      return out(PushedReply{peer, step, progress()});  // from a worker that has not heard yet
+    }
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     drop_old_cuts(contribution.common_cut, out);
@@ -109,13 +126,17 @@ class SyncShardCore {
     out(GoneReply{peer, step, std::move(gone)});
   }
 
-  /// A worker sends everybody to cut c (rule 11). The shard is there at once but for the values, which `LoadCut` asks
-  /// for: until they come it counts nothing and answers no pull.
-  void restore(Peer peer, Step c, auto& out) {
-    if (loading_ && c == k_) return;  // everybody is told when the values are there
-    const bool kept = c == k_ || (previous_ != nullptr && c + 1 == k_);
-    if (kept || loading_ || !has_cut(c)) return out(JoinedReply{peer, progress()});
-    if (c < k_) forget_after(c);
+  /// A worker sends everybody to cut c (rule 11), by the number of its lineage; 0: that of the shard's own history. The
+  /// shard is there at once but for the values, which `LoadCut` asks for: until they come it counts nothing and answers no
+  /// pull.
+  void restore(Peer peer, Step c, auto& out, std::uint64_t lineage = 0) {
+    const bool is_own = lineage == 0 || history_ == 0 || lineage == lineage_.until(c).digest();
+    if (loading_ && c == k_ && is_own) return;  // everybody is told when the values are there
+    const bool kept = is_own && (c == k_ || (previous_ != nullptr && c + 1 == k_));
+    const bool has = is_own ? has_cut(c) : has_other_cut(c, lineage);
+    if (kept || loading_ || !has) return out(JoinedReply{peer, named_progress()});
+    if (c < k_ || !is_own) forget_after(c);
+    go_on_from(c, is_own ? lineage_ : lineages_.at(c));
     if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of values that are no longer there
     k_ = c;
     common_ = std::min(common_, c);
@@ -130,10 +151,12 @@ class SyncShardCore {
   /// The shell has read the cut that `LoadCut` asked for. Everybody is answered as after a Join, for what was held of
   /// their contributions may be gone.
   void cut_loaded(const Cut& cut, auto& out) {
-    if (!std::exchange(loading_, false)) return;
+    if (!loading_) return;
+    if (history_ != 0 && cut.lineage != lineage_.until(k_)) return cut_refused(out);  // it was overwritten meanwhile
+    loading_ = false;
     store_.load(cut);
     awaited_.begin_at(k_);
-    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
+    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, named_progress()});
     answer_parked(out);
     answer_states(out);
     static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
@@ -142,8 +165,9 @@ class SyncShardCore {
   /// The cut that `LoadCut` asked for is damaged, or not there any more: goes to the newest that it has, as at a start.
   void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
-    std::erase(cuts_, k_);
+    lose_cut(k_);
     k_ = cuts_.back();
+    go_on_from(k_, lineage_);
     newest_.assign(ranks_, {k_});
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     common_ = std::min(common_, k_);
@@ -164,7 +188,8 @@ class SyncShardCore {
     if (saving_ != step) return;
     saving_.reset();
     no_room_ = false;
-    if (!has_cut(step)) cuts_.insert(std::upper_bound(cuts_.begin(), cuts_.end(), step), step);
+    lineages_[step] = std::move(saved_as_);
+    find_own_cuts();
     drop_in_vain(out);
     checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
@@ -209,12 +234,14 @@ class SyncShardCore {
       due_.reset();
       store_.load(*cut);
       awaited_.begin_at(k_ = cut->step);
+      if (cut->lineage != lineage_.until(k_)) checksums_.clear();
+      go_on_from(k_, cut->lineage);
       newest_.assign(ranks_, {k_});
       previous_ = nullptr;
       contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
       save(out);
     }
-    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
+    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, named_progress()});
     if (loading_) return;
     answer_parked(out);
     answer_states(out);
@@ -245,6 +272,26 @@ class SyncShardCore {
 
   [[nodiscard]] auto has_cut(Step step) const -> bool { return std::binary_search(cuts_.begin(), cuts_.end(), step); }
 
+  // --- histories ---
+
+  [[nodiscard]] auto has_other_cut(Step step, std::uint64_t lineage) const -> bool {
+    const auto cut = lineages_.find(step);
+    return cut != lineages_.end() && cut->second.digest() == lineage;
+  }
+
+  // Workers of an older version do not tell histories; as long as there is but one they are right.
+  [[nodiscard]] auto has_one_setting() const -> bool { return lineage_.entries().size() == 1; }
+
+  // The history of what is computed from step k on, whose values were made so.
+  DISTRIB_DECL void go_on_from(Step k, const Lineage& made);
+  // Which of the durable cuts are of this history.
+  DISTRIB_DECL void find_own_cuts();
+
+  void lose_cut(Step step) {
+    lineages_.erase(step);
+    std::erase(cuts_, step);
+  }
+
   // Whether it has no values yet.
   [[nodiscard]] auto waits() const noexcept -> bool { return loading_ || awaited_.missing(); }
 
@@ -265,12 +312,25 @@ class SyncShardCore {
   void drop_old_cuts(Step common, auto& out) {
     common_ = std::max(common_, common);
     if (loading_) return;  // one of them is being read
+    drop_other_cuts(out);
     std::size_t old = 0;
     for (const Step c : cuts_)
       if (c != 0 && c <= common) ++old;
     for (; old > 2; --old) {
       out(DropCut{cuts_[1]});
-      cuts_.erase(cuts_.begin() + 1);
+      lose_cut(cuts_[1]);
+    }
+  }
+
+  // Nobody goes any more to cuts of other histories before the common one.
+  void drop_other_cuts(auto& out) {
+    if (lineages_.size() + 1 == cuts_.size()) return;
+    std::vector<Step> others;
+    for (const auto& [step, lineage] : lineages_)
+      if (step < common_ && step != saving_ && !has_cut(step)) others.push_back(step);
+    for (const Step step : others) {
+      out(DropCut{step});
+      lose_cut(step);
     }
   }
 
@@ -282,6 +342,7 @@ class SyncShardCore {
     auto first = std::upper_bound(cuts_.begin(), cuts_.end(), common_);
     for (auto left = std::upper_bound(first, cuts_.end(), k_) - first; left > most; --left) {
       out(DropCut{*first, true});
+      lineages_.erase(*first);
       first = cuts_.erase(first);
     }
   }
@@ -322,12 +383,15 @@ class SyncShardCore {
 
   void copied(auto& out) {
     copying_.reset();
-    if (saving_) due_ = store_.take_cut();
-    else begin_save(store_.take_cut(), out);
+    SaveCut save = store_.take_cut();
+    save.cut.lineage = lineage_.until(save.cut.step);
+    if (saving_) due_ = std::move(save);
+    else begin_save(std::move(save), out);
   }
 
   void begin_save(SaveCut save, auto& out) {
     saving_ = save.cut.step;
+    saved_as_ = save.cut.lineage;
     out(std::move(save));
   }
 
@@ -363,11 +427,17 @@ class SyncShardCore {
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
-  std::vector<Step> cuts_{0};  // durable, ascending
+  bool tells_history_;
+  Sha256Digest settings_;
+  Lineage lineage_;  // of what is computed next; empty: it tells none
+  std::uint64_t history_ = 0;  // the number of that
+  std::map<Step, Lineage> lineages_;  // of the durable cuts, 0 left out
+  std::vector<Step> cuts_{0};  // those of this history, ascending
   Step common_ = 0;  // the newest of them that all shards are known to have
   std::optional<Step> copying_;
   bool asked_to_copy_ = false;  // and not called yet
   std::optional<Step> saving_;
+  Lineage saved_as_;
   Step before_ = 0;  // where it was when it was sent back
   bool no_room_ = false;  // for the last one that was tried
   std::optional<SaveCut> due_;

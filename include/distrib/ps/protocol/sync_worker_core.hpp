@@ -28,6 +28,9 @@ inline namespace v0 {
 /// Gone, or cannot serve a shard, goes on at the smallest k, and makes again what it does not have. When shards are so
 /// far apart that no step is left that all of them give, because one came back, each gives the step where it is.
 ///
+/// A job that was started again with other settings has cuts of more than one history (`Lineage`): shards that are not of
+/// the same one are sent to the newest cut that is the same on all of them.
+///
 /// With replicas (`Job::replicas`) what is a shard to the events and actions is a replica of one, by its number: they
 /// are sent the same, and whichever answers gives the values. Of those of a shard the live ones count, and nobody waits
 /// for one that is not connected.
@@ -76,7 +79,7 @@ class SyncWorkerCore {
   /// older Joins are not passed on.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
-    view.progress = std::move(progress);
+    view.progress = known(std::move(progress));
     view.connected = view.live = true;
     view.lame = view.begun = false;
     view.sent = view.progress.done;
@@ -87,6 +90,7 @@ class SyncWorkerCore {
       if (replicas_.ready()) begin(out);
       return;
     }
+    if (is_of_other_history(view.progress)) return join_all(out);
     doubt(replica, out);
     if (t_) serve(replica, out);
     if (t_) pull(replica, out);  // even when its values are here: the answer tells when it is there
@@ -104,7 +108,9 @@ class SyncWorkerCore {
 
   void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
-    if (t_ && step == replicas_[replica].asked && !computing_ && rows_.fit(*t_ + 1, shard, block)) {
+    progress = known(std::move(progress));
+    const bool wanted = t_ && step == replicas_[replica].asked && !computing_ && !is_of_other_history(progress);
+    if (wanted && rows_.fit(*t_ + 1, shard, block)) {
       const SharedBuffer& known = replicas_.values_of(shard);
       if (replicas_.replicated() && known && !is_same(*known, *block)) return out(ReplicasDiffer{shard, step});
       replicas_[replica].got = std::move(block);
@@ -116,7 +122,8 @@ class SyncWorkerCore {
   void gone(std::uint32_t replica, Step step, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
-    if (!t_ || done_ || step != view.asked || computing_ || replicas_.values_of(shard))
+    progress = known(std::move(progress));
+    if (!t_ || done_ || step != view.asked || computing_ || replicas_.values_of(shard) || is_of_other_history(progress))
       return learn(replica, std::move(progress), out);
     view.progress = std::move(progress);
     const std::uint32_t other = replicas_.source(shard, *t_);
@@ -164,7 +171,9 @@ class SyncWorkerCore {
   [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
   /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
-  [[nodiscard]] auto everything_saved() const -> bool { return replicas_.all_saved(total_steps_); }
+  [[nodiscard]] auto everything_saved() const -> bool {
+    return replicas_.all_saved(total_steps_) && replicas_.have_one_history();
+  }
 
  private:
   using ReplicaView = detail::ReplicaView;
@@ -172,6 +181,15 @@ class SyncWorkerCore {
   // Not std::ranges::equal, which goes by the byte in libstdc++ 12.
   static auto is_same(const AlignedBuffer& a, const AlignedBuffer& b) noexcept -> bool {
     return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size()) == 0);
+  }
+
+  // Of a shard of an older version, which does not tell its history, the only one is that of the present settings.
+  [[nodiscard]] auto known(Progress progress) const -> Progress {
+    if (progress.history == 0) progress.history = only_settings_;
+    return progress;
+  }
+  [[nodiscard]] auto is_of_other_history(const Progress& progress) const -> bool {
+    return progress.history != history_;
   }
 
   void join_all(auto& out) {
@@ -187,6 +205,18 @@ class SyncWorkerCore {
     gone_at_.reset();
     if (stopping_) return leave(out);
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendRestore{replica, cut});
+  }
+
+  // Shards are of different histories: everybody to the newest cut that is the same on all.
+  void join_histories(auto& out) {
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
+      if (const ReplicaView& view = replicas_[replica]; view.joined && view.progress.all_cuts.empty())
+        return out(TellsNoHistory{replica});
+    const NamedCut cut = replicas_.common_of_histories();
+    forget();
+    if (stopping_) return leave(out);
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
+      out(SendRestore{replica, cut.step, cut.lineage});
   }
 
   DISTRIB_DECL void forget();
@@ -210,6 +240,9 @@ class SyncWorkerCore {
 
   // Every shard has answered: t is the smallest k (rule 7), that of a shard the largest of its replicas.
   void begin(auto& out) {
+    if (!replicas_.have_one_history()) return join_histories(out);
+    const auto joined = std::ranges::find_if(replicas_, &ReplicaView::joined);
+    if (std::exchange(history_, joined->progress.history) != history_) buffer_.clear();  // made from other values
     t_ = replicas_.least_done();
     while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these are made already
     buffer_.drop_after(*t_);  // made again from here
@@ -235,7 +268,7 @@ class SyncWorkerCore {
 
   void push(std::uint32_t replica, Step step, auto& out, bool pull_follows = false) const {
     const SharedBuffer& block = buffer_.block(step, replicas_.shard_of(replica));
-    out(SendPush{replica, {step, rank_, block, 0, common_cut()}, pull_follows});
+    out(SendPush{replica, {step, rank_, block, 0, common_cut(), history_}, pull_follows});
   }
 
   // Sends what the shard does not have yet, as far as it stores ahead (rules 3 and 8). What is not kept: rule 10; with
@@ -311,8 +344,9 @@ class SyncWorkerCore {
   }
 
   void learn(std::uint32_t replica, Progress progress, auto& out) {
-    replicas_[replica].learn(std::move(progress));
+    replicas_[replica].learn(known(std::move(progress)));
     if (!t_ || done_) return;
+    if (is_of_other_history(replicas_[replica].progress)) return join_all(out);
     serve(replica, out);
     if (t_ && replicas_.replicated()) ask_another(replica, out);
     if (t_) go_on(out);
@@ -377,6 +411,8 @@ class SyncWorkerCore {
   Step window_;
   bool wants_result_;
   bool has_backups_;
+  std::uint64_t only_settings_;  // the number of the lineage that has no others; with backup workers 0
+  std::uint64_t history_ = 0;  // of the shards, when all had joined
   detail::RowsToPull rows_;  // for the contribution after t
   std::optional<Step> t_;
   bool computing_ = false;

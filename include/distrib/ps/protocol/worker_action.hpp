@@ -37,6 +37,7 @@ struct SendPush {
 struct SendRestore {
   std::uint32_t shard = 0;
   Step cut = 0;
+  std::uint64_t lineage = 0;  ///< Of the cut; 0: that of the shard's own history.
 };
 /// Cannot be served, but another replica of its shard is ahead: a replica takes the state of that one.
 struct SendCatchUp {
@@ -72,6 +73,12 @@ struct Compute {
 struct ReplicasDiffer {
   std::uint32_t shard = 0;
   Step step = 0;
+};
+
+/// Shards are of different histories, and this one is of an older version, which cannot tell its cuts apart. The job
+/// cannot go on.
+struct TellsNoHistory {
+  std::uint32_t shard = 0;
 };
 
 /// The worker is done: by goodbye after the last step, or by leave when it was asked to stop.

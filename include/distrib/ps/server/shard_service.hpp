@@ -7,6 +7,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
@@ -85,7 +86,7 @@ class ShardService final : private ShardSink {
 
   /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values. Where it has
   /// another replica nobody joins before that was asked.
-  void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
+  void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
     clock_.opened(now, job_->replicas > 1);
@@ -251,7 +252,9 @@ class ShardService final : private ShardSink {
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
-    core_->push(peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut},
+    core_->push(peer,
+                {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
+                 request.history},
                 *this);
     if (push_) push_.answer(core_->progress(request.rank));  // it left a gap, and the stream says so
   }
@@ -259,7 +262,7 @@ class ShardService final : private ShardSink {
   void serve(RestoreRequest request, Call<Restore, Connection> call) {
     const Peer peer = peers_.entered(call);
     if (peer == 0) return;
-    core_->restore(peer, request.cut, *this);
+    core_->restore(peer, request.cut, *this, request.lineage);
     meter_.opened(*job_.get());
     call.reply({});
   }

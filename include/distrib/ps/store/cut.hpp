@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/table_cut.hpp>
 
@@ -17,6 +18,7 @@ struct Cut {
   std::vector<SharedBuffer> slots;  ///< Of each group of the layout, a block for each slot of its updater, in order.
   std::vector<Step> applied;  ///< Asynchronous: the last contribution counted of each rank. Else empty.
   std::vector<TableCut> tables = {};  ///< In the job's order.
+  Lineage lineage = {};  ///< Synchronous: by which settings it was made; of step 0 and asynchronous none.
 };
 
 }  // namespace v0

@@ -24,10 +24,11 @@ inline namespace v0 {
 // The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
 
 /// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one; 4: whether another
-/// process of the asking rank goes on; 5: whether contribution 0 is waited for.
+/// process of the asking rank goes on; 5: whether contribution 0 is waited for; 6: history (fixed64, left out when 0); 7:
+/// all cuts, packed, of each the step (varint) and the lineage (fixed64).
 DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress);
 
-/// False: it does not decode, or the cuts do not ascend.
+/// False: it does not decode, or cuts do not ascend.
 [[nodiscard]] DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool;
 
 namespace detail {
@@ -45,7 +46,7 @@ struct JoinRequest {
   Rank rank = 0;
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
   std::string job_text;  ///< Empty: the shard knows it by its hash, or asks.
-  CutSettings cuts;      ///< With the text: where the shard keeps its cuts.
+  CutSettings cuts;  ///< With the text: where the shard keeps its cuts.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
@@ -55,9 +56,9 @@ struct JoinRequest {
 struct JoinItem {
   enum class Kind : std::uint8_t {
     joined = 1,  ///< The first item, and the answer to a Restore.
-    notice,      ///< The shard has moved, or a cut is durable.
-    text_wanted, ///< The hash of the job is new to the shard: join again, with the text.
-    rank_lost,   ///< Nobody has heard of `rank` for too long: the job cannot go on.
+    notice,  ///< The shard has moved, or a cut is durable.
+    text_wanted,  ///< The hash of the job is new to the shard: join again, with the text.
+    rank_lost,  ///< Nobody has heard of `rank` for too long: the job cannot go on.
   };
   Kind kind = Kind::joined;
   Progress progress;
@@ -96,9 +97,9 @@ struct PushReply {
 /// The shard's values of the step that was asked for, unless it is gone; and how far the shard is.
 struct PullReply {
   Progress progress;
-  bool gone = false;   ///< That step is no longer kept.
-  Step counted = 0;    ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
-  SharedBuffer body;   ///< The dense block, and the rows that were asked for. Null when that is nothing.
+  bool gone = false;  ///< That step is no longer kept.
+  Step counted = 0;  ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
+  SharedBuffer body;  ///< The dense block, and the rows that were asked for. Null when that is nothing.
   std::optional<std::uint32_t> body_checksum = {};  ///< At the shard: CRC-32C of the body, when it is known.
 
   void encode(WireWriter& head) const {
@@ -116,6 +117,7 @@ struct PushRequest {
   Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
   SharedBuffer body;
   bool pull_follows = false;  ///< The worker waits for the values that it asks for next: the answer may come with them.
+  std::uint64_t history = 0;  ///< See `Contribution`.
   std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
@@ -125,9 +127,13 @@ struct PushRequest {
 /// Go to this cut, which every shard has. Answered on the stream of Join.
 struct RestoreRequest {
   Step cut = 0;
+  std::uint64_t lineage = 0;  ///< Of that cut; 0: that of the shard's own history.
 
-  void encode(WireWriter& head) const { head.varint(1, cut); }
-  [[nodiscard]] auto decode(ByteView head) -> bool { return detail::decode_step(head, cut); }
+  void encode(WireWriter& head) const {
+    head.varint(1, cut);
+    if (lineage != 0) head.fixed64(2, lineage);
+  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// Cannot be served at the step where it is, but another replica of its shard is ahead: takes the state of that one.
@@ -158,6 +164,8 @@ struct StateReply {
   Step step = 0;  ///< Of the cut; 0: there is none that is newer.
   std::vector<std::uint64_t> sizes;  ///< Of its blocks, with the first piece.
   SharedBuffer body;  ///< Null when there is nothing more.
+  std::string lineage = {};  ///< Of the cut, with the first piece: see `to_text(const Lineage&)`. Empty: from an older
+      ///< version, which knows no settings but the job's.
 
   void encode(WireWriter& head) const {
     head.varint(1, step);
@@ -165,6 +173,7 @@ struct StateReply {
       head.message(2, [&](WireWriter& packed) {
         for (const std::uint64_t size : sizes) packed.raw_varint(size);
       });
+    if (!lineage.empty()) head.text(4, lineage);
   }
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };

@@ -23,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,6 +33,13 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
+/// A job that is started: how its shards are made, and what its workers compute with.
+struct StartedJob {
+  Job job;
+  ShardKinds kinds;
+  StartProgram program;
+};
+
 /// A whole cluster in simulated time: the services and nodes of production over the connection cores of production, the
 /// cuts of production on a simulated disk, and all that can go wrong. One `run()`. What a Program throws comes out of it.
 /// Threads: one at a time.
@@ -39,8 +47,11 @@ class Cluster {
  public:
   /// Of `cuts` the directory is the simulation's own. Throws when it cannot be made. `make_shard`: another one gives
   /// shards cores that have a mistake.
-  DISTRIB_DECL Cluster(const Job& job, ShardKinds kinds, const CutSettings& cuts, StartProgram program,
-                       const Options& options, MakeShard make_shard = detail::make_shard<ShardCores>);
+  DISTRIB_DECL Cluster(StartedJob job, const CutSettings& cuts, const Options& options,
+                       MakeShard make_shard = detail::make_shard<ShardCores>);
+
+  /// At some moment of the run all processes end, and this job is started, of as many shards and ranks. Before `run`.
+  DISTRIB_DECL void change_to(StartedJob job);
 
   /// Runs to the end: every worker was done once, and every parameter server; where a shard refused what is not finite,
   /// the workers only.
@@ -64,6 +75,7 @@ class Cluster {
   DISTRIB_DECL void double_worker();
   DISTRIB_DECL void kill_ps(std::uint32_t task);
   DISTRIB_DECL void lose_power();
+  DISTRIB_DECL void change(const StartedJob& job);
 
   // --- faults ---
 
@@ -90,6 +102,9 @@ class Cluster {
   // Each worker was told that the last step is durable, so its checkpoint is whole also when power is lost now.
   DISTRIB_DECL void look_for_the_last_checkpoint();
 
+  // A synchronous job ends in one history: when the settings changed in it.
+  DISTRIB_DECL auto changed_after() -> std::optional<Step>;
+
   // An asynchronous shard never goes back: what is not the same on all is wrong. A synchronous one may yet have been sent
   // back by a worker that came late, when its last cut was durable.
   DISTRIB_DECL auto count_contributions() -> std::uint64_t;
@@ -104,6 +119,7 @@ class Cluster {
   std::multimap<std::uint64_t, std::function<void()>> due_;  // after so many contributions
   std::uint64_t contributed_ = 0;
   unsigned flips_ = 0;
+  unsigned changes_ = 0;  // so often was everything started again
 };
 
 }  // namespace sim::detail

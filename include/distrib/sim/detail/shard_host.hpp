@@ -6,6 +6,7 @@
 #include <distrib/core/event.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
 #include <distrib/ps/cut/stored_cuts.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/server/shard_service.hpp>
 #include <distrib/ps/server/shard_shell.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
@@ -84,6 +85,8 @@ class ShardHost : public ShardShell {
   [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_; }
   /// The newest cut that is kept in memory; 0 where there is a disk.
   [[nodiscard]] auto in_memory() const noexcept -> Step { return in_memory_; }
+  /// Of the cut that it saved last.
+  [[nodiscard]] auto last_lineage() const noexcept -> const Lineage& { return last_lineage_; }
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
   [[nodiscard]] auto number() const noexcept -> std::uint32_t { return number_; }
   [[nodiscard]] auto task() const noexcept -> std::uint32_t { return task_; }
@@ -168,6 +171,7 @@ class ShardHost : public ShardShell {
   std::optional<ShardService<SessionPointer>> service_;
   std::optional<StoredCuts<DiskFiles>> stored_;
   Step in_memory_ = 0;  // the newest cut there
+  Lineage last_lineage_;
   std::deque<CutWork> queue_;  // the first is under way
   std::vector<LinkPointer> links_;
   Instant alarm_{};

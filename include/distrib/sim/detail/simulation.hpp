@@ -11,10 +11,10 @@ inline namespace v0 {
 namespace sim {
 namespace detail {
 
-/// Trains a plan in a simulated cluster, as `sim::run` does. `make_shard` makes the shards: a test that plants a mistake
-/// gives other cores than production has.
-[[nodiscard]] DISTRIB_DECL auto simulate(const TrainingPlan& plan, const Options& options, MakeShard make_shard)
-    -> Outcome;
+/// Trains a plan in a simulated cluster, as `sim::run` does; `after`: how the job is started again, null: it is not.
+/// `make_shard` makes the shards: a test that plants a mistake gives other cores than production has.
+[[nodiscard]] DISTRIB_DECL auto simulate(const TrainingPlan& plan, const TrainingPlan* after, const Options& options,
+                                         MakeShard make_shard) -> Outcome;
 
 }  // namespace detail
 }  // namespace sim

@@ -11,7 +11,11 @@ inline namespace v0 {
 namespace sim {
 
 DISTRIB_DECL auto run(const TrainingPlan& plan, const Options& options) -> Outcome {
-  return detail::simulate(plan, options, detail::make_shard<detail::ShardCores>);
+  return detail::simulate(plan, nullptr, options, detail::make_shard<detail::ShardCores>);
+}
+
+DISTRIB_DECL auto run(const TrainingPlan& before, const TrainingPlan& after, const Options& options) -> Outcome {
+  return detail::simulate(before, &after, options, detail::make_shard<detail::ShardCores>);
 }
 
 }  // namespace sim

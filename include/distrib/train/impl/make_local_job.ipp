@@ -47,8 +47,9 @@ class LocalJobShell final : public LocalJob {
         pool_{pool} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
       const Cut* cut = restored.empty() ? nullptr : &restored[shard];
-      shards_.push_back(
-          make_shard(job, shard, shards, cut != nullptr ? std::vector{cut->step} : std::vector<Step>{}, cut));
+      shards_.push_back(make_shard(
+          job, shard, shards,
+          cut != nullptr ? std::vector{DurableCut{cut->step, cut->lineage}} : std::vector<DurableCut>{}, cut));
     }
     // A shard cannot be lost without its workers here, so nothing is kept to be sent again.
     const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
@@ -152,6 +153,7 @@ class LocalJobShell final : public LocalJob {
     void operator()(SendRestore) override { lost_its_place(); }
     void operator()(SendCatchUp) override { lost_its_place(); }
     void operator()(ReplicasDiffer) override { lost_its_place(); }
+    void operator()(TellsNoHistory) override { lost_its_place(); }
     void operator()(Prepare work) override { job.prepare(rank, work.step); }
     void operator()(Compute work) override { job.compute(rank, std::move(work)); }
     void operator()(WorkerDone) override { ++job.workers_done_; }

@@ -9,9 +9,12 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL auto CutPieces::piece(std::uint64_t at, std::size_t most_bytes) const -> StateReply {
-  StateReply reply{step_, {}, nullptr};
-  if (at == 0)
+  StateReply reply;
+  reply.step = step_;
+  if (at == 0) {
+    reply.lineage = lineage_;
     for (const SharedBuffer& block : blocks_) reply.sizes.push_back(size_of(block));
+  }
   for (const SharedBuffer& block : blocks_) {
     if (at >= size_of(block)) {
       at -= size_of(block);
@@ -42,6 +45,7 @@ DISTRIB_DECL auto CutAssembly::take(const StateReply& reply) -> bool {
 DISTRIB_DECL auto CutAssembly::finish() && -> Cut {
   Cut cut;
   cut.step = step_;
+  cut.lineage = std::move(lineage_);
   const std::size_t dense = sizes_.size();
   cut.values = std::move(blocks_.front());
   for (std::size_t i = 1; i < dense; ++i) cut.slots.push_back(std::move(blocks_[i]));
@@ -56,6 +60,11 @@ DISTRIB_DECL auto CutAssembly::finish() && -> Cut {
 DISTRIB_DECL auto CutAssembly::begin(const StateReply& reply) -> bool {
   if (reply.step == 0 || reply.sizes.size() != sizes_.size() + 3 * tables_) return false;
   if (!std::equal(sizes_.begin(), sizes_.end(), reply.sizes.begin())) return false;
+  if (!reply.lineage.empty()) {
+    auto told = parse_lineage(reply.lineage);
+    if (!told) return false;
+    lineage_ = *std::move(told);
+  }
   std::uint64_t left = most_bytes_;
   for (const std::uint64_t size : reply.sizes) {
     if (size > left) return false;

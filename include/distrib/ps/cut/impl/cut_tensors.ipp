@@ -18,6 +18,7 @@ DISTRIB_DECL CutTensors::CutTensors(const Job& job, std::uint32_t shard, JobUpda
     : layout_{job, shard},
       updaters_{std::move(updaters)},
       job_text_{to_text(job)},
+      only_settings_{Lineage{}.continued(0, settings_hash(job_text_))},
       shards_{job.shards()},
       ranks_{job.ranks} {
   for (const TableShare& table : layout_.tables())
@@ -41,13 +42,36 @@ DISTRIB_DECL auto CutTensors::part(const Cut& cut) const -> BundlePart {
   return part;
 }
 
+DISTRIB_DECL void CutTensors::describe(const Cut& cut, BundlePart& part) const {
+  part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), detail::bytes_of(cut.step)});
+  part.strings.push_back({job_name, Shape{}, {job_text_}});
+  if (!cut.lineage.empty() && cut.lineage != only_settings_)
+    part.strings.push_back({lineage_name, Shape{}, {to_text(cut.lineage)}});
+}
+
+DISTRIB_DECL auto CutTensors::lineage(const BundleReader& reader, Error& error) const -> Lineage {
+  const bool is_told = reader.find(lineage_name) != nullptr;
+  const auto texts = reader.read_strings(is_told ? lineage_name : job_name, error);
+  if (error) return {};
+  const std::string text = texts.empty() ? std::string{} : texts.front();
+  if (!is_told) return Lineage{}.continued(0, settings_hash(text));
+  const auto lineage = parse_lineage(text);
+  if (!lineage) error = {checkpoint_errc::corrupt_data, reader.prefix() + ": " + lineage_name + " is no lineage"};
+  return lineage.value_or(Lineage{});
+}
+
+DISTRIB_DECL auto CutTensors::are_of_one_history(std::span<const BundleIndex> parts) -> bool {
+  const auto tells = [](const BundleIndex& part) { return part.find(lineage_name) != nullptr; };
+  return std::ranges::all_of(parts, tells) || std::ranges::none_of(parts, tells);
+}
+
 DISTRIB_DECL void CutTensors::check_job(const BundleReader& reader, ErrorRef to) const {
   detail::ErrorOut error{to};
-  if (reader.find("distrib/job") == nullptr) {
+  if (reader.find(job_name) == nullptr) {
     error = {ps_errc::job_mismatch, reader.prefix() + ": no job is stored in it"};
     return;
   }
-  const auto saved = reader.read_strings("distrib/job", error);
+  const auto saved = reader.read_strings(job_name, error);
   if (error) return;
   const std::string difference = identity_difference(saved.empty() ? std::string{} : saved.front(), job_text_);
   if (!difference.empty()) error = {ps_errc::job_mismatch, reader.prefix() + ": " + difference};
@@ -81,6 +105,7 @@ DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, ErrorRef to) cons
   if (error) return cut;
   cut.step = step.front();
   cut.applied = read_applied(reader, error);
+  if (!error && cut.applied.empty()) cut.lineage = lineage(reader, error);
 
   std::vector<std::shared_ptr<AlignedBuffer>> blocks{std::make_shared<AlignedBuffer>(layout_.block_bytes())};
   for (const ShardLayout::Group& group : layout_.groups())

@@ -159,8 +159,14 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// The newest step that is in every shard's list of cuts (rule 6): in those of its live replicas, or when none is, of
-  /// all that were heard of.
+  /// all that were heard of. 0 where they are of different histories.
   [[nodiscard]] DISTRIB_DECL auto common_cut() const -> Step;
+
+  /// Whether those that `common_cut` asks are of one history, as far as they were heard of.
+  [[nodiscard]] DISTRIB_DECL auto have_one_history() const -> bool;
+
+  /// The newest cut that is the same in the lists of all that have joined, whatever their histories; cut 0 always is.
+  [[nodiscard]] DISTRIB_DECL auto common_of_histories() const -> NamedCut;
 
  private:
   std::uint32_t shards_;

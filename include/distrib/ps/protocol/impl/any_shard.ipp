@@ -25,8 +25,8 @@ class ShardOf final : public AnyShard {
   void pull(Peer peer, Step step, ShardSink& out, PullRows rows) override {
     core_.pull(peer, step, out, std::move(rows));
   }
-  void restore(Peer peer, Step cut, ShardSink& out) override {
-    if constexpr (Core::is_synchronous) core_.restore(peer, cut, out);
+  void restore(Peer peer, Step cut, ShardSink& out, std::uint64_t lineage) override {
+    if constexpr (Core::is_synchronous) core_.restore(peer, cut, out, lineage);
   }
   void save(ShardSink& out) override { core_.save(out); }
   void save(Peer peer, ShardSink& out) override {
@@ -53,7 +53,7 @@ class ShardOf final : public AnyShard {
   }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto progress(Rank rank) const -> Progress override {
-    if constexpr (Core::is_synchronous) return core_.progress();
+    if constexpr (Core::is_synchronous) return core_.named_progress();
     else return core_.progress(rank);
   }
   [[nodiscard]] auto stale() const -> std::uint64_t override {
@@ -77,7 +77,7 @@ DISTRIB_DECL auto shard_kinds(UpdaterFinder find) -> ShardKinds {
   };
 }
 
-DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind, std::vector<Step> cuts,
+DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind, std::vector<DurableCut> cuts,
                              const Cut* newest) -> std::unique_ptr<AnyShard> {
   using Sync = detail::ShardOf<ShardCores<void>::Synchronous>;
   using Async = detail::ShardOf<ShardCores<void>::Asynchronous>;

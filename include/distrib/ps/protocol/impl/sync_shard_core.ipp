@@ -17,18 +17,45 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
       window_{contribution_window(job)},
       store_{job, shard, updaters, table_budget_bytes},
       awaited_{job, shard},
-      newest_(job.ranks) {
+      newest_(job.ranks),
+      tells_history_{contributions_per_step_ == ranks_},
+      settings_{settings_hash(to_text(job))} {
   store_.keep_previous(true);
+  go_on_from(0, {});
 }
 
 DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
-                                          const Cut& newest, std::vector<Step> cuts, std::uint64_t table_budget_bytes)
+                                          const Cut& newest, std::vector<DurableCut> cuts,
+                                          std::uint64_t table_budget_bytes)
     : SyncShardCore{job, shard, updaters, table_budget_bytes} {
   store_.load(newest);
   awaited_.begin_at(k_ = newest.step);
   newest_.assign(ranks_, {k_});
-  cuts_ = std::move(cuts);
-  if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
+  for (DurableCut& cut : cuts)
+    if (cut.step != 0) lineages_[cut.step] = std::move(cut.lineage);
+  go_on_from(k_, newest.lineage);
+}
+
+DISTRIB_DECL auto SyncShardCore::named_progress() const -> Progress {
+  Progress named = progress();
+  if (!tells_history_) return named;
+  named.all_cuts.push_back({0, Lineage{}.digest()});
+  for (const auto& [step, lineage] : lineages_) named.all_cuts.push_back({step, lineage.digest()});
+  return named;
+}
+
+DISTRIB_DECL void SyncShardCore::go_on_from(Step k, const Lineage& made) {
+  if (tells_history_) {
+    lineage_ = made.continued(k, settings_);
+    history_ = lineage_.digest();
+  }
+  find_own_cuts();
+}
+
+DISTRIB_DECL void SyncShardCore::find_own_cuts() {
+  cuts_ = {0};
+  for (const auto& [step, lineage] : lineages_)
+    if (!tells_history_ || lineage == lineage_.until(step)) cuts_.push_back(step);
 }
 
 // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came

@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
@@ -44,7 +45,7 @@ class ServedJob {
   void forget() { job_.reset(); }
 
   /// As the function of this name.
-  [[nodiscard]] auto make_shard(std::vector<Step> cuts, const Cut* newest) const -> std::unique_ptr<AnyShard> {
+  [[nodiscard]] auto make_shard(std::vector<DurableCut> cuts, const Cut* newest) const -> std::unique_ptr<AnyShard> {
     return v0::make_shard(*job_, replica() % job_->shards(), kind_, std::move(cuts), newest);
   }
   [[nodiscard]] auto has_last_cut(const AnyShard& shard) const -> bool { return v0::has_last_cut(shard, *job_); }

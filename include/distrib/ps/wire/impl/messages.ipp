@@ -15,6 +15,14 @@ DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const P
     if (progress.no_room) message.varint(3, 1);
     if (progress.doubled) message.varint(4, 1);
     if (progress.no_values) message.varint(5, 1);
+    if (progress.history != 0) message.fixed64(6, progress.history);
+    if (!progress.all_cuts.empty())
+      message.message(7, [&](WireWriter& cuts) {
+        for (const NamedCut& cut : progress.all_cuts) {
+          cuts.raw_varint(cut.step);
+          cuts.raw_number(cut.lineage);
+        }
+      });
   });
 }
 
@@ -33,6 +41,17 @@ DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
       case wire_tag(3, WireType::varint): progress.no_room = reader.uint64() != 0; break;
       case wire_tag(4, WireType::varint): progress.doubled = reader.uint64() != 0; break;
       case wire_tag(5, WireType::varint): progress.no_values = reader.uint64() != 0; break;
+      case wire_tag(6, WireType::fixed64): progress.history = reader.uint64(); break;
+      case wire_tag(7, WireType::bytes):
+        for (ByteView rest = reader.bytes(); !rest.empty();) {
+          NamedCut cut;
+          if (!detail::read_varint(rest, cut.step) || rest.size() < sizeof cut.lineage) return false;
+          cut.lineage = load_le<std::uint64_t>(rest.data());
+          rest = rest.subspan(sizeof cut.lineage);
+          if (!progress.all_cuts.empty() && cut.step <= progress.all_cuts.back().step) return false;
+          progress.all_cuts.push_back(cut);
+        }
+        break;
     }
   return reader.ok();
 }
@@ -101,6 +120,7 @@ DISTRIB_DECL void PushRequest::encode(WireWriter& head) const {
   head.varint(2, rank);
   head.varint(3, common_cut);
   if (pull_follows) head.varint(4, 1);
+  if (history != 0) head.fixed64(5, history);
 }
 
 DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
@@ -110,6 +130,16 @@ DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
       case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
       case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
       case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
+      case wire_tag(5, WireType::fixed64): history = reader.uint64(); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL auto RestoreRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): cut = reader.uint64(); break;
+      case wire_tag(2, WireType::fixed64): lineage = reader.uint64(); break;
     }
   return reader.ok();
 }
@@ -133,6 +163,7 @@ DISTRIB_DECL auto StateReply::decode(ByteView head) -> bool {
         for (ByteView rest = reader.bytes(); !rest.empty() && good;)
           good = detail::read_varint(rest, sizes.emplace_back());
         break;
+      case wire_tag(4, WireType::bytes): lineage = reader.text(); break;
     }
   return reader.ok() && good;
 }

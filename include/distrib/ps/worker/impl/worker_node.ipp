@@ -29,15 +29,19 @@ class WorkerNode::Out final : public WorkerSink {
     node_.send<Pull>(m.shard, {m.step, std::move(m.rows.keys)}, m.step, now_, bytes);
   }
   void operator()(SendPush m) override {
-    PushRequest request{m.contribution.step, m.contribution.rank, m.contribution.common_cut,
-                        std::move(m.contribution.block), m.pull_follows};
+    PushRequest request{
+        m.contribution.step, m.contribution.rank,   m.contribution.common_cut, std::move(m.contribution.block),
+        m.pull_follows,      m.contribution.history};
     const Step step = request.step;
     node_.send<Push>(m.shard, request, step, now_);
   }
-  void operator()(SendRestore m) override { node_.send<Restore>(m.shard, {m.cut}, m.cut, now_); }
+  void operator()(SendRestore m) override { node_.send<Restore>(m.shard, {m.cut, m.lineage}, m.cut, now_); }
   void operator()(SendCatchUp m) override { node_.send<CatchUp>(m.shard, {m.done}, m.done, now_); }
   void operator()(ReplicasDiffer m) override {
     node_.fail({ps_errc::replicas_differ, "step " + std::to_string(m.step) + " of shard " + std::to_string(m.shard)});
+  }
+  void operator()(TellsNoHistory m) override {
+    node_.fail({ps_errc::old_version, "shard " + std::to_string(m.shard % node_.block_bytes_.size())});
   }
   void operator()(SendSave m) override { node_.send<Save>(m.shard, {}, 0, now_); }
   void operator()(SendGoodbye m) override { node_.send<Goodbye>(m.shard, {}, 0, now_); }

@@ -3,13 +3,17 @@
 
 #include <distrib/sim/detail/cluster.hpp>
 
+#include <distrib/ps/job/lineage.hpp>
+
 namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-DISTRIB_DECL Cluster::Cluster(const Job& job, ShardKinds kinds, const CutSettings& cuts, StartProgram program,
-                              const Options& options, MakeShard make_shard)
-    : program_{std::move(program)}, world_{job, std::move(kinds), cuts, options}, ranks_(job.ranks) {
+DISTRIB_DECL Cluster::Cluster(StartedJob started, const CutSettings& cuts, const Options& options, MakeShard make_shard)
+    : program_{std::move(started.program)},
+      world_{started.job, std::move(started.kinds), cuts, options},
+      ranks_(started.job.ranks) {
+  const Job& job = world_.job;
   world_.shards.resize(job.num_replicas());
   for (std::uint32_t task = 0; task < job.tasks; ++task) {
     tasks_.push_back(std::make_unique<PsProcess>(world_, task, make_shard));
@@ -23,6 +27,11 @@ DISTRIB_DECL Cluster::Cluster(const Job& job, ShardKinds kinds, const CutSetting
   fall_due();
 }
 
+DISTRIB_DECL void Cluster::change_to(StartedJob job) {
+  due_.emplace(world_.dice.below(most_contributions()), [this, job = std::move(job)] { change(job); });
+  fall_due();
+}
+
 DISTRIB_DECL auto Cluster::run() -> Outcome {
   Outcome outcome;
   for (; world_.wrong.empty() && !is_over(); ++outcome.events) {
@@ -32,6 +41,7 @@ DISTRIB_DECL auto Cluster::run() -> Outcome {
   if (world_.wrong.empty() && refusals().empty()) look_for_the_last_checkpoint();
   if (world_.wrong.empty() && refusals().empty()) outcome.steps = world_.job.total_steps;
   outcome.contributions = count_contributions();
+  if (outcome.steps != 0) outcome.changed_after = changed_after();
   outcome.computed = contributed_;
   outcome.wrong = world_.wrong;
   if (!outcome.wrong.empty()) outcome.wrong = "seed " + std::to_string(world_.options.seed) + ": " + outcome.wrong;
@@ -43,7 +53,9 @@ DISTRIB_DECL auto Cluster::run() -> Outcome {
 }
 
 DISTRIB_DECL void Cluster::start_later(Rank rank, std::chrono::microseconds pause) {
-  world_.scheduler.after(pause, [this, rank] { start(rank); });
+  world_.scheduler.after(pause, [this, rank, changes = changes_] {
+    if (changes == changes_) start(rank);
+  });
 }
 
 DISTRIB_DECL void Cluster::start(Rank rank) {
@@ -86,6 +98,23 @@ DISTRIB_DECL void Cluster::lose_power() {
   world_.tell("simulation", "power is lost");
   for (std::uint32_t task = 0; task < world_.job.tasks; ++task) kill_ps(task);
   world_.disk->lose_power();
+}
+
+DISTRIB_DECL void Cluster::change(const StartedJob& job) {
+  const bool is_late = std::ranges::any_of(ranks_, &RankState::done) ||
+                       std::ranges::any_of(tasks_, [](const auto& task) { return task->is_done(); });
+  if (is_late || std::ranges::any_of(tasks_, [](const auto& task) { return task->is_fragile(); })) return;
+  world_.tell("simulation", "all ends, and is started again with other settings");
+  ++changes_;
+  for (const RankState& of : ranks_)
+    for (const auto& process : of.processes) process->die();
+  for (const auto& task : tasks_)
+    if (task->is_up()) task->die();
+  world_.job = job.job;
+  world_.kinds = job.kinds;
+  program_ = job.program;
+  for (const auto& task : tasks_) world_.scheduler.after(10 * world_.pause(), [&process = *task] { process.start(); });
+  for (Rank rank = 0; rank < ranks_.size(); ++rank) start_later(rank, 10 * world_.pause());
 }
 
 DISTRIB_DECL void Cluster::draw_faults() {
@@ -209,6 +238,18 @@ DISTRIB_DECL void Cluster::look_for_the_last_checkpoint() {
   if (!world_.disk) return;
   world_.disk->lose_power();
   if (finished_checkpoint(world_.cuts.directory).empty()) world_.fail("the checkpoint of the last step is not there");
+}
+
+DISTRIB_DECL auto Cluster::changed_after() -> std::optional<Step> {
+  if (changes_ == 0 || !world_.job.consistency.is_synchronous()) return std::nullopt;
+  const Lineage& lineage = world_.shards.front()->last_lineage();
+  for (const ShardHost* shard : world_.shards)
+    if (shard->last_lineage() != lineage && shard->number() < world_.job.shards())
+      world_.fail("shards end in different histories");
+  const Sha256Digest settings = settings_hash(to_text(world_.job));
+  for (const Lineage::Entry& entry : lineage.entries())
+    if (entry.settings == settings) return entry.since;
+  return std::nullopt;
 }
 
 DISTRIB_DECL auto Cluster::count_contributions() -> std::uint64_t {

@@ -128,8 +128,9 @@ DISTRIB_DECL void ShardHost::perform(CutWork& work) {
   const bool flips = work.kind == CutWork::Kind::open && world_.flips_due > 0;
   const std::string flipped = flips ? flip_a_bit() : std::string{};
   (*stored_)(work);
+  if (work.kind == CutWork::Kind::save && !work.failure) last_lineage_ = work.cut.lineage;
   if (flipped.empty()) return;
-  if (work.steps.empty()) {
+  if (work.cuts.empty()) {
     world_.disk->mend(flipped);
     work.refused.clear();
     work.failure = {};

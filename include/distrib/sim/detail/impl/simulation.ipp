@@ -19,9 +19,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -30,34 +33,30 @@ namespace sim {
 
 namespace detail {
 
-/// Trains a plan in a simulated cluster. Hooks hear nothing.
-class Simulation {
+/// One plan as a job of a simulated cluster. Hooks hear nothing.
+class SimulatedJob {
  public:
-  Simulation(const TrainingPlan& plan, const Options& options, MakeShard make_shard)
+  SimulatedJob(const TrainingPlan& plan, const Options& options)
       : plan_{plan},
-        options_{options},
-        make_shard_{make_shard},
         model_{plan.model().open()},
         planned_{plan.cluster_job(*model_, options.ps,
                                   options.workers != 0 ? options.workers : plan.options().local.workers,
                                   options.replay_budget_bytes)} {
-    planned_.job.cut_interval = interval();
+    planned_.job.cut_interval = interval(options);
   }
 
-  [[nodiscard]] auto run() -> Outcome {
-    const auto start = [this](Rank rank) { return program(rank); };
-    Cluster cluster{job_, shard_kinds(plan_.updater_finder()), plan_.cut_settings(), start, options_, make_shard_};
-    Outcome outcome = cluster.run();
-    if (outcome.wrong.empty() && !cluster.refusals().empty())
-      outcome.wrong = "seed " + std::to_string(options_.seed) + ": refused: " + cluster.refusals().front();
-    if (outcome.wrong.empty()) outcome.parameters_sha256 = sha256_;
-    return outcome;
+  [[nodiscard]] auto job() const -> const Job& { return planned_.job; }
+
+  /// What each process computes with. The values at the end are told to `finished`, as their SHA-256.
+  [[nodiscard]] auto start(std::function<void(std::string sha256)> finished) -> StartedJob {
+    return {planned_.job, shard_kinds(plan_.updater_finder()),
+            [this, finished = std::move(finished)](Rank rank) { return program(rank, finished); }};
   }
 
  private:
-  // What each process of this worker computes with.
-  auto program(Rank rank) -> Program {
-    const std::shared_ptr<AnyContributor> contributor = model_->contributor(job_, planned_.layouts);
+  auto program(Rank rank, const std::function<void(std::string sha256)>& finished) -> Program {
+    const Job& job = planned_.job;
+    const std::shared_ptr<AnyContributor> contributor = model_->contributor(job, planned_.layouts);
     Program program;
     program.initial_values = planned_.initial_values;
     program.prepare = [contributor, rank](Step step) { return contributor->prepare(rank, step); };
@@ -68,34 +67,43 @@ class Simulation {
       (*contributor)(rank, step, values, gradients);
       return std::vector<SharedBuffer>{gradients.begin(), gradients.end()};
     };
-    program.finish = [this, contributor, rank](const std::vector<SharedBuffer>& blocks) {
-      RuntimeValues values{job_.variables, job_.tables.size()};
+    program.finish = [this, &job, finished, contributor, rank](const std::vector<SharedBuffer>& blocks) {
+      RuntimeValues values{job.variables, job.tables.size()};
       assemble(planned_.layouts, blocks, values);
-      sha256_ = parameters_sha256(job_, values, contributor->digests(rank, job_.steps_of(rank) + 1, blocks));
+      finished(parameters_sha256(job, values, contributor->digests(rank, job.steps_of(rank) + 1, blocks)));
     };
     return program;
   }
 
   // With checkpoints, the interval that a cluster has. Else drawn from the seed and not longer than that, so that a short
   // job has a few cuts, too.
-  [[nodiscard]] auto interval() const -> std::uint64_t {
-    if (options_.cut_interval != 0) return options_.cut_interval;
-    const std::uint64_t most = job_.cut_interval;
+  [[nodiscard]] auto interval(const Options& options) const -> std::uint64_t {
+    if (options.cut_interval != 0) return options.cut_interval;
+    const Job& job = planned_.job;
+    const std::uint64_t most = job.cut_interval;
     if (plan_.save()) return most;
-    return Dice{options_.seed ^ 0xc075}.between(1, std::max<std::uint64_t>(1, std::min(most, job_.total_steps / 3)));
+    return Dice{options.seed ^ 0xc075}.between(1, std::max<std::uint64_t>(1, std::min(most, job.total_steps / 3)));
   }
 
   const TrainingPlan& plan_;
-  const Options& options_;
-  const MakeShard make_shard_;
   const std::unique_ptr<OpenModel> model_;
   PlannedJob planned_;
-  const Job& job_ = planned_.job;
-  std::string sha256_;
 };
 
-DISTRIB_DECL auto simulate(const TrainingPlan& plan, const Options& options, MakeShard make_shard) -> Outcome {
-  return Simulation{plan, options, make_shard}.run();
+DISTRIB_DECL auto simulate(const TrainingPlan& plan, const TrainingPlan* after, const Options& options,
+                           MakeShard make_shard) -> Outcome {
+  std::string sha256;
+  const auto finished = [&sha256](std::string of) { sha256 = std::move(of); };
+  SimulatedJob first{plan, options};
+  std::optional<SimulatedJob> second;
+  if (after != nullptr) second.emplace(*after, options);
+  Cluster cluster{first.start(finished), plan.cut_settings(), options, make_shard};
+  if (second) cluster.change_to(second->start(finished));
+  Outcome outcome = cluster.run();
+  if (outcome.wrong.empty() && !cluster.refusals().empty())
+    outcome.wrong = "seed " + std::to_string(options.seed) + ": refused: " + cluster.refusals().front();
+  if (outcome.wrong.empty()) outcome.parameters_sha256 = sha256;
+  return outcome;
 }
 
 }  // namespace detail

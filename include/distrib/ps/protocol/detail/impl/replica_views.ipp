@@ -10,7 +10,8 @@ inline namespace v0 {
 namespace detail {
 
 DISTRIB_DECL void ReplicaView::learn(Progress heard) {
-  heard.done = std::max(progress.done, heard.done);
+  if (heard.history == progress.history) heard.done = std::max(progress.done, heard.done);
+  if (heard.all_cuts.empty()) heard.all_cuts = std::move(progress.all_cuts);  // it told them when it joined
   progress = std::move(heard);
   if (!lame || progress.done <= helped_at) return;
   lame = false;
@@ -45,7 +46,33 @@ DISTRIB_DECL auto ReplicaViews::source(std::uint32_t shard, Step t) const -> std
   return best;
 }
 
+DISTRIB_DECL auto ReplicaViews::have_one_history() const -> bool {
+  std::optional<std::uint64_t> history;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    const bool some_live = some_of(shard, &ReplicaView::live);
+    for (std::size_t replica = shard; replica < size(); replica += shards_) {
+      const ReplicaView& view = (*this)[replica];
+      if (some_live ? !view.live : view.progress.cuts.empty()) continue;
+      if (history.value_or(view.progress.history) != view.progress.history) return false;
+      history = view.progress.history;
+    }
+  }
+  return true;
+}
+
+DISTRIB_DECL auto ReplicaViews::common_of_histories() const -> NamedCut {
+  std::optional<std::vector<NamedCut>> common;
+  for (const ReplicaView& view : *this) {
+    if (!view.joined) continue;
+    if (!common) common = view.progress.all_cuts;
+    const std::vector<NamedCut>& cuts = view.progress.all_cuts;
+    std::erase_if(*common, [&cuts](const NamedCut& cut) { return std::ranges::find(cuts, cut) == cuts.end(); });
+  }
+  return common->back();
+}
+
 DISTRIB_DECL auto ReplicaViews::common_cut() const -> Step {
+  if (!have_one_history()) return 0;
   std::optional<std::vector<Step>> common;
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
     const bool some_live = some_of(shard, &ReplicaView::live);
