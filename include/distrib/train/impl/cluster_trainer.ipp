@@ -84,7 +84,7 @@ class ClusterTrainer::Worker {
         report_{trainer.report_},
         model_{plan_.model().open()},
         planned_{plan_.cluster_job(*model_, static_cast<std::uint32_t>(trainer.flags_.ps_hosts.size()),
-                                   static_cast<std::uint32_t>(worker_count(cluster_, "worker")),
+                                   static_cast<std::uint32_t>(rank_count(cluster_)),
                                    plan_.options().cluster.replay_budget_bytes)},
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {

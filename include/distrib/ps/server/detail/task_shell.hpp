@@ -70,7 +70,7 @@ class TaskShell final : public ServerTask {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
     identity_.task = index;
     identity_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
-    identity_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
+    identity_.ranks = static_cast<std::uint32_t>(rank_count(cluster));
     Error error;
     hold(options_.directory, error);
     throw_if(error);
