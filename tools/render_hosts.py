@@ -49,6 +49,6 @@ def too_long(documents):
         hosts = [address.rpartition(":")[0] for address in value.split(",")]
         host, label = max(hosts, key=len), max((part for host in hosts for part in host.split(".")), key=len)
         if len(host) > 253 or len(label) > 63:
-            found.append(f"{variable} names {host}: in DNS a name has 253 characters at most, not {len(host)}, and between "
-                         f"dots 63, not {len(label)}")
+            found.append(f"{variable} names {host}: in DNS a name has 253 characters at most, not {len(host)}, and "
+                         f"between dots 63, not {len(label)}")
     return found

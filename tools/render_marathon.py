@@ -41,8 +41,8 @@ def marathon_rules(apps):
         label = mesos_dns_name(app_id, "")[:-1]
         if len(label) > 63:
             group = app_id.split("/")[1]
-            yield (f"{app_id}: its name in Mesos-DNS, {label!r}, has {len(label)} characters, and 63 are allowed: the "
-                   f"first part of the id, `name`, may have {len(group) - longest_excess} at most, and has {len(group)}")
+            yield (f"{app_id}: its name in Mesos-DNS, {label!r}, has {len(label)} characters, and 63 are allowed: "
+                   f"the first part of the id, `name`, may have {len(group) - longest_excess} at most")
         if ("cmd" in app) + ("args" in app) > 1 or ("cmd" not in app and "args" not in app and "container" not in app):
             yield f"{app_id}: either cmd or args, or a container that says what it runs"
         modes = [network["mode"] for network in app.get("networks", [])]

@@ -26,8 +26,8 @@ def label_problems(documents):
     """Of each label once, wherever it stands."""
     for key, value in dict.fromkeys(pair for document in documents for pair in labels_of(document)):
         if len(value) > LABEL or not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?", value):
-            yield (f"the label {key} cannot be {value!r}, which has {len(value)} characters: {LABEL} are allowed, letters, "
-                   "digits, and between these '-', '_' and '.'")
+            yield (f"the label {key} cannot be {value!r}, which has {len(value)} characters: {LABEL} are allowed, "
+                   "letters, digits, and between these '-', '_' and '.'")
 
 
 def longest_excess(document):
