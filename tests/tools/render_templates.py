@@ -308,7 +308,7 @@ def longest_names():
                 derived = added + "n" * length if added.endswith("-") else "n" * length + added
                 text = f"{derived!r}, has {len(derived)} characters, and 63 are allowed: "
                 assert any(text in problem for problem in found), f"{name}, {more}: no {text!r} in {found}"
-                said = [problem for problem in found if f"may have {longest} at most" in problem and "`name`" in problem]
+                said = any("`name`" in problem and f"may have {longest} at most" in problem for problem in found)
                 assert said, f"{name}, {more}: no {longest} in {found}"
 
 
