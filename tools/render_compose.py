@@ -49,6 +49,12 @@ def compose_rules(document, stack):
             yield f"{where}: neither image nor build"
         if not re.fullmatch(r"[a-zA-Z0-9._-]+", str(name)):
             yield f"{where}: the name has other characters than letters, digits, '.', '_' and '-'"
+        if stack and (len(str(name)) > 61 or not re.fullmatch(r"[a-zA-Z0-9]([-_]*[a-zA-Z0-9])*", str(name))):
+            yield (f"{where}: Swarm calls it STACK_{name}, of 63 characters at most, and here are {len(str(name))}: "
+                   "letters and digits, '-' and '_' between them")
+        for hostname in hostnames(service):
+            if len(hostname) > 63:
+                yield f"{where}: the hostname {hostname!r} has {len(hostname)} characters, and 63 are allowed"
         for key in service.get("deploy") or {}:
             if key not in DEPLOY:
                 yield f"{where}.deploy: unknown key {key!r}"
@@ -90,8 +96,10 @@ def compose_hosts(document):
         networks = service.get("networks")
         for network in networks.values() if isinstance(networks, dict) else ():
             names |= set((network or {}).get("aliases", []))
-        hostname = service.get("hostname")
-        if hostname:
-            replicas = (service.get("deploy") or {}).get("replicas", 1)
-            names |= {re.sub(r"\{\{ *\.Task\.Slot *\}\}", str(i + 1), hostname) for i in range(replicas)}
+        names |= hostnames(service)
     return names - {None}
+
+
+def hostnames(service):
+    hostname, replicas = service.get("hostname", ""), (service.get("deploy") or {}).get("replicas", 1)
+    return {re.sub(r"\{\{ *\.Task\.Slot *\}\}", str(i + 1), hostname) for i in range(replicas)} - {""}

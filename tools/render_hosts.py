@@ -39,4 +39,16 @@ def hosts_without_task(documents, created, seen=lambda host: host):
                              f"{', '.join(sorted(created)) or 'there is none'}")
             elif not port.isdigit():
                 found.append(f"{variable}: {address!r} has no port")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found + too_long(documents)))
+
+
+def too_long(documents):
+    """Of each variable the longest name, if no DNS takes it."""
+    found = []
+    for variable, value in dict.fromkeys(told_hosts(documents)):
+        hosts = [address.rpartition(":")[0] for address in value.split(",")]
+        host, label = max(hosts, key=len), max((part for host in hosts for part in host.split(".")), key=len)
+        if len(host) > 253 or len(label) > 63:
+            found.append(f"{variable} names {host}: in DNS a name has 253 characters at most, not {len(host)}, and "
+                         f"between dots 63, not {len(label)}")
+    return found

@@ -7,6 +7,7 @@ import re
 
 import render_shapes
 from render_hosts import hosts_without_task
+from render_names import label_problems, name_problems
 
 
 def check(documents):
@@ -84,9 +85,7 @@ def kubernetes_rules(documents):
         if (kind, name) in seen:
             yield f"{title(document)} stands twice"
         seen.add((kind, name))
-        if len(name) > 63 or not re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?" if kind == "Service" else
-                                              r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", name):
-            yield f"{title(document)}: the name must be a DNS label: small letters, digits and '-', 63 at most"
+        yield from (f"{title(document)}: {problem}" for problem in name_problems(document, documents))
         if kind in ("StatefulSet", "Deployment"):
             wanted = spec["selector"].get("matchLabels", {})
             if not wanted or not wanted.items() <= template_of(spec["template"])[0].items():
@@ -107,6 +106,7 @@ def kubernetes_rules(documents):
         jobs = {"Job": [spec], "JobSet": [j["template"]["spec"] for j in spec.get("replicatedJobs", [])]}
         for job in jobs.get(kind, []):
             yield from (f"{title(document)}: {problem}" for problem in job_rules(job))
+    yield from label_problems(documents)
     for document, _, pod, name, _ in every:
         yield from (f"{title(document)}: {problem}" for problem in pod_rules(pod, own))
         subdomain = pod.get("subdomain")

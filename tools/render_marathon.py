@@ -31,12 +31,18 @@ def check(group):
 
 def marathon_rules(apps):
     ids = [app_id for app_id, _ in apps]
+    longest_excess = max((len(mesos_dns_name(app_id, "")) - 1 for app_id in ids), default=0) - 63
     ports = {}
     for app_id, app in apps:
         if ids.count(app_id) > 1:
             yield f"{app_id} stands twice"
         if not re.fullmatch(r"(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)+", app_id):
             yield f"{app_id}: an id has small letters, digits, '-' and '.' only, and neither begins nor ends with these"
+        label = mesos_dns_name(app_id, "")[:-1]
+        if len(label) > 63:
+            group = app_id.split("/")[1]
+            yield (f"{app_id}: its name in Mesos-DNS, {label!r}, has {len(label)} characters, and 63 are allowed: "
+                   f"the first part of the id, `name`, may have {len(group) - longest_excess} at most")
         if ("cmd" in app) + ("args" in app) > 1 or ("cmd" not in app and "args" not in app and "container" not in app):
             yield f"{app_id}: either cmd or args, or a container that says what it runs"
         modes = [network["mode"] for network in app.get("networks", [])]

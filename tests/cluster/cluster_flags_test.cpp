@@ -193,10 +193,82 @@ TEST_CASE("ClusterFlags: TF_CONFIG with a chief", "[cluster][flags]") {
   CHECK(known({}, cluster + R"({"type": "evaluator", "index": 0}})").flags.job_name == "evaluator");
 }
 
+TEST_CASE("ClusterFlags: TF_CONFIG with a chief and no worker", "[cluster][flags]") {
+  for (const char* jobs :
+       {R"("chief": ["c:1"], "ps": ["p:1"])", R"("worker": [], "chief": {"0": "c:1"}, "ps": ["p:1"])"}) {
+    const std::string cluster = R"({"cluster": {)" + std::string{jobs} + R"(}, "task": )";
+    for (const char* task : {R"({"type": "chief", "index": 0}})", R"({"type": "ps", "index": 0}})"}) {
+      CAPTURE(jobs, task);
+      const auto [flags, rest, error] = known({}, cluster + task);
+      REQUIRE_FALSE(error);
+      CHECK(flags.worker_hosts.empty());
+      CHECK(flags.cluster() == ClusterSpec{{"chief", {"c:1"}}, {"ps", {"p:1"}}});
+      CHECK(flags.is_chief() == (flags.job_name == "chief"));
+      CHECK(rank_count(flags.cluster()) == 1);
+    }
+  }
+}
+
+TEST_CASE("ClusterFlags: TensorFlow 1's master is the chief", "[cluster][flags]") {
+  const std::string cluster =
+      R"({"environment": "cloud", "cluster": {"master": ["m:1"], "ps": ["p:1"], "worker": ["w:1"]}, "task": )";
+  const ClusterFlags chief = known({}, cluster + R"({"type": "master", "index": 0}})").flags;
+  CHECK(chief.task() == distrib::TaskId{"chief", 0});
+  CHECK(chief.is_chief());
+  CHECK(chief.cluster() == ClusterSpec{{"chief", {"m:1"}}, {"ps", {"p:1"}}, {"worker", {"w:1"}}});
+  const ClusterFlags worker = known({}, cluster + R"({"type": "worker", "index": 0}})").flags;
+  CHECK(worker.cluster() == chief.cluster());
+  CHECK_FALSE(worker.is_chief());
+  CHECK(known({}, cluster + R"({"type": "ps", "index": 0}})").flags.cluster() == chief.cluster());
+  const auto alone = known({}, R"({"cluster": {"master": ["m:1"]}, "task": {"type": "master", "index": 0}})");
+  CHECK_FALSE(alone.error);
+  CHECK(alone.flags.local());
+}
+
+TEST_CASE("ClusterFlags: TF_CONFIG that does not name all tasks is refused, whichever task reads it",
+          "[cluster][flags]") {
+  struct Refusal {
+    std::string text;
+    std::string where;
+  };
+  const std::string gap = "TF_CONFIG: job 'worker' has no task ";
+  const std::string alone = "TF_CONFIG: sparseCluster has no worker but this task";
+  const Refusal refusals[] = {
+      // what Kubeflow's dynamic workers get: of worker 1, worker 0, and each of two ps
+      {R"({"sparseCluster": {"worker": {"1": "w1:1"}, "ps": ["p0:1"]}, "task": {"type": "worker", "index": 1}})",
+       gap + "0"},
+      {R"({"sparseCluster": {"worker": {"0": "w0:1"}, "ps": ["p0:1"]}, "task": {"type": "worker", "index": 0}})",
+       alone},
+      {R"({"sparseCluster": {"worker": {}, "ps": ["p0:1"]}, "task": {"type": "ps", "index": 0}})", alone},
+      {R"({"sparseCluster": {"worker": {}, "ps": ["p1:1"]}, "task": {"type": "ps", "index": 1}})", alone},
+      // without ps: not the whole job, once for each worker
+      {R"({"sparseCluster": {"worker": {"0": "w0:1"}, "ps": []}, "task": {"type": "worker", "index": 0}})", alone},
+      {R"({"cluster": {"worker": {"2": "w2:1"}}, "task": {"type": "worker", "index": 2}})", gap + "0"},
+      // the index is one that the job has, one of the gap, or none
+      {R"({"cluster": {"ps": ["p:1"], "worker": {"0": "a:1", "2": "c:1"}}, "task": {"type": "worker", "index": 2}})",
+       gap + "1"},
+      {R"({"cluster": {"ps": ["p:1"], "worker": {"0": "a:1", "2": "c:1"}}, "task": {"type": "worker", "index": 1}})",
+       gap + "1"},
+      {R"({"cluster": {"ps": {"1": "p:1"}, "worker": ["w:1"]}})", "TF_CONFIG: job 'ps' has no task 0"},
+  };
+  for (const Refusal& refusal : refusals) {
+    CAPTURE(refusal.text);
+    const auto [flags, rest, error] = known({}, refusal.text);
+    CHECK(flags == ClusterFlags{});
+    CHECK(error.code == cluster_errc::sparse_job);
+    CHECK(error.where == refusal.where);
+  }
+  const auto whole = known({}, R"({"sparseCluster": {"worker": {"0": "a:1", "1": "b:1"}, "ps": ["p:1"]},
+                                   "task": {"type": "worker", "index": 1}})");
+  CHECK_FALSE(whole.error);
+  CHECK(whole.flags.worker_hosts == Strings{"a:1", "b:1"});
+}
+
 TEST_CASE("ClusterFlags: TF_CONFIG of one process is local", "[cluster][flags]") {
   for (const char* text :
        {"", "{}", R"({"task": {"type": "worker", "index": 0}})", R"({"cluster": {"worker": ["w:1"]}})",
-        R"({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})"}) {
+        R"({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})",
+        R"({"cluster": {"chief": ["c:1"], "ps": [], "worker": []}, "task": {"type": "chief", "index": 0}})"}) {
     const auto [flags, rest, error] = known({}, text);
     CHECK_FALSE(error);
     CHECK(flags.local());
@@ -218,7 +290,11 @@ TEST_CASE("ClusterFlags: what is wrong with TF_CONFIG", "[cluster][flags]") {
       {two + R"(, "task": {"type": "chief", "index": 0}})", cluster_errc::no_such_job, "TF_CONFIG: /job:chief/task:0"},
       {two + R"(, "task": {"type": "master", "index": 0}})", cluster_errc::bad_role, "TF_CONFIG: /job:master/task:0"},
       {R"({"cluster": {"ps": ["p:1"], "worker": {"2": "w:1"}}, "task": {"type": "ps", "index": 0}})",
-       cluster_errc::sparse_job, "TF_CONFIG: job 'worker'"},
+       cluster_errc::sparse_job, "TF_CONFIG: job 'worker' has no task 0"},
+      {R"({"cluster": {"ps": ["p:1"], "master": ["m:1"], "chief": ["c:1"]}, "task": {"type": "ps", "index": 0}})",
+       cluster_errc::bad_role, "TF_CONFIG: both a chief and a master"},
+      {R"({"cluster": {"ps": ["p:1"], "master": ["m:1"]}, "task": {"type": "master", "index": 1}})",
+       cluster_errc::no_such_task, "TF_CONFIG: /job:master/task:1"},
       {R"({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})", cluster_errc::empty_job,
        "TF_CONFIG: cluster.ps"},
       {R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 0}})", cluster_errc::empty_job,

@@ -158,6 +158,13 @@ TEST_CASE("cluster_of_services: tasks by name, those without an address left out
   CHECK(cluster == ClusterSpec{{"worker", {"1.1.1.1:5000", "1.1.1.2:5000"}}, {"ps", {"1.1.1.9:5000"}}});
   CHECK(cluster.jobs() == std::vector<std::string>{"worker", "ps"});
 
+  const Services two_families = parse_service_list(R"({"kind": "ServiceList", "metadata": {}, "items": [
+      {"metadata": {"name": "a-b-ps-0"}, "status": {"loadBalancer": {"ingress": [{"ip": "2001:db8::5"}]}}},
+      {"metadata": {"name": "a-b-worker-0"}, "status": {"loadBalancer": {"ingress": [{"hostname": "x.elb.example"}]}}},
+      {"metadata": {"name": "a-b-worker-1"}, "status": {"loadBalancer": {"ingress": [{"ip": "::1"}]}}}]})");
+  CHECK(cluster_of_services(two_families) ==
+        ClusterSpec{{"ps", {"[2001:db8::5]:5000"}}, {"worker", {"x.elb.example:5000", "[::1]:5000"}}});
+
   struct Refusal {
     Services services;
     scheduler_errc code;

@@ -60,6 +60,21 @@ const Variables slurm{{"SLURM_PROCID", "2"},
                       {"SLURMD_NODENAME", "n2"}};
 
 const Variables pmi{{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "3"}};
+const Variables mvapich2{{"MV2_COMM_WORLD_RANK", "2"},
+                         {"MV2_COMM_WORLD_SIZE", "3"},
+                         {"MV2_COMM_WORLD_LOCAL_RANK", "2"},
+                         {"MV2_COMM_WORLD_LOCAL_SIZE", "3"}};
+const Variables jsm{{"JSM_NAMESPACE_RANK", "2"},
+                    {"JSM_NAMESPACE_SIZE", "3"},
+                    {"JSM_NAMESPACE_LOCAL_RANK", "2"},
+                    {"JSM_NAMESPACE_LOCAL_SIZE", "3"}};
+const Variables flux{
+    {"FLUX_TASK_RANK", "2"}, {"FLUX_JOB_SIZE", "3"}, {"FLUX_TASK_LOCAL_ID", "2"}, {"FLUX_JOB_NNODES", "1"}};
+const Variables flux_of_one{
+    {"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "1"}, {"FLUX_TASK_LOCAL_ID", "0"}, {"FLUX_JOB_NNODES", "1"}};
+const Variables pmix{{"PMIX_RANK", "2"}, {"PMIX_NAMESPACE", "prterun-n1-4711@1"}};
+const Variables pals{{"PALS_RANKID", "2"}, {"PALS_LOCAL_RANKID", "2"}, {"PALS_NODEID", "0"}};
+const Variables alps{{"ALPS_APP_PE", "2"}};
 const Variables one_ps{{"DISTRIB_PS", "1"}};
 
 }  // namespace
@@ -194,6 +209,128 @@ TEST_CASE("LaunchedTask: ranks of mpirun on one machine", "[cluster][launched]")
   const Variables alone{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}};
   CHECK_FALSE(launched(alone).error);
   CHECK(launched(alone).task.flags.local());
+}
+
+TEST_CASE("LaunchedTask: ranks of MVAPICH2, JSM and Flux on one machine", "[cluster][launched]") {
+  struct Row {
+    Variables variables;
+    Launcher launcher;
+    const char* rank;       // the variable,
+    const char* elsewhere;  // and one that says that not all are here
+    const char* value;
+  };
+  const Row rows[] = {
+      {mvapich2, Launcher::mvapich2, "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "2"},
+      {jsm, Launcher::jsm, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_LOCAL_SIZE", "2"},
+      {flux, Launcher::flux, "FLUX_TASK_RANK", "FLUX_JOB_NNODES", "2"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(to_string(row.launcher));
+    const auto local_rank = [&](const char* rank) {  // of each but Flux it must be below the local size
+      Variables changed = joined({row.variables, one_ps, {{row.rank, rank}}});
+      for (auto& [name, value] : changed)
+        if (name.ends_with("LOCAL_RANK")) value = rank;
+      return launched(changed);
+    };
+    CHECK(local_rank("0").task.flags.task() == TaskId{"ps", 0});
+    CHECK(local_rank("1").task.flags.task() == TaskId{"worker", 0});
+    const auto [task, rest, error] = launched(joined({row.variables, one_ps}));
+    REQUIRE_FALSE(error);
+    CHECK(task.launcher == row.launcher);
+    CHECK(task.flags.task() == TaskId{"worker", 1});
+    CHECK(task.flags.ps_hosts == Strings{"127.0.0.1:8888"});
+    CHECK(task.flags.worker_hosts == Strings{"127.0.0.1:8889", "127.0.0.1:8890"});
+
+    CHECK(launched(row.variables).error.code == scheduler_errc::unknown_split);
+    const Launched elsewhere =
+        launched(joined({row.variables,
+                         one_ps,
+                         {{row.rank, "1"}, {row.elsewhere, row.value}},
+                         {{"MV2_COMM_WORLD_LOCAL_RANK", "1"}, {"JSM_NAMESPACE_LOCAL_RANK", "1"}}}));
+    CHECK(elsewhere.error.code == scheduler_errc::unknown_hosts);
+    CHECK(elsewhere.error.where == "3 ranks, started by " + to_string(row.launcher));
+    CHECK(launched(joined({row.variables, {{row.rank, "3"}}})).error.code == scheduler_errc::no_such_rank);
+    CHECK(launched(joined({row.variables, {{row.rank, "x"}}})).error.code == scheduler_errc::bad_variable);
+
+    const Variables lists{{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1"}};
+    const Launched listed = launched(joined({row.variables, lists}));
+    CHECK(listed.task.launcher == Launcher::variables);
+    CHECK(listed.task.flags.task() == TaskId{"worker", 1});
+  }
+}
+
+TEST_CASE("LaunchedTask: a rank without a number of ranks is never the whole job", "[cluster][launched]") {
+  const Variables lists{{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1"}};
+  const std::pair<Variables, std::string> rows[] = {{pmix, "pmix"}, {pals, "pals"}, {alps, "alps"}};
+  for (const auto& [variables, name] : rows) {
+    CAPTURE(name);
+    for (const Variables& more : {Variables{}, one_ps}) {
+      const auto [task, rest, error] = launched(joined({variables, more}));
+      CHECK(error.code == scheduler_errc::unknown_size);
+      CHECK(error.where == "rank 2, started by " + name);
+      CHECK(to_string(task.launcher) == name);
+      CHECK(task.flags.local());
+    }
+    const Launched listed = launched(joined({variables, lists}));
+    REQUIRE_FALSE(listed.error);
+    CHECK(listed.task.flags.task() == TaskId{"worker", 1});
+    const Launched beyond =
+        launched(joined({variables, {{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1"}}}));
+    CHECK(beyond.error.code == scheduler_errc::no_such_rank);
+    CHECK(beyond.error.where == "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have 2 hosts, this is rank 2");
+    const Launched told = launched(variables, {"--job_name="});  // by whoever knows that it is the whole job
+    CHECK_FALSE(told.error);
+    CHECK(told.task.flags.local());
+  }
+  CHECK(launched({{"PMIX_RANK", "-1"}}).error.code == scheduler_errc::bad_variable);
+}
+
+TEST_CASE("LaunchedTask: who has started this process where several speak", "[cluster][launched]") {
+  struct Row {
+    const char* what;
+    Variables variables;
+    Launcher launcher;
+    TaskId task;  // no job: the process is the whole one
+  };
+  const Variables step{{"SLURM_PROCID", "1"},
+                       {"SLURM_STEP_NODELIST", "n[1-3]"},
+                       {"SLURM_STEP_NUM_TASKS", "3"},
+                       {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"}};
+  const Variables mpirun{{"OMPI_COMM_WORLD_RANK", "1"},
+                         {"OMPI_COMM_WORLD_SIZE", "3"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}};
+  const Row rows[] = {
+      {"srun --mpi=pmix", joined({step, {{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "slurm.pmix.42.0"}}}), Launcher::slurm,
+       TaskId{"worker", 0}},
+      {"srun on a Cray", joined({step, {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}, {"PALS_RANKID", "1"}}}), Launcher::slurm,
+       TaskId{"worker", 0}},
+      {"mpirun of Open MPI 5", joined({mpirun, pmix}), Launcher::open_mpi, TaskId{"worker", 0}},
+      {"jsrun", joined({mpirun, jsm, pmix}), Launcher::open_mpi, TaskId{"worker", 0}},
+      {"jsrun without Open MPI", joined({jsm, pmix}), Launcher::jsm, TaskId{"worker", 1}},
+      {"mpirun_rsh in an salloc", joined({mvapich2, step}), Launcher::mvapich2, TaskId{"worker", 1}},
+      {"mpiexec of HPE with PMI", joined({pmi, pals}), Launcher::pmi, TaskId{"worker", 1}},
+      {"flux run", joined({flux, {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"PALS_RANKID", "2"}}}), Launcher::flux,
+       TaskId{"worker", 1}},
+      {"flux run in jsrun", joined({flux, mpirun, jsm}), Launcher::flux, TaskId{"worker", 1}},
+      {"flux run in srun", joined({flux, step}), Launcher::flux, TaskId{"worker", 1}},
+      {"mpirun in one task of Flux", joined({flux_of_one, mpirun}), Launcher::open_mpi, TaskId{"worker", 0}},
+      {"mpirun_rsh in one task of Flux", joined({flux_of_one, mvapich2}), Launcher::mvapich2, TaskId{"worker", 1}},
+      {"mpiexec in one task of Flux", joined({flux_of_one, pmi}), Launcher::pmi, TaskId{"worker", 1}},
+      {"one task of Flux", joined({flux_of_one, {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}, {"PALS_RANKID", "0"}}}),
+       Launcher::flux, TaskId{}},
+      {"one task of Flux in srun or jsrun", joined({flux_of_one, step, jsm, pmix}), Launcher::flux, TaskId{}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    const auto [task, rest, error] = launched(joined({row.variables, one_ps}));
+    CHECK_FALSE(error);
+    CHECK(to_string(task.launcher) == to_string(row.launcher));
+    CHECK(task.flags.task() == row.task);
+  }
+  const Launched prterun = launched(joined({step, pmix, one_ps}));  // in an salloc: the step is of its daemons
+  CHECK(prterun.error.code == scheduler_errc::unknown_size);
+  CHECK(prterun.error.where == "rank 2, started by pmix");
 }
 
 TEST_CASE("LaunchedTask: a step of Slurm", "[cluster][launched]") {

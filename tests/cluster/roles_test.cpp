@@ -34,6 +34,27 @@ TEST_CASE("is_chief, id_in_cluster, worker_count: who does what", "[cluster]") {
   }
 }
 
+TEST_CASE("rank_count: chief and workers, whichever there are", "[cluster]") {
+  CHECK(rank_count(workers) == 3);
+  CHECK(rank_count(full) == 3);
+  CHECK(rank_count(ClusterSpec{{"chief", {"c0:1"}}, {"ps", {"p0:1", "p1:1"}}}) == 1);
+  CHECK(rank_count(ClusterSpec{{"ps", {"p0:1"}}, {"worker", {}}, {"evaluator", {"e0:1"}}}) == 0);
+  CHECK(rank_count(ClusterSpec{}) == 0);
+}
+
+TEST_CASE("check_role, worker_count: a job with gaps has the tasks that it has", "[cluster]") {
+  const ClusterSpec sparse = ClusterSpec::from_sparse({{"worker", {{1, "w1:1"}, {4, "w4:1"}}}});
+  std::error_code ec;
+  for (const std::uint32_t index : {1U, 4U}) {
+    check_role(sparse, {"worker", index}, ec);
+    CHECK_FALSE(ec);
+  }
+  check_role(sparse, {"worker", 0}, ec);
+  CHECK(ec == cluster_errc::no_such_task);
+  CHECK(worker_count(sparse, "worker", ec) == 2);
+  CHECK_FALSE(ec);
+}
+
 TEST_CASE("is_chief, id_in_cluster, worker_count: a ps is no worker", "[cluster]") {
   CHECK_FALSE(is_chief(full, {"ps", 0}));
   std::error_code ec;

@@ -23,6 +23,20 @@ TEST_CASE("expand_host_list: what each part stands for", "[cluster][slurm]") {
   CHECK(expand_host_list("rack-2.node-[1-2]") == Strings{"rack-2.node-1", "rack-2.node-2"});
 }
 
+TEST_CASE("expand_host_list: several brackets, and text behind the last, in the order of scontrol",
+          "[cluster][slurm]") {
+  CHECK(expand_host_list("rack[0-1]node[0-1]") == Strings{"rack0node0", "rack0node1", "rack1node0", "rack1node1"});
+  CHECK(expand_host_list("node[1-2].cluster") == Strings{"node1.cluster", "node2.cluster"});
+  CHECK(expand_host_list("r[2,0-1]n[08-09].lan,m1") ==
+        Strings{"r2n08.lan", "r2n09.lan", "r0n08.lan", "r0n09.lan", "r1n08.lan", "r1n09.lan", "m1"});
+  CHECK(expand_host_list("n[1-2][3-4]") == Strings{"n13", "n14", "n23", "n24"});
+  CHECK(expand_host_list("[1-2]a[3]") == Strings{"1a3", "2a3"});
+  // of three the second moves slowest, then the first: hostlist.c replaces brackets from the right, but for the last
+  CHECK(expand_host_list("a[0-1]b[0-1]c[0-1]") ==
+        Strings{"a0b0c0", "a0b0c1", "a1b0c0", "a1b0c1", "a0b1c0", "a0b1c1", "a1b1c0", "a1b1c1"});
+  CHECK(expand_host_list("a[2-1]b[0-9],c[3-1]d[0-1].e").empty());
+}
+
 TEST_CASE("expand_host_list: zeros to the width of a range's first number", "[cluster][slurm]") {
   CHECK(expand_host_list("h-[08-11]") == Strings{"h-08", "h-09", "h-10", "h-11"});
   CHECK(expand_host_list("h[8-011]") == Strings{"h8", "h9", "h10", "h11"});
@@ -41,8 +55,10 @@ TEST_CASE("expand_host_list: what has no meaning is refused, with its place", "[
                            "n]",       "n[]",
                            "[",        ",",
                            ",n1",      "n1,,n2",
-                           "n[1-2]x",  "n[1][2]",
+                           "n[1]]",    "n[1][",
+                           "n[1]x]",   "n[1]x[",
                            "n[1[2]]",  "n[a]",
+                           "n[1]x[]y", "n[1][b]",
                            "n[1-b]",   "n[-1]",
                            "n[1-]",    "n[1-2-3]",
                            "n[1,]",    "n[,1]",
@@ -61,11 +77,14 @@ TEST_CASE("expand_host_list: what has no meaning is refused, with its place", "[
 
 TEST_CASE("expand_host_list: bounded before memory is taken", "[cluster][slurm]") {
   CHECK(expand_host_list("n[1-65536]").size() == max_slurm_tasks);
+  CHECK(expand_host_list("n[1-256]m[1-256]").size() == max_slurm_tasks);
   const std::string long_name(300, 'n');
   for (const std::string& list :
        {std::string{"n[0-999999999999]"}, std::string{"n[0-18446744073709551615]"}, std::string{"n[1-65537]"},
         std::string{"n[1-65536],m"}, std::string{"n[1-65536],m[1]"}, long_name, long_name + "[1-2]",
-        "n[" + std::string(300, '0') + "1-2]"}) {
+        "n[" + std::string(300, '0') + "1-2]", std::string{"n[0-65535]m[0-65535]"}, std::string{"n[1-257]m[0-255]"},
+        std::string{"n[0-65535,0]"}, "n[1-2]" + long_name, std::string{"a[0-9]b[0-9]c[0-9]d[0-9]e[0-9]f[0-9]"},
+        std::string{"n[1-2]m[0-4294967295].x"}}) {
     CAPTURE(list.substr(0, 30));
     Error error;
     CHECK(expand_host_list(list, error).empty());

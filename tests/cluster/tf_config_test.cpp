@@ -51,6 +51,12 @@ TEST_CASE("parse_tf_config: sparse jobs", "[cluster]") {
           "task": {"type": "worker", "index": 4}})");
   CHECK(config.cluster.task_indices("worker") == std::vector<std::uint32_t>{1, 4});
   CHECK(config.master() == "w4:2222");
+  CHECK_FALSE(config.sparse_cluster);
+
+  const TfConfig dynamic = parse_tf_config(R"({"sparseCluster": {"worker": {"4": "w4:2222"}, "ps": ["p0:1"]}})");
+  CHECK(dynamic.sparse_cluster);
+  CHECK(dynamic.cluster.task_indices("worker") == std::vector<std::uint32_t>{4});
+  CHECK_FALSE(parse_tf_config(R"({"sparseCluster": null})").sparse_cluster);
 }
 
 TEST_CASE("parse_tf_config: everything may be missing or null", "[cluster]") {

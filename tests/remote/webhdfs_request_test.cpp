@@ -15,7 +15,12 @@ TEST_CASE("WebHdfsRequest: methods and targets", "[hadoop]") {
     const char* method;
     const char* target;
   } rows[] = {
-      {WebHdfsRequest::open("/a b/é+", 5, 7), "GET", "/webhdfs/v1/a%20b/%C3%A9%2B?op=OPEN"},
+      {WebHdfsRequest::open("/a b/é+", 5, 7), "GET", "/webhdfs/v1/a%20b/%C3%A9+?op=OPEN"},
+      {WebHdfsRequest::open("/table/day=3/part-0", 0, 1), "GET", "/webhdfs/v1/table/day=3/part-0?op=OPEN"},
+      {WebHdfsRequest::list("/user/x@y/k=a,b:c&d!$'(*)"), "GET", "/webhdfs/v1/user/x@y/k=a,b:c&d!$'(*)?op=LISTSTATUS"},
+      {WebHdfsRequest::status("/a;b%3D/[c]#d\\"), "GET", "/webhdfs/v1/a%3Bb%253D/%5Bc%5D%23d%5C?op=GETFILESTATUS"},
+      {WebHdfsRequest::rename("/t/day=3/_tmp", "/t/day=3/part-0", true), "PUT",
+       "/webhdfs/v1/t/day=3/_tmp?op=RENAME&destination=/t/day%3D3/part-0&renameoptions=OVERWRITE"},
       {WebHdfsRequest::status("/"), "GET", "/webhdfs/v1/?op=GETFILESTATUS"},
       {WebHdfsRequest::list("/x?y"), "GET", "/webhdfs/v1/x%3Fy?op=LISTSTATUS"},
       {WebHdfsRequest::make_directories("/d"), "PUT", "/webhdfs/v1/d?op=MKDIRS"},

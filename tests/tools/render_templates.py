@@ -215,6 +215,12 @@ PLANTED = {
         ('tcpSocket: {port: rpc}', 'tcpSocket: {port: prc}', "asks at port 'prc'"),
         ('- {name: tmp, mountPath: /tmp}', '- {name: temp, mountPath: /tmp}', "which is no volume"),
         ('name: "train-worker"', 'name: "Train"', "must be a DNS label"),
+        ('"app.kubernetes.io/component": "cluster"', '"app.kubernetes.io/component": "' + "c" * 64 + '"',
+         "has 64 characters: 63 are allowed"),
+        ('"app.kubernetes.io/component": "cluster"', '"app.kubernetes.io/component": "a b"',
+         "app.kubernetes.io/component cannot be 'a b'"),
+        ('cluster.local:', 'cluster.' + "d" * 64 + ':', "between dots 63, not 64"),
+        ('name: "train-cluster"\n', 'name: "' + "c" * 64 + '"\n', "its name may have 63 at most"),
         ('values: [64, 65', 'values: [65, 64', "must be in order"),
         ('selector: {"app.kubernetes.io/name": "distrib"', 'selector: {"app.kubernetes.io/name": "train"',
          "no pod of this file has"),
@@ -225,6 +231,8 @@ PLANTED = {
         ('minAvailable: 2', 'maxUnavailable: 0', "knows minAvailable only"),
         ('operator: All', 'operator: Every', "must be one of All, Any"),
         ('{name: permanent, action', '{action', "name is missing"),
+        ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "7train"', "a letter first"),
+        ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "a.b"', "must be a DNS label"),
     ],
     "kubernetes/tfjob.yaml.jinja": [
         ('restartPolicy: ExitCode', 'restartPolicy: Sometimes', "must be one of Always, ExitCode"),
@@ -249,6 +257,9 @@ PLANTED = {
         ('"ps0:1"', '"ps1:1"', "nothing here is reached by that name"),
         ("replicas: 1", "replicas: 0", "nothing here is reached by that name"),
         ("endpoint_mode: dnsrr, r", "r", "leads to a virtual address"),
+        ("  worker: ", "  w.orker: ", "Swarm calls it STACK_w.orker"),
+        ("  worker: ", "  " + "w" * 62 + ": ", "63 characters at most, and here are 62"),
+        ("worker{{.Task.Slot}}", "w" * 63 + "{{.Task.Slot}}", "has 64 characters, and 63 are allowed"),
     ],
 }
 
@@ -268,9 +279,43 @@ def self_test():
         assert not missed, "\n".join(missed)
 
 
+# The longest `name` that each template takes, counted by hand, and what is too long when it has one character more.
+HASH, SUFFIX = "-xxxxxxxxxx", "-xxxxx"
+LONGEST = [
+    ("kubernetes/statefulset.yaml.jinja", {}, 49, "-ps" + HASH),
+    ("kubernetes/statefulset.yaml.jinja", {"kubernetes_minor": 20}, 47, "-ps-0" + HASH),
+    ("kubernetes/statefulset.yaml.jinja", {"kubernetes_minor": 20, "ps_replicas": 11}, 46, "-ps-10" + HASH),
+    ("kubernetes/statefulset.yaml.jinja", {"ps_kind": "Job"}, 54, "-worker-2"),
+    ("kubernetes/statefulset.yaml.jinja", {"ps_kind": "Job", "worker_replicas": 1001}, 51, "-worker-1000"),
+    ("kubernetes/statefulset.yaml.jinja", {"ps_kind": "Job", "tensorboard": True}, 51, "-tensorboard"),
+    ("kubernetes/jobset.yaml.jinja", {}, 46, "-worker-0-2" + SUFFIX),
+    ("kubernetes/jobset.yaml.jinja", {"worker_replicas": 1, "ps_replicas": 12}, 46, "-worker-0-0" + SUFFIX),
+    ("kubernetes/jobset.yaml.jinja", {"worker_replicas": 101}, 44, "-worker-0-100" + SUFFIX),
+    ("kubernetes/tfjob.yaml.jinja", {}, 54, "-worker-2"),
+    ("kubernetes/tfjob.yaml.jinja", {"worker_replicas": 11}, 53, "-worker-10"),
+    ("marathon/group.json.jinja", {}, 54, "worker-0-"),
+    ("marathon/group.json.jinja", {"tensorboard": True}, 51, "tensorboard-"),
+]
+
+
+def longest_names():
+    for name, more, longest, added in LONGEST:
+        template = ROOT / "examples" / name
+        for length, valid in ((longest, True), (longest + 1, False), (62, False)):
+            found, _ = render_check.check(template, plain(template, LEAST | more | {"name": "n" * length}))
+            assert bool(found) != valid, f"{name}, {more}, a name of {length}: it says {found}"
+            if not valid:
+                derived = added + "n" * length if added.endswith("-") else "n" * length + added
+                text = f"{derived!r}, has {len(derived)} characters, and 63 are allowed: "
+                assert any(text in problem for problem in found), f"{name}, {more}: no {text!r} in {found}"
+                said = any("`name`" in problem and f"may have {longest} at most" in problem for problem in found)
+                assert said, f"{name}, {more}: no {longest} in {found}"
+
+
 def main():
     distrib, failures = sys.argv[1], 0
     self_test()
+    longest_names()
     for template in templates():
         name = template.relative_to(ROOT)
         try:

@@ -19,6 +19,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace distrib;
@@ -89,6 +90,51 @@ TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one proces
     CHECK((heard.find("saved 30\n") != std::string::npos) == (first == 0));
     CHECK(server.join() == 0);
   }
+}
+
+TEST_CASE("ClusterTrainer: a chief without workers is the only rank, as a worker alone is", "[train]") {
+  const support::TempDirectory data;
+  const auto builder = line_job::builder(line_model::write(data.path()), {.steps = steps});
+  ClusterFlags flags = flags_of("ps", 0, free_address());
+  flags.chief_hosts = std::exchange(flags.worker_hosts, {});
+  IoPool pool{2};
+  auto ps = builder.build(pool, flags);
+  std::promise<int> code;
+  std::thread server{[&] { code.set_value(ps.run()); }};
+  flags.job_name = "chief";
+  auto chief = builder.build(pool, flags);
+  CHECK(chief.run() == 0);
+  server.join();
+  CHECK(code.get_future().get() == 0);
+  CHECK(chief.result().complete);
+  CHECK(chief.result().workers == 1);
+  CHECK(chief.result().parameters_sha256 == local_hash(data));
+}
+
+TEST_CASE("ClusterTrainer: a chief beside a worker is rank 0, and the worker rank 1", "[train]") {
+  const support::TempDirectory data;
+  const auto builder = line_job::builder(line_model::write(data.path()), {.workers = 2, .steps = steps});
+  ClusterFlags flags = flags_of("ps", 0, free_address());
+  flags.chief_hosts = {"127.0.0.1:1"};
+  IoPool pool{2};
+  const auto run = [&](const char* job) {
+    flags.job_name = job;
+    return std::async(std::launch::async, [&, of = flags] {
+      auto trainer = builder.build(pool, of);
+      const int code = trainer.run();
+      return std::pair{code, trainer.result()};
+    });
+  };
+  auto ps = run("ps");
+  auto worker = run("worker");
+  const auto [code, result] = run("chief").get();
+  CHECK(code == 0);
+  CHECK(ps.get().first == 0);
+  CHECK(worker.get().first == 0);
+  auto local = line_job::builder(line_model::write(data.path()), {.workers = 2, .steps = steps}).build();
+  CHECK(local.run() == 0);
+  CHECK(result.workers == 2);
+  CHECK(result.parameters_sha256 == local.result().parameters_sha256);
 }
 
 TEST_CASE("ClusterTrainer: who has not the job's secret is not let in, whoever he is", "[train]") {

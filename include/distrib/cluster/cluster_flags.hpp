@@ -47,10 +47,12 @@ struct ClusterFlags {
       {"job_name", "string", "ps or worker; without it this process is the whole job"},
   }};
 
-  std::string job_name;  ///< "ps", "worker"; from TF_CONFIG also "chief", "evaluator". "": no cluster, one process.
+  /// "ps", "worker"; from TF_CONFIG also "evaluator", and "chief", which TensorFlow 1 calls "master". "": no cluster, one
+  /// process.
+  std::string job_name;
   std::uint32_t task_index = 0;  ///< Which task of that job.
   std::vector<std::string> ps_hosts;  ///< host:port of each ps task.
-  std::vector<std::string> worker_hosts;  ///< host:port of each worker task.
+  std::vector<std::string> worker_hosts;  ///< host:port of each worker task; there may be none beside a chief.
   std::vector<std::string> chief_hosts;  ///< From TF_CONFIG only: one or none.
 
   /// Reads a command line on which nothing else stands. `argv[0]` is the program.
@@ -95,10 +97,11 @@ struct ClusterFlags {
     return to_string(TaskId{job_name == "chief" ? "chief" : "worker", task_index});
   }
 
-  /// Everybody: chief (when there is one), ps, worker. Empty when local.
+  /// Everybody: chief (when there is one), ps, worker (when there are any). Empty when local.
   [[nodiscard]] auto cluster() const -> ClusterSpec {
     if (local()) return {};
     if (chief_hosts.empty()) return {{"ps", ps_hosts}, {"worker", worker_hosts}};
+    if (worker_hosts.empty()) return {{"chief", chief_hosts}, {"ps", ps_hosts}};
     return {{"chief", chief_hosts}, {"ps", ps_hosts}, {"worker", worker_hosts}};
   }
 

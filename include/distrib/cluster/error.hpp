@@ -14,7 +14,7 @@ enum class cluster_errc {
   no_such_task,         ///< The job has no task of this index. Use an index below the number of its hosts.
   empty_job,            ///< The job has no tasks. Give it at least one host.
   duplicate_job,        ///< A job is described twice. Keep one.
-  sparse_job,           ///< A job has gaps in its indices, and host lists cannot say so. Number its tasks 0 .. n-1.
+  sparse_job,           ///< Tasks of a job are missing, and each task must know all. Give tasks 0 .. n-1 to each.
   missing_job,          ///< A cluster is given, but not which job this process has. Say it.
   missing_index,        ///< A cluster is given, but not which task of its job this process is. Say it.
   missing_hosts,        ///< A job name is given, but a host list is not. Pass host:port,host:port,...
@@ -38,7 +38,9 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::no_such_task, failure::not_found, "no task with this index in the job"},
     {cluster_errc::empty_job, failure::invalid_argument, "the job has no tasks"},
     {cluster_errc::duplicate_job, failure::invalid_argument, "the job is described twice"},
-    {cluster_errc::sparse_job, failure::unsupported, "the job has gaps in its indices; number its tasks 0 .. n-1"},
+    {cluster_errc::sparse_job, failure::unsupported,
+     "the cluster is sparse, but all tasks must know all: give tasks 0 .. n-1 of each job to every task (a TFJob does, "
+     "without enableDynamicWorker)"},
     {cluster_errc::missing_job, failure::invalid_argument, "say which job this process has"},
     {cluster_errc::missing_index, failure::invalid_argument, "say which task of its job this process is"},
     {cluster_errc::missing_hosts, failure::invalid_argument,

@@ -22,15 +22,22 @@ enum class Launcher : std::uint8_t {
   flags,      ///< --job_name, --task_index, --ps_hosts or --worker_hosts on the command line.
   variables,  ///< DISTRIB_JOB_NAME, DISTRIB_PS_HOSTS or DISTRIB_WORKER_HOSTS in the environment, and not empty.
   tf_config,  ///< TF_CONFIG, not empty.
+  flux,  ///< flux run: FLUX_TASK_RANK. In a job of one task it is asked after `open_mpi`, `mvapich2` and `pmi`.
   open_mpi,  ///< mpirun: OMPI_COMM_WORLD_RANK. Before Slurm, whose variables are of mpirun's own daemons in an salloc.
+  mvapich2,  ///< mpirun_rsh: MV2_COMM_WORLD_RANK.
+  jsm,  ///< jsrun: JSM_NAMESPACE_RANK.
   slurm,  ///< srun: SLURM_PROCID and SLURM_STEP_NUM_TASKS; not the script of sbatch, which is no step's task.
   pmi,  ///< PMI_RANK; before Slurm where PMI_SIZE is not the step's, as MPICH's mpiexec in an salloc has it.
+  pmix,  ///< prterun: PMIX_RANK, without a size. Before Slurm where PMIX_NAMESPACE is not srun's.
+  pals,  ///< mpiexec of HPE: PALS_RANKID, without a size.
+  alps,  ///< aprun: ALPS_APP_PE, without a size.
   nobody,  ///< One process is the whole job.
 };
 
 /// The word of the enum: "open_mpi".
 [[nodiscard]] inline auto to_string(Launcher launcher) -> std::string {
-  constexpr const char* words[] = {"flags", "variables", "tf_config", "open_mpi", "slurm", "pmi", "nobody"};
+  constexpr const char* words[] = {"flags", "variables", "tf_config", "flux", "open_mpi", "mvapich2", "jsm",
+                                   "slurm", "pmi",       "pmix",      "pals", "alps",     "nobody"};
   return words[static_cast<std::size_t>(launcher)];
 }
 
@@ -47,8 +54,9 @@ enum class Launcher : std::uint8_t {
 ///
 /// Otherwise ranks become tasks by DISTRIB_PS, the number of those that are ps; unless told, those of the first program
 /// of `mpirun ps : worker`, or of the first group of `srun ps : worker`. Ports start at DISTRIB_PORT_BASE; unless
-/// told, they are those that srun has reserved, or start at 8888. Slurm tells hosts; mpirun does not, so its ranks must
-/// be on one machine, or the host lists given.
+/// told, they are those that srun has reserved, or start at 8888. Slurm tells hosts; the others do not, so their ranks
+/// must be on one machine, or the host lists given. Where not even the number of ranks is told (`pmix`, `pals`, `alps`),
+/// the lists must be given, or the flags: one of many processes is never taken for the whole job.
 struct LaunchedTask {
   ClusterFlags flags;  ///< For `build(pool, flags)`. One task alone is local.
   Launcher launcher = Launcher::nobody;  ///< Who says so.

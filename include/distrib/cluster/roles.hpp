@@ -17,7 +17,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Refuses what training has no role for: another job name, a second chief or evaluator (`cluster_errc::bad_role`); a
-/// job that the cluster does not have (`no_such_job`); an index beyond it (`no_such_task`).
+/// job that the cluster does not have (`no_such_job`); an index that the job does not have (`no_such_task`).
 DISTRIB_DECL void check_role(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec);
 inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
   std::error_code ec;
@@ -35,6 +35,9 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
 [[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec)
     -> std::uint32_t;
 [[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task) -> std::uint32_t;
+
+/// How many tasks compute gradients: the chief, if there is one, and the workers, if there are any.
+[[nodiscard]] DISTRIB_DECL auto rank_count(const ClusterSpec& cluster) -> std::size_t;
 
 /// How many tasks compute gradients, chief and workers, as a chief or a worker sees it; how many evaluators there are,
 /// as an evaluator sees it. Fails as `check_role` does, with `cluster_errc::bad_role` for a ps.

@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Why what Slurm, MPI or Kubernetes say about a job does not tell who this process is.
 enum class scheduler_errc {
-  bad_host_list = 1,   ///< Not Slurm's form of a host list. Write a1,b[2-4,7], a bracket only at the end of a name.
+  bad_host_list = 1,   ///< Not Slurm's form of a host list. Write a1,b[2-4,7],rack[0-1]node[0-9].
   bad_tasks_per_node,  ///< Not Slurm's form of task counts. Write 2,1 or 3(x2),1.
   too_many_tasks,      ///< More than 65 536 hosts or tasks, or a name of more than 255 bytes. Start a smaller job.
   no_step,             ///< A variable that each task of a step has is not set. Start the program with srun.
@@ -28,12 +28,13 @@ enum class scheduler_errc {
   bad_service_name,  ///< The name of a service does not tell a task. Name it A-B-JOB-INDEX.
   no_service,  ///< No service has an address yet. Ask again when they have.
   missing_service,  ///< Services of a job are missing before the last one. Ask again when they have addresses.
+  unknown_size,  ///< The launcher does not tell how many ranks there are. Set the host lists.
 };
 
 namespace detail {
 inline constexpr ErrorText scheduler_texts[] = {
     {scheduler_errc::bad_host_list, failure::invalid_argument,
-     "invalid host list; the form is a1,b[2-4,7], with a bracket at the end of a name"},
+     "invalid host list; the form is a1,b[2-4,7],rack[0-1]node[0-9]"},
     {scheduler_errc::bad_tasks_per_node, failure::invalid_argument,
      "invalid list of tasks per node; the form is 2,1 or 3(x2),1"},
     {scheduler_errc::too_many_tasks, failure::exhausted,
@@ -56,6 +57,9 @@ inline constexpr ErrorText scheduler_texts[] = {
     {scheduler_errc::bad_service_name, failure::invalid_argument, "the service is not named A-B-JOB-INDEX"},
     {scheduler_errc::no_service, failure::unavailable, "no service of a task has an address; is the cluster ready?"},
     {scheduler_errc::missing_service, failure::unavailable, "not all tasks of the job have a service with an address"},
+    {scheduler_errc::unknown_size, failure::not_found,
+     "the launcher does not tell how many ranks there are; set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS, or give "
+     "--job_name= if this process is the whole job"},
 };
 
 /// Category "distrib.scheduler".

@@ -22,9 +22,11 @@ inline constexpr std::size_t max_slurm_tasks = 65'536;
 
 }  // namespace detail
 
-/// The hosts of a Slurm host list, in its order, doubles kept: "n[08-10],m5" is n08, n09, n10, m5. Numbers have at
-/// least the digits of the first one of their range; a range that runs backwards is empty, and so is "". Text behind a
-/// bracket and steps have no meaning. Fails with `scheduler_errc::bad_host_list`, `too_many_tasks`.
+/// The hosts of a Slurm host list, in the order of `scontrol show hostnames`, doubles kept: "n[08-10],m5" is n08, n09,
+/// n10, m5. Numbers have at least the digits of the first one of their range; a range that runs backwards is empty, and
+/// so is "". A name may have several brackets and text behind the last: "r[0-1]n[1-2].lan" is r0n1.lan, r0n2.lan,
+/// r1n1.lan, r1n2.lan. Steps and brackets in brackets have no meaning. Fails with `scheduler_errc::bad_host_list`,
+/// `too_many_tasks`.
 [[nodiscard]] DISTRIB_DECL auto expand_host_list(std::string_view list, ErrorRef to) -> std::vector<std::string>;
 [[nodiscard]] inline auto expand_host_list(std::string_view list) -> std::vector<std::string> {
   Error error;

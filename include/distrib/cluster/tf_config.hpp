@@ -19,9 +19,12 @@ inline namespace v0 {
 /// What TF_CONFIG says; a key that is absent or null leaves its field empty. A value: overwrite what is known better.
 struct TfConfig {
   ClusterSpec cluster;
-  std::optional<std::string> task_type;     ///< The job of this process.
+  /// The cluster stood behind "sparseCluster", which is what Kubeflow's dynamic workers get: each task is told where it is
+  /// itself, and a worker where the ps are.
+  bool sparse_cluster = false;
+  std::optional<std::string> task_type;  ///< The job of this process.
   std::optional<std::uint32_t> task_index;  ///< Which task of it this process is.
-  std::optional<std::string> rpc_layer;     ///< "grpc", ...
+  std::optional<std::string> rpc_layer;  ///< "grpc", ...
   /// Its key `environment`, which TensorFlow's coordinator alone reads ("google" has a server already).
   std::optional<std::string> coordinator_environment;
   std::optional<std::string> environment;  ///< Of the resolver: no key of TF_CONFIG says it, only you do.
@@ -108,9 +111,8 @@ class TfConfigReader {
 }  // namespace detail
 
 /// Reads the text of TF_CONFIG: a JSON object whose keys all may be missing, other keys ignored. A job is a list of
-/// addresses or an object {"index": "address"}; a task's index may be text; "sparseCluster" is an old name of
-/// "cluster". Fails with a `json_errc`, or with
-/// `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`; the place is a byte offset.
+/// addresses or an object {"index": "address"}; a task's index may be text; "sparseCluster" is read as "cluster". Fails
+/// with a `json_errc`, or with `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`; the place is a byte offset.
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text, ErrorRef to) -> TfConfig;
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text) -> TfConfig;
 

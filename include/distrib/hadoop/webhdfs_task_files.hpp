@@ -5,6 +5,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/file_descriptor.hpp>
+#include <distrib/core/host_port.hpp>
 #include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
 #include <distrib/remote/webhdfs_file.hpp>
@@ -100,10 +101,11 @@ class WebHdfsTaskFiles {
     const std::string_view address = conf.text("dfs.namenode.http-address");
     if (!options.namenodes.empty() || address.empty() || !name.starts_with("hdfs://")) return options;
     std::string_view host = name.substr(name.find("://") + 3);
-    host = host.substr(0, host.find_first_of(":/"));
+    host = host.substr(0, host.find('/'));
+    if (!host.ends_with(']')) host = host.substr(0, host.rfind(':'));
     const std::string_view port = address.substr(address.rfind(':') + 1);
     const bool any = address.starts_with("0.0.0.0:");
-    options.namenodes = {"http://" + (any ? std::string{host} + ":" + std::string{port} : std::string{address})};
+    options.namenodes = {"http://" + (any ? detail::host_port(host, port) : std::string{address})};
     return options;
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/core/host_port.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +29,7 @@ struct Address {
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> Address;
 
   /// As `parse` reads it.
-  [[nodiscard]] auto to_string() const -> std::string {
-    const bool brackets = host.find(':') != std::string::npos;
-    return (brackets ? '[' + host + ']' : host) + ':' + std::to_string(port);
-  }
+  [[nodiscard]] auto to_string() const -> std::string { return detail::host_port(host, std::to_string(port)); }
 
   [[nodiscard]] auto operator==(const Address&) const -> bool = default;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/host_port.hpp>
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/remote/http_error.hpp>
 
@@ -30,8 +31,7 @@ struct HttpUrl {
 
   /// "http://host:port".
   [[nodiscard]] auto origin() const -> std::string {
-    const bool v6 = host.find(':') != std::string::npos;
-    return (tls ? "https://" : "http://") + (v6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
+    return (tls ? "https://" : "http://") + detail::host_port(host, std::to_string(port));
   }
   /// All of it.
   [[nodiscard]] auto text() const -> std::string { return origin() + target; }

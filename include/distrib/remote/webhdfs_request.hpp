@@ -71,7 +71,8 @@ struct WebHdfsRequest {
                             std::span<const std::pair<std::string, std::string>> more = {}) const -> std::string {
     std::string text = server.target.substr(0, server.target.find('?'));
     while (text.ends_with('/')) text.pop_back();
-    text += "/webhdfs/v1" + percent_encode(path, "/") + "?op=" + op;
+    // What RFC 3986 allows in a path stays as it is, but for the semicolon: older name nodes cut a path there.
+    text += "/webhdfs/v1" + percent_encode(path, "/!$&'()*+,=:@") + "?op=" + op;
     const auto add = [&text](std::string_view name, std::string_view value) {
       ((text += '&') += name) += '=';
       text += percent_encode(value, "/,");

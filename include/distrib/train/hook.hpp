@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <optional>
+#include <string>
 
 namespace distrib {
 inline namespace v0 {
@@ -24,13 +25,18 @@ template <class H>
 inline constexpr bool reports = requires(H hook) {
   { hook.report() } -> std::same_as<std::optional<Event>>;
 };
+template <class H>
+inline constexpr bool writes_files = requires(const H& hook) {
+  { hook.written_directory() } -> std::convertible_to<std::string>;
+};
 template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
 /// Something that runs beside the training: it has at least one of `on_start(JobStart)`, `on_step(StepDone)`,
 /// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)`, `on_end(JobEnd)`, or is one of the
 /// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`. It may have a `report()`
-/// that gives an `Event`, if there is one, for all hooks.
+/// that gives an `Event`, if there is one, for all hooks, and a `written_directory()` that names where it writes files:
+/// one job at a time has that directory, see `WriterLocks`.
 ///
 /// A value: copies of a hook that was not told anything yet are as good as the original. Semantics: called on the
 /// thread of `run()`, one call at a time, in the order of events. What it throws ends the job.

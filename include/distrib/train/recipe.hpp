@@ -2,15 +2,18 @@
 #pragma once
 
 #include <distrib/train/evaluate.hpp>
+#include <distrib/train/hook.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/training_options.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -49,6 +52,7 @@ struct HookSettings {
   std::optional<StopAtStep> stop;
   std::optional<SaveCheckpoint> save;
   std::uint64_t evaluate_every = 0;  ///< Steps. 0: the model is measured at the end only, or without `Evaluate` never.
+  std::vector<std::string> written;  ///< Directories in which hooks write files.
 };
 
 namespace detail {
@@ -71,11 +75,22 @@ template <class Hooks, class F> void find_evaluate(const Hooks& hooks, F&& found
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
 }
 
+/// Where hooks write files.
+template <class Hooks> auto written_directories(const Hooks& hooks) -> std::vector<std::string> {
+  std::vector<std::string> found;
+  const auto look = [&](const auto& hook) {
+    if constexpr (writes_files<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.written_directory());
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+  return found;
+}
+
 template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
   HookSettings settings;
   find_hook<StopAtStep>(hooks, [&](const StopAtStep& stop) { settings.stop = stop; });
   find_hook<SaveCheckpoint>(hooks, [&](const SaveCheckpoint& save) { settings.save = save; });
   find_evaluate(hooks, [&](const auto& evaluate) { settings.evaluate_every = evaluate.every_steps; });
+  settings.written = written_directories(hooks);
   return settings;
 }
 

@@ -11,7 +11,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Saves TensorFlow checkpoints `DIRECTORY/model.ckpt-STEP` and goes on from the newest complete one when the job
-/// starts again with the same directory. The directory is made when it is not there.
+/// starts again with the same directory. The directory is made when it is not there. One job at a time has it: another
+/// ends at its start with `ps_errc::directory_in_use`.
 struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
   std::string directory;

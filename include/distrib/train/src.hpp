@@ -20,3 +20,4 @@
 #include <distrib/train/impl/training_report.ipp>
 #include <distrib/train/impl/write_result_json.ipp>
 #include <distrib/train/impl/write_summaries.ipp>
+#include <distrib/train/impl/writer_locks.ipp>

@@ -23,7 +23,7 @@ class Trainer {
 
   /// Trains to the last step, or until a signal asks to stop. Returns the exit code: 0 done; 1 interrupted: with
   /// `SaveCheckpoint` the steps that are done are saved, and a new start goes on from there. Throws `std::system_error`
-  /// that says what and where.
+  /// that says what and where: `ps_errc::directory_in_use` where another job writes in a directory of this one.
   [[nodiscard]] DISTRIB_DECL auto run() -> int;
 
   /// The result of the last `run()`.

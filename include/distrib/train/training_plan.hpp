@@ -47,6 +47,8 @@ class TrainingPlan {
   [[nodiscard]] auto hooks() const -> HookSet { return hooks_; }
   /// Where checkpoints are saved; empty if they are not saved.
   [[nodiscard]] auto save() const noexcept -> const std::optional<SaveCheckpoint>& { return settings_.save; }
+  /// Where hooks write files.
+  [[nodiscard]] auto written() const noexcept -> const std::vector<std::string>& { return settings_.written; }
 
   /// The updaters of the job, in the order of `Job::updater_of`.
   [[nodiscard]] auto updaters() const noexcept -> const JobUpdaters& { return updaters_; }

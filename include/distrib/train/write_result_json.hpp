@@ -23,7 +23,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes `result_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
+/// Writes `result_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path;
+/// `ps_errc::directory_in_use` if another process has been writing that file for 5 s.
 DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
                                     const std::vector<std::pair<std::string, double>>& further = {});
 

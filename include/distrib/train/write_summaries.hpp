@@ -18,8 +18,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step and then every so many, and
-/// `evaluation/NAME` of each metric. Every run of a job adds a file to the directory. What finds no room on the disk is
-/// left out, and that is reported; any other failure ends the job.
+/// `evaluation/NAME` of each metric. Every run of a job adds a file to the directory, which one job at a time has. What
+/// finds no room on the disk is left out, and that is reported; any other failure ends the job.
 class WriteSummaries {
  public:
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
@@ -34,6 +34,9 @@ class WriteSummaries {
   void on_end(const JobEnd&) {
     if (writer_) write_out({}, false, true);
   }
+
+  /// Where the event files are.
+  [[nodiscard]] auto written_directory() const -> std::string { return directory_; }
 
   /// That a disk without room is found, once until there is room again.
   [[nodiscard]] auto report() -> std::optional<Event> { return std::exchange(report_, std::nullopt); }

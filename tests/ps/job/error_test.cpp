@@ -37,7 +37,7 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::pull_too_large, 26, failure::exhausted, "more rows than one answer may hold"},
       {ps_errc::updates_every_row, 27, failure::unsupported, "take LazyAdam"},
       {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
-      {ps_errc::directory_in_use, 29, failure::unavailable, "another process of this ps task has its cuts there"},
+      {ps_errc::directory_in_use, 29, failure::unavailable, "the directory is in use: another process writes there"},
       {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must always give the same"},
   };
   for (const Row& row : rows) {

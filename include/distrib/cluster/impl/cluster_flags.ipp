@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -120,29 +121,54 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   return flags;
 }
 
-// The addresses of a job that is numbered without gaps; none when the cluster does not have it.
-DISTRIB_DECL auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error)
-    -> std::vector<std::string> {
+// The same with TensorFlow 1's name of the chief, master, replaced.
+DISTRIB_DECL auto with_chief(TfConfig config, Error& error) -> TfConfig {
+  if (!config.cluster.contains("master")) return config;
+  if (config.cluster.contains("chief")) error = {cluster_errc::bad_role, "TF_CONFIG: both a chief and a master"};
+  ClusterSpec cluster;
+  for (const std::string& job : config.cluster.jobs())
+    if (!error) cluster.add(job == "master" ? "chief" : job, *config.cluster.find(job));
+  config.cluster = std::move(cluster);
+  if (config.task_type == "master") config.task_type = "chief";
+  return config;
+}
+
+// A task that is not told of all others is one of many and can be none of them, not even the whole job.
+DISTRIB_DECL void check_whole(const TfConfig& config, Error& error) {
+  for (const std::string& job : config.cluster.jobs()) {
+    std::uint32_t next = 0;
+    for (const auto& [index, address] : *config.cluster.find(job))
+      if (index != next++) {
+        error = {cluster_errc::sparse_job, "TF_CONFIG: job '" + job + "' has no task " + std::to_string(next - 1)};
+        return;
+      }
+  }
+  if (config.sparse_cluster && rank_count(config.cluster) < 2)
+    error = {cluster_errc::sparse_job, "TF_CONFIG: sparseCluster has no worker but this task"};
+}
+
+// The addresses of a job; none when the cluster does not have it.
+DISTRIB_DECL auto hosts_of_job(const ClusterSpec& cluster, std::string_view job) -> std::vector<std::string> {
   std::vector<std::string> hosts;
   const ClusterSpec::Tasks* tasks = cluster.find(job);
   if (tasks == nullptr) return hosts;
-  for (const auto& [index, address] : *tasks) {
-    if (index != hosts.size()) error = {cluster_errc::sparse_job, "TF_CONFIG: job '" + std::string{job} + "'"};
-    hosts.push_back(address);
-  }
+  for (const auto& [index, address] : *tasks) hosts.push_back(address);
   return hosts;
 }
 
 DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags {
-  const TfConfig config = parse_tf_config(text, error);
-  if (error) {
-    error.where = "TF_CONFIG at " + error.where;
-    return {};
-  }
-  const std::vector<std::string> jobs = config.cluster.jobs();
-  const bool one_process =
-      jobs.empty() || (jobs.size() == 1 && jobs.front() != "ps" && config.cluster.find(jobs.front())->size() == 1);
-  if (one_process) return {};
+  const TfConfig told = parse_tf_config(text, error);
+  if (error) error.where = "TF_CONFIG at " + error.where;
+  const TfConfig config = error ? TfConfig{} : with_chief(told, error);
+  if (!error) check_whole(config, error);
+  if (error) return {};
+  ClusterFlags flags;
+  flags.ps_hosts = hosts_of_job(config.cluster, "ps");
+  flags.worker_hosts = hosts_of_job(config.cluster, "worker");
+  flags.chief_hosts = hosts_of_job(config.cluster, "chief");
+  std::size_t tasks = 0;
+  for (const std::string& job : config.cluster.jobs()) tasks += config.cluster.find(job)->size();
+  if (tasks == 0 || (tasks == 1 && flags.ps_hosts.empty())) return {};  // one process
 
   const std::optional<TaskId> task = config.task();
   if (!task) {
@@ -152,16 +178,11 @@ DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> C
   }
   std::error_code ec;
   check_role(config.cluster, *task, ec);
-  ClusterFlags flags;
+  if (ec) error = {ec, "TF_CONFIG: " + to_string(*told.task())};
+  else if (flags.ps_hosts.empty()) error = {cluster_errc::empty_job, "TF_CONFIG: cluster.ps"};
+  else if (rank_count(config.cluster) == 0) error = {cluster_errc::empty_job, "TF_CONFIG: cluster.worker"};
   flags.job_name = task->job;
   flags.task_index = task->index;
-  if (ec) error = {ec, "TF_CONFIG: " + to_string(*task)};
-  if (!error) flags.ps_hosts = dense_hosts(config.cluster, "ps", error);
-  if (!error) flags.worker_hosts = dense_hosts(config.cluster, "worker", error);
-  if (!error) flags.chief_hosts = dense_hosts(config.cluster, "chief", error);
-  if (!error && flags.ps_hosts.empty()) error = {cluster_errc::empty_job, "TF_CONFIG: cluster.ps"};
-  if (!error && flags.worker_hosts.empty() && flags.chief_hosts.empty())
-    error = {cluster_errc::empty_job, "TF_CONFIG: cluster.worker"};
   return error ? ClusterFlags{} : flags;
 }
 

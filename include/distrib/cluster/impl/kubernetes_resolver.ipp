@@ -3,6 +3,7 @@
 
 #include <distrib/cluster/kubernetes_resolver.hpp>
 
+#include <distrib/core/host_port.hpp>
 #include <distrib/core/shortest_text.hpp>
 
 namespace distrib {
@@ -61,9 +62,7 @@ DISTRIB_DECL void KubernetesResolver::append(std::vector<KubernetesPod> pods, Cl
                "'" + pod.name + "', phase '" + pod.phase + "', address '" + host + "'"};
       return;
     }
-    const bool v6 = host.find(':') != std::string::npos;
-    const std::string address = (v6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
-    tasks.emplace(static_cast<std::uint32_t>(tasks.size()), address);
+    tasks.emplace(static_cast<std::uint32_t>(tasks.size()), detail::host_port(host, std::to_string(port)));
   }
 }
 
@@ -106,7 +105,7 @@ DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& serv
     if (!task) continue;
     auto job = std::find_if(jobs.begin(), jobs.end(), [&](const auto& known) { return known.first == task->job; });
     if (job == jobs.end()) job = jobs.insert(job, {task->job, {}});
-    job->second[task->index] = address + ':' + std::to_string(port);
+    job->second[task->index] = detail::host_port(address, std::to_string(port));
   }
   ClusterSpec cluster;
   if (jobs.empty()) error = {scheduler_errc::no_service, std::to_string(services.size()) + " services"};

@@ -11,6 +11,7 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -19,32 +20,55 @@ namespace detail {
 // A rank among those that one launcher has started.
 struct RankedTask {
   std::uint32_t rank = 0;
-  std::uint32_t size = 0;
+  std::uint32_t size = 0;             // 0: the launcher does not say
   std::vector<std::uint32_t> groups;  // how many of them each program has
   bool one_machine = false;
 };
 
 // Who has started the ranks, and which one this is; `nobody` when there are none.
 DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, Error& error) -> Launcher {
-  if (const auto mine = open_mpi_rank(environment, error)) {
-    task = {mine->rank, mine->size, mine->programs, mine->local_size == mine->size};
-    return Launcher::open_mpi;
+  const auto found = [&](const std::optional<MpiRank>& mine) {
+    if (mine) task = {mine->rank, mine->size, mine->programs, mine->local_size == mine->size};
+    return mine || error;
+  };
+  const auto flux = mpi_rank(environment, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", "", error);
+  const auto flux_nodes = error ? std::nullopt : environment.number({"FLUX_JOB_NNODES"}, error);
+  if (error || (flux && flux->size > 1)) {
+    found(flux);
+    task.one_machine = flux_nodes == 1U;
+    return Launcher::flux;
   }
-  if (error) return Launcher::open_mpi;
+  if (found(open_mpi_rank(environment, error))) return Launcher::open_mpi;
+  if (found(mpi_rank(environment, "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK",
+                     "MV2_COMM_WORLD_LOCAL_SIZE", error)))
+    return Launcher::mvapich2;
   const auto pmi = pmi_rank(environment, error);
   if (error) return Launcher::pmi;
+  if (flux && (!pmi || pmi->size == 1) && found(flux)) return Launcher::flux;
+  if (found(mpi_rank(environment, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+                     "JSM_NAMESPACE_LOCAL_SIZE", error)))
+    return Launcher::jsm;
   const auto step_size = environment.number({"SLURM_STEP_NUM_TASKS"}, error);
   const auto step_rank = environment.number({"SLURM_PROCID"}, error);
-  if (error || (step_size && step_rank && (!pmi || pmi->size == *step_size))) {
+  // PMIx within an salloc, if srun has not started it: then the step is that of its daemons.
+  const bool other_pmix = !environment.first_of({"PMIX_RANK"}).empty() &&
+                          !environment.first_of({"PMIX_NAMESPACE"}).starts_with("slurm.pmix.");
+  if (error || (step_size && step_rank && (!pmi || pmi->size == *step_size) && !other_pmix)) {
     task = {step_rank.value_or(0), step_size.value_or(0), slurm_group_sizes(environment), false};
     if (!error && task.rank >= task.size)
       error = {scheduler_errc::no_such_rank,
                "SLURM_PROCID=" + std::to_string(task.rank) + " of " + std::to_string(task.size) + " tasks"};
     return Launcher::slurm;
   }
-  if (!pmi) return Launcher::nobody;
-  task = {pmi->rank, pmi->size, {}, pmi->local_size == pmi->size};
-  return Launcher::pmi;
+  if (found(pmi)) return Launcher::pmi;
+  constexpr std::pair<Launcher, const char*> without_size[] = {
+      {Launcher::pmix, "PMIX_RANK"}, {Launcher::pals, "PALS_RANKID"}, {Launcher::alps, "ALPS_APP_PE"}};
+  for (const auto& [launcher, name] : without_size) {
+    const auto rank = environment.number({name}, error);
+    if (rank) task = {*rank, 0, {}, false};
+    if (rank || error) return launcher;
+  }
+  return Launcher::nobody;
 }
 
 // What the four flags say when the environment gives them. Errors name the variables.
@@ -84,6 +108,11 @@ DISTRIB_DECL void name_rank(const RankedTask& ranked, std::size_t ps, ClusterFla
 DISTRIB_DECL auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
                                  LaunchedTask& task, Error& error) -> ClusterFlags {
   if (ranked.size == 1) return {};
+  if (ranked.size == 0) {
+    error = {scheduler_errc::unknown_size,
+             "rank " + std::to_string(ranked.rank) + ", started by " + to_string(launcher)};
+    return {};
+  }
   auto ps = environment.number({"DISTRIB_PS"}, error);
   if (!ps && ranked.groups.size() > 1) ps = ranked.groups.front();
   const auto told = environment.number({"DISTRIB_PORT_BASE"}, error);
@@ -128,9 +157,11 @@ DISTRIB_DECL auto flags_of_lists(const RankedTask& ranked, const Environment& en
     for (const std::string& host : *list)
       if (host.empty())
         error = {cluster_errc::empty_address, list == &flags.ps_hosts ? "DISTRIB_PS_HOSTS" : "DISTRIB_WORKER_HOSTS"};
-  if (!error && hosts != ranked.size)
-    error = {scheduler_errc::task_count, "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have " + std::to_string(hosts) +
-                                             " hosts, the launcher " + std::to_string(ranked.size) + " ranks"};
+  const std::string told = "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have " + std::to_string(hosts) + " hosts, ";
+  if (!error && ranked.size != 0 && hosts != ranked.size)
+    error = {scheduler_errc::task_count, told + "the launcher " + std::to_string(ranked.size) + " ranks"};
+  if (!error && ranked.rank >= hosts)
+    error = {scheduler_errc::no_such_rank, told + "this is rank " + std::to_string(ranked.rank)};
   if (error) return {};
   name_rank(ranked, flags.ps_hosts.size(), flags);
   return flags;

@@ -28,7 +28,7 @@ DISTRIB_DECL void check_role(const ClusterSpec& cluster, const TaskId& task, std
   if (ec) return;
   if (!cluster.contains(task.job)) {
     if (task.job != "evaluator") ec = cluster_errc::no_such_job;
-  } else if (task.index >= count(task.job)) {
+  } else if (!cluster.find(task.job)->contains(task.index)) {
     ec = cluster_errc::no_such_task;
   }
 }
@@ -61,15 +61,20 @@ DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task) 
   return id;
 }
 
+DISTRIB_DECL auto rank_count(const ClusterSpec& cluster) -> std::size_t {
+  std::size_t count = 0;
+  for (const char* job : {"chief", "worker"})
+    if (const ClusterSpec::Tasks* tasks = cluster.find(job); tasks != nullptr) count += tasks->size();
+  return count;
+}
+
 DISTRIB_DECL auto worker_count(const ClusterSpec& cluster, std::string_view job, std::error_code& ec) -> std::size_t {
-  check_role(cluster, {std::string{job}, 0}, ec);
+  const ClusterSpec::Tasks* tasks = cluster.find(job);
+  check_role(cluster, {std::string{job}, tasks == nullptr || tasks->empty() ? 0 : tasks->begin()->first}, ec);
   if (!ec && job == "ps") ec = cluster_errc::bad_role;
   if (ec) return 0;
-  std::size_t count = 0;
-  for (const std::string_view counted : {"chief", "worker", "evaluator"})
-    if (const auto* tasks = cluster.find(counted); tasks != nullptr && (counted == "evaluator") == (job == "evaluator"))
-      count += tasks->size();
-  return count;
+  if (job != "evaluator") return rank_count(cluster);
+  return tasks == nullptr ? 0 : tasks->size();
 }
 
 DISTRIB_DECL auto worker_count(const ClusterSpec& cluster, std::string_view job) -> std::size_t {

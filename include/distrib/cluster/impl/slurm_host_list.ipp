@@ -7,7 +7,9 @@
 #include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -21,48 +23,109 @@ DISTRIB_DECL auto slurm_number(std::string_view text) noexcept -> std::optional<
   return parse_whole<std::uint64_t>(text);
 }
 
-// Appends what "1-3" or "7" stands for behind `prefix`.
-DISTRIB_DECL auto append_slurm_range(std::string_view prefix, std::string_view range, std::vector<std::string>& hosts)
-    -> std::error_code {
-  const std::size_t dash = range.find('-');
-  const std::string_view first_text = range.substr(0, dash);
-  const auto first = slurm_number(first_text);
-  const auto last = dash == std::string_view::npos ? first : slurm_number(range.substr(dash + 1));
-  if (!first || !last) return scheduler_errc::bad_host_list;
-  if (*first > *last) return {};
-  const std::size_t width = std::max(first_text.size(), std::to_string(*last).size());
-  if (*last - *first >= max_slurm_tasks - hosts.size() || prefix.size() + width > max_slurm_host_bytes)
-    return scheduler_errc::too_many_tasks;
-  for (std::uint64_t number = *first;; ++number) {
-    const std::string digits = std::to_string(number);
-    std::string& host = hosts.emplace_back(prefix);
-    if (digits.size() < first_text.size()) host.append(first_text.size() - digits.size(), '0');
-    host += digits;
-    if (number == *last) return {};
+// What stands between commas in a bracket: "08-10", "7".
+struct SlurmRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::size_t width = 0;  // digits at least
+};
+
+// A name of a host list: a text before each bracket, and one behind the last.
+struct SlurmName {
+  std::vector<std::string_view> texts;
+  std::vector<std::vector<SlurmRange>> brackets;
+};
+
+DISTRIB_DECL auto parse_slurm_ranges(std::string_view text, std::vector<SlurmRange>& ranges) -> bool {
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view range = text.substr(0, comma);
+    const std::size_t dash = range.find('-');
+    const std::string_view first_text = range.substr(0, dash);
+    const auto first = slurm_number(first_text);
+    const auto last = dash == std::string_view::npos ? first : slurm_number(range.substr(dash + 1));
+    if (!first || !last) return false;
+    ranges.push_back({*first, *last, first_text.size()});
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
   }
 }
 
-// Takes one name, with its bracket if it has one, from the front of `rest`.
-DISTRIB_DECL auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& hosts) -> std::error_code {
-  const std::string_view prefix = rest.substr(0, rest.find_first_of(",[]"));
-  rest.remove_prefix(prefix.size());
-  if (rest.empty() || rest.front() == ',') {
-    if (prefix.empty()) return scheduler_errc::bad_host_list;
-    if (hosts.size() >= max_slurm_tasks || prefix.size() > max_slurm_host_bytes) return scheduler_errc::too_many_tasks;
-    hosts.emplace_back(prefix);
-    return {};
-  }
-  const std::size_t end = rest.find(']');
-  if (rest.front() == ']' || end == std::string_view::npos) return scheduler_errc::bad_host_list;
-  std::string_view ranges = rest.substr(1, end - 1);
-  rest.remove_prefix(end + 1);
-  if (!rest.empty() && rest.front() != ',') return scheduler_errc::bad_host_list;
+// Takes one name from the front of `rest`, up to its comma. What is left begins where it has no meaning.
+DISTRIB_DECL auto take_slurm_name(std::string_view& rest, SlurmName& name) -> bool {
+  const std::size_t before = rest.size();
   while (true) {
-    const std::size_t comma = ranges.find(',');
-    if (const auto ec = append_slurm_range(prefix, ranges.substr(0, comma), hosts)) return ec;
-    if (comma == std::string_view::npos) return {};
-    ranges.remove_prefix(comma + 1);
+    name.texts.push_back(rest.substr(0, rest.find_first_of(",[]")));
+    rest.remove_prefix(name.texts.back().size());
+    if (rest.empty() || rest.front() == ',') return rest.size() != before;
+    const std::size_t end = rest.find(']');
+    if (rest.front() == ']' || end == std::string_view::npos) return false;
+    if (!parse_slurm_ranges(rest.substr(1, end - 1), name.brackets.emplace_back())) return false;
+    rest.remove_prefix(end + 1);
   }
+}
+
+// How many hosts a name stands for; empty if more than `most`, or if their names would be too long.
+DISTRIB_DECL auto count_slurm_hosts(const SlurmName& name, std::size_t most) -> std::optional<std::size_t> {
+  std::size_t bytes = 0;
+  for (const std::string_view text : name.texts) bytes += text.size();
+  std::uint64_t hosts = 1;
+  for (const std::vector<SlurmRange>& ranges : name.brackets) {
+    std::uint64_t numbers = 0;
+    std::size_t width = 0;
+    for (const SlurmRange& range : ranges) {
+      if (range.first > range.last) continue;
+      if (range.last - range.first >= max_slurm_tasks) return std::nullopt;
+      numbers = std::min<std::uint64_t>(numbers + (range.last - range.first) + 1, max_slurm_tasks + 1);
+      width = std::max({width, range.width, std::to_string(range.last).size()});
+    }
+    hosts = std::min<std::uint64_t>(hosts * numbers, max_slurm_tasks + 1);
+    bytes += width;
+  }
+  if (hosts > most || bytes > max_slurm_host_bytes) return std::nullopt;
+  return static_cast<std::size_t>(hosts);
+}
+
+DISTRIB_DECL auto slurm_numbers(const std::vector<SlurmRange>& ranges) -> std::vector<std::string> {
+  std::vector<std::string> numbers;
+  for (const SlurmRange& range : ranges) {
+    if (range.first > range.last) continue;
+    for (std::uint64_t number = range.first;; ++number) {
+      std::string digits = std::to_string(number);
+      if (digits.size() < range.width) digits.insert(0, range.width - digits.size(), '0');
+      numbers.push_back(std::move(digits));
+      if (number == range.last) break;
+    }
+  }
+  return numbers;
+}
+
+// Appends the `count` hosts of a name. As Slurm does it, the last bracket moves fastest, then the first, then the second.
+DISTRIB_DECL void append_slurm_hosts(const SlurmName& name, std::size_t count, std::vector<std::string>& hosts) {
+  if (count == 0) return;
+  const std::size_t brackets = name.brackets.size();
+  std::vector<std::vector<std::string>> numbers;
+  for (const std::vector<SlurmRange>& ranges : name.brackets) numbers.push_back(slurm_numbers(ranges));
+  std::vector<std::size_t> at(brackets, 0);
+  for (std::size_t host = 0; host < count; ++host) {
+    std::string& text = hosts.emplace_back(name.texts.front());
+    for (std::size_t i = 0; i < brackets; ++i) (text += numbers[i][at[i]]) += name.texts[i + 1];
+    for (std::size_t i = 0; i < brackets; ++i) {
+      const std::size_t bracket = i == 0 ? brackets - 1 : i - 1;
+      if (++at[bracket] < numbers[bracket].size()) break;
+      at[bracket] = 0;
+    }
+  }
+}
+
+// Takes one name, with its brackets, from the front of `rest`.
+DISTRIB_DECL auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& hosts) -> std::error_code {
+  SlurmName name;
+  if (!take_slurm_name(rest, name)) return scheduler_errc::bad_host_list;
+  const auto count = count_slurm_hosts(name, max_slurm_tasks - hosts.size());
+  if (!count) return scheduler_errc::too_many_tasks;
+  append_slurm_hosts(name, *count, hosts);
+  return {};
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 
 #include <distrib/cluster/scheduler_error.hpp>
 #include <distrib/cluster/slurm_host_list.hpp>
+#include <distrib/core/host_port.hpp>
 #include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
@@ -86,7 +87,8 @@ DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<S
                                  ? environment.first_of({"SLURM_STEP_RESV_PORTS"})
                                  : std::string_view{}};
   std::vector<std::string> ports;  // numbers and ranges are what a host list has in its brackets
-  if (!reserved.empty()) ports = expand_host_list('[' + reserved + ']', error);
+  if (reserved.find_first_of("[]") != std::string::npos) error.code = scheduler_errc::bad_variable;
+  else if (!reserved.empty()) ports = expand_host_list('[' + reserved + ']', error);
   if (error) error = {scheduler_errc::bad_variable, "SLURM_STEP_RESV_PORTS=" + reserved.substr(0, 80)};
   std::vector<SlurmSeat> seats;
   std::map<std::string_view, std::uint32_t> used;
@@ -98,7 +100,7 @@ DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<S
         error = {scheduler_errc::bad_port, node.host + ": task " + std::to_string(local_rank)};
       else
         seats.push_back(
-            {node.host + ':' + (ports.empty() ? std::to_string(port) : ports[local_rank]), &node.host, local_rank});
+            {host_port(node.host, ports.empty() ? std::to_string(port) : ports[local_rank]), &node.host, local_rank});
     }
   }
   return seats;

@@ -33,7 +33,12 @@ namespace detail {
 
 DISTRIB_DECL auto TfConfigReader::read_member(TfConfig& config) -> bool {
   const std::string_view key = json_.text();
-  if (key == "cluster" || key == "sparseCluster") return next_is_null() || read_cluster(config.cluster);
+  if (key == "cluster" || key == "sparseCluster") {
+    const bool sparse = key == "sparseCluster";
+    if (next_is_null()) return true;
+    config.sparse_cluster |= sparse;
+    return read_cluster(config.cluster);
+  }
   if (key == "task") return next_is_null() || read_task(config);
   if (key == "rpc_layer") return next_is_null() || read_text(config.rpc_layer);
   if (key == "environment") return next_is_null() || read_text(config.coordinator_environment);

@@ -39,7 +39,7 @@ enum class ps_errc {
   pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
   updates_every_row, ///< The updater of a table moves every row at every step, also those that no gradient names. Give the table another one: `LazyAdam` for Adam, AMSGrad or AdamW.
   not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it in the step and variable that are named: a logarithm, a root, a division, too high a learning rate.
-  directory_in_use,  ///< Another process of this ps task has the directory of its cuts. End that one, or give the job a directory of its own.
+  directory_in_use,  ///< Another process writes there: one of the same task, or of another job. End that one, or give the job a directory of its own.
   replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
   bad_initial_values, ///< Custom initial values are not those whose SHA-256 the job has. Make `initial_values()` of the model give the same whenever it is called, on every worker.
   old_version,       ///< A task is of an older version, which cannot tell apart what was trained before and after settings were changed. Start all tasks with one version.
@@ -93,8 +93,7 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
      "custom initial values are not those that the job was begun with: initial_values() must always give the same"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
-     "the directory is in use: another process of this ps task has its cuts there; end that one, or take another "
-     "directory"},
+     "the directory is in use: another process writes there; end that one, or take another directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
      "two replicas of a shard gave different values of one step"},
     {static_cast<int>(ps_errc::old_version), failure::unsupported,

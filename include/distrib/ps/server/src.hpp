@@ -10,7 +10,6 @@
 #include <distrib/ps/server/detail/impl/make_server_task.ipp>
 #include <distrib/ps/server/detail/impl/served_job.ipp>
 #include <distrib/ps/server/detail/impl/state_fetch.ipp>
-#include <distrib/ps/server/detail/impl/task_lock.ipp>
 #include <distrib/ps/server/impl/adopt_job.ipp>
 #include <distrib/ps/server/impl/cluster_mismatch.ipp>
 #include <distrib/ps/server/impl/metrics_text.ipp>

@@ -27,6 +27,7 @@
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/writer_locks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -84,10 +85,11 @@ class ClusterTrainer::Worker {
         report_{trainer.report_},
         model_{plan_.model().open()},
         planned_{plan_.cluster_job(*model_, static_cast<std::uint32_t>(trainer.flags_.ps_hosts.size()),
-                                   static_cast<std::uint32_t>(worker_count(cluster_, "worker")),
+                                   static_cast<std::uint32_t>(rank_count(cluster_)),
                                    plan_.options().cluster.replay_budget_bytes)},
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
+    if (chief_) locks_.hold_chief(plan_, to_string(trainer.flags_.task()));
     if (chief_) evaluation_ = plan_.model().open_evaluation();
     start_.first_step = job_.total_steps;  // until it is known: a worker that starts late may find that the job is done
   }
@@ -264,6 +266,7 @@ class ClusterTrainer::Worker {
   const CutSettings cuts_ = plan_.cut_settings();
   const KeyLists none_;
   const std::unique_ptr<AnyContributor> contributor_;
+  WriterLocks locks_;  // the chief's
   std::unique_ptr<const AnyEvaluation> evaluation_;  // the chief's; else null
   JobStart start_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

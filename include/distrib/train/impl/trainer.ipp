@@ -21,6 +21,7 @@
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/make_local_job.hpp>
+#include <distrib/train/writer_locks.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -44,6 +45,7 @@ class Trainer::Run {
         evaluation_{plan_.model().open_evaluation()} {
     if (evaluation_ != nullptr) keys_ = evaluation_->keys();
     measured_.find({}, keys_);
+    locks_.hold_local(plan_);
     if (plan_.save()) store_.emplace(*plan_.save(), job_, plan_.updaters());
     start_ = report_.begin(job_, model_->batch_size(), 0);
   }
@@ -182,6 +184,7 @@ class Trainer::Run {
   const std::unique_ptr<const AnyEvaluation> evaluation_;
   KeyLists keys_;  // of each table: those that the evaluation needs
   BatchKeys measured_{job_, planned_.layouts};  // asks for the rows of these keys
+  WriterLocks locks_;
   std::optional<CheckpointStore> store_;
   JobStart start_;
   std::unique_ptr<AnyContributor> contributor_;

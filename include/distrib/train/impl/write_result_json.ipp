@@ -4,9 +4,13 @@
 #include <distrib/train/write_result_json.hpp>
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/json_text.hpp>
+#include <distrib/core/paths.hpp>
+#include <distrib/ps/job/directory_lock.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <system_error>
@@ -39,6 +43,12 @@ DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResul
                                     const std::vector<std::pair<std::string, double>>& further) {
   const std::string text = detail::result_json(result, events, further);
   const std::string temporary = path + ".writing";
+  const std::string directory = detail::directory_of(path);
+  const std::string name{detail::file_of(path)};
+  DirectoryLock lock;  // else two processes may be in the middle of the same temporary file
+  Error error;
+  if (detail::is_directory(directory)) lock.hold(directory, name, name, std::chrono::seconds{5}, error);
+  throw_if(error);
   const auto fail = [&path] { throw_error({errno, std::generic_category()}, path); };
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen(temporary.c_str(), "wb"), std::fclose};
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail();

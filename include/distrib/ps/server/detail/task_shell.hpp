@@ -14,13 +14,13 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/directory_lock.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
 #include <distrib/ps/server/detail/lane.hpp>
 #include <distrib/ps/server/detail/metrics_server.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
-#include <distrib/ps/server/detail/task_lock.hpp>
 #include <distrib/ps/server/metrics_text.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
@@ -70,7 +70,7 @@ class TaskShell final : public ServerTask {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
     identity_.task = index;
     identity_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
-    identity_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
+    identity_.ranks = static_cast<std::uint32_t>(rank_count(cluster));
     Error error;
     hold(options_.directory, error);
     throw_if(error);
@@ -140,7 +140,7 @@ class TaskShell final : public ServerTask {
 
   /// Sees to it that no other process of the task has this directory; else `directory_in_use`. On the thread of files.
   void hold(const std::string& directory, Error& error) {
-    lock_.hold(directory, identity_.task, options_.lock_within, error);
+    lock_.hold(directory, "ps-" + std::to_string(identity_.task), name_, options_.lock_within, error);
   }
 
   /// Where a ps task is; port 0: the cluster does not say so.
@@ -307,7 +307,7 @@ class TaskShell final : public ServerTask {
   ServerOptions options_;
   std::string name_;
   ShardIdentity identity_;
-  TaskLock lock_;
+  DirectoryLock lock_;
   Address address_;
   std::uint16_t metrics_port_ = 0;
   std::atomic<std::uint32_t> shards_of_job_ = TaskEndCore::most_shards;  // written on the first thread

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/server/detail/task_lock.hpp>
+#include <distrib/ps/job/directory_lock.hpp>
 
-#include <distrib/checkpoint/perform.hpp>
-#include <distrib/cluster/task_id.hpp>
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/ps/job/error.hpp>
 
@@ -22,19 +21,17 @@
 
 namespace distrib {
 inline namespace v0 {
-namespace detail {
 
-DISTRIB_DECL void TaskLock::hold(const std::string& directory, std::uint32_t task, std::chrono::milliseconds within,
-                                 Error& error) {
+DISTRIB_DECL void DirectoryLock::hold(const std::string& directory, const std::string& writer, const std::string& who,
+                                      std::chrono::milliseconds within, Error& error) {
   error = {};
   if (directory.empty() || directory == held_) return;
-  Error unwritable;  // whoever writes there will say so
-  make_directories(directory, unwritable);
-  std::error_code ec;
-  FileDescriptor file{join_path(directory, ".ps-" + std::to_string(task) + ".lock"), O_RDWR | O_CREAT, ec};
+  std::error_code ec;  // what cannot be made is for whoever writes there to say
+  detail::make_directories(directory, ec);
+  detail::FileDescriptor file{detail::join_path(directory, "." + writer + ".lock"), O_RDWR | O_CREAT, ec};
   if (file.is_open() && !try_lock(file, directory == refused_ ? std::chrono::milliseconds{} : within)) {
     refused_ = directory;
-    error = {ps_errc::directory_in_use, to_string(TaskId{"ps", task}) + " in " + directory + holder(file)};
+    error = {ps_errc::directory_in_use, who + " in " + directory + holder(file)};
     return;
   }
   if (file.is_open()) sign(file);
@@ -43,7 +40,8 @@ DISTRIB_DECL void TaskLock::hold(const std::string& directory, std::uint32_t tas
 }
 
 // False: somebody else has it to the last.
-DISTRIB_DECL auto TaskLock::try_lock(const FileDescriptor& file, std::chrono::milliseconds within) -> bool {
+DISTRIB_DECL auto DirectoryLock::try_lock(const detail::FileDescriptor& file, std::chrono::milliseconds within)
+    -> bool {
   constexpr int pause_ms = 20;
   const auto until = std::chrono::steady_clock::now() + within;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -55,7 +53,7 @@ DISTRIB_DECL auto TaskLock::try_lock(const FileDescriptor& file, std::chrono::mi
   return true;
 }
 
-DISTRIB_DECL void TaskLock::sign(FileDescriptor& file) {
+DISTRIB_DECL void DirectoryLock::sign(detail::FileDescriptor& file) {
   std::array<char, 64> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
   std::error_code ignored;
@@ -63,7 +61,7 @@ DISTRIB_DECL void TaskLock::sign(FileDescriptor& file) {
     file.write(as_bytes("process " + std::to_string(::getpid()) + " on " + host.data()), ignored);
 }
 
-DISTRIB_DECL auto TaskLock::holder(FileDescriptor& file) -> std::string {
+DISTRIB_DECL auto DirectoryLock::holder(detail::FileDescriptor& file) -> std::string {
   std::array<std::byte, 128> bytes{};
   std::error_code ec;
   std::string text{as_text({bytes.data(), file.read(bytes, ec)})};
@@ -72,6 +70,5 @@ DISTRIB_DECL auto TaskLock::holder(FileDescriptor& file) -> std::string {
   return text.empty() ? text : ", held by " + text;
 }
 
-}  // namespace detail
 }  // namespace v0
 }  // namespace distrib
