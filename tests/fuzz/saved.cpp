@@ -9,6 +9,7 @@
 #include <distrib/checkpoint/snappy.hpp>
 #include <distrib/checkpoint/state_file.hpp>
 #include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/checkpoint/variant_sum.hpp>
 #include <distrib/cluster/cluster_def.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/summary/event.hpp>
@@ -65,6 +66,24 @@ void state(ByteView bytes) {
   if (parsed) expect(distrib::parse_checkpoint_state(to_string(*parsed)) == *parsed, "what is written is read back");
 }
 
+void objects(ByteView bytes) {
+  distrib::detail::ObjectGraph graph;
+  static_cast<void>(distrib::detail::parse_object_graph(bytes, graph));
+  expect(graph.objects.size() <= bytes.size(), "not more objects than bytes");
+  for (const char* path : {"a", "a/b", "a.b/c", "/"})
+    expect(graph.find_path(path).size() <= bytes.size(), "not more names than bytes");
+  static_cast<void>(graph.find_full_name("a"));
+}
+
+void variants(ByteView bytes) {
+  const std::uint64_t elements = bytes.size() / 8;
+  distrib::VariantSum at_once{elements};
+  at_once.add(bytes);
+  distrib::VariantSum one_by_one{elements};
+  for (const std::byte& byte : bytes) one_by_one.add({&byte, 1});
+  expect(at_once.is_right(0) == one_by_one.is_right(0), "the same, in whatever pieces it comes");
+}
+
 }  // namespace
 
 void saved(ByteView input) {
@@ -74,9 +93,8 @@ void saved(ByteView input) {
   std::vector<std::byte> unpacked;
   if (distrib::unpack_snappy(input, unpacked))
     expect(unpacked.size() <= 64 * input.size(), "bounded by what was packed");
-  std::vector<distrib::detail::ObjectName> names;
-  static_cast<void>(distrib::detail::parse_object_graph(input, names));
-  expect(names.size() <= input.size(), "not more names than bytes");
+  objects(input);
+  variants(input);
   event(input);
   state(input);
 
