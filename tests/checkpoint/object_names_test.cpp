@@ -86,8 +86,7 @@ TEST_CASE("parse_object_graph: TensorFlow's own", "[checkpoint][object_names]") 
   CHECK(tensors == 3);
   CHECK(parsed.find_path("w") == std::vector{"w" + suffix});
   CHECK(parsed.find_path("w" + suffix) == std::vector{"w" + suffix});
-  for (const char* none : {"", "/", "w/", "v", "w/w", ".ATTRIBUTES/VARIABLE_VALUE"})
-    CHECK(parsed.find_path(none).size() == (std::string_view{none} == "w/" ? 1 : 0));
+  for (const char* none : {"", "/", "v", "w/w", ".ATTRIBUTES/VARIABLE_VALUE"}) CHECK(parsed.find_path(none).empty());
   for (std::size_t size = 0; size < graph.front().size(); ++size)  // of every beginning it says the truth
     if (distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()).first(size), parsed)) look_at();
 }
