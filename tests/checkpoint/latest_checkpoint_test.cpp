@@ -134,8 +134,8 @@ TEST_CASE("a directory that was moved keeps times, order and what is preserved",
   const Train train;
   for (const int step : {1, 2, 3}) train.save(step);
   const std::string directory = train.directory.path();
-  const distrib::CheckpointState state{"/old/c-1", {"/old/c-2", "/old/c-3", "/older/c-1", "/old/c-4"}, {10, 30, 40, 50},
-                                       20};
+  const distrib::CheckpointState state{
+      "/old/c-1", {"/old/c-2", "/old/c-3", "/older/c-1", "/old/c-4"}, {10, 30, 40, 50}, 20};
   distrib::perform(distrib::plan_state_file(directory, state));
   Error error;
   const auto list = distrib::list_checkpoints(directory, error);

@@ -87,7 +87,8 @@ TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one bef
   CHECK_THROWS_WITH(store.restore(), ContainsSubstring("model.ckpt-20"));  // none is left: ask, do not start anew
 }
 
-TEST_CASE("CheckpointStore: a state file that names what is not there is told, and good checkpoints are used", "[train]") {
+TEST_CASE("CheckpointStore: a state file that names what is not there is told, and good checkpoints are used",
+          "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
   const CheckpointStore store{{.directory = directory.path().string()}, job, cuts::updaters};

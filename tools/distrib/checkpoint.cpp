@@ -102,7 +102,8 @@ auto open_index(const std::string& path, Report& report) -> std::optional<Listed
     }
     Error of_state;  // is in `refused`
     prefixes.clear();
-    for (const distrib::SavedCheckpoint& one : distrib::list_checkpoints(path, of_state)) prefixes.push_back(one.prefix);
+    for (const distrib::SavedCheckpoint& one : distrib::list_checkpoints(path, of_state))
+      prefixes.push_back(one.prefix);
   }
   Error error;
   for (; !prefixes.empty(); prefixes.pop_back()) {
@@ -169,8 +170,7 @@ auto width_of(std::span<const StoredTensor> tensors) -> std::size_t {
 
 /// A line of a list; without the SHA-256 of what cannot be read.
 void list_json(const Listed& listed, const StoredTensor& tensor, Report& report) {
-  if (!listed.reader || !tensor.is_readable())
-    return report.line(described(tensor).add_json("sha256", "null").text());
+  if (!listed.reader || !tensor.is_readable()) return report.line(described(tensor).add_json("sha256", "null").text());
   std::vector<std::byte> bytes;
   Error error;
   if (read(*listed.reader, tensor, bytes, error))

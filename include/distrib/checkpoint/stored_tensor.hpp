@@ -31,7 +31,9 @@ struct StoredTensor {
   bool complete = true;             ///< Whether the pieces cover all of it.
 
   /// Whether its values can be read. Of other types ("complex64", "variant") only checksums are verified.
-  [[nodiscard]] auto is_readable() const noexcept -> bool { return dtype == DType::string || distrib::size_bytes(dtype) != 0; }
+  [[nodiscard]] auto is_readable() const noexcept -> bool {
+    return dtype == DType::string || distrib::size_bytes(dtype) != 0;
+  }
 
   /// TensorFlow's name of its type, also of one that is no DType; "type 99" when this library has no name for it.
   [[nodiscard]] DISTRIB_DECL auto type_name() const -> std::string;

@@ -35,10 +35,10 @@ class VariantSum {
   DISTRIB_DECL void add_length(std::byte digit) noexcept;
   DISTRIB_DECL void add_checksum(std::byte digit) noexcept;
 
-  std::uint64_t elements_;   // that are still to come
-  std::uint64_t left_ = 0;   // of the content; or the length, as far as it is known
-  std::uint32_t digits_ = 0; // bytes of the length or of the checksum that have come
-  std::uint32_t stored_ = 0; // the checksum, as far as it is known
+  std::uint64_t elements_;  // that are still to come
+  std::uint64_t left_ = 0;  // of the content; or the length, as far as it is known
+  std::uint32_t digits_ = 0;  // bytes of the length or of the checksum that have come
+  std::uint32_t stored_ = 0;  // the checksum, as far as it is known
   std::uint32_t crc_ = 0;
   Part part_ = Part::length;
   bool good_ = true;

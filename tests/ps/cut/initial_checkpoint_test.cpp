@@ -94,7 +94,8 @@ TEST_CASE("InitialCheckpoint: a job without one, and one that has all", "[ps]") 
   CHECK(found->reader().tensors().size() == 2);
 }
 
-TEST_CASE("InitialCheckpoint: parts that are tensors of their own are named, and joined when they are asked for", "[ps]") {
+TEST_CASE("InitialCheckpoint: parts that are tensors of their own are named, and joined when they are asked for",
+          "[ps]") {
   InitialBench bench;
   bench.add("bias", {}, 4);
   bench.add("weights/part_0", {2}, 1);
@@ -155,8 +156,9 @@ TEST_CASE("InitialCheckpoint: everything that is missing or another is named at 
   bench.part.strings = {{"note", {}, {"text"}}};
   const Job job = bench.job({{"dense/kernel", {2, 3}}, {"hidden/wieghts", {4}}, {"hidden/weights", {5}}, {"x", {3}}});
   const std::string text = why_not(job);
-  CHECK(text.starts_with("hidden/weights: it is float32[4], not float32[5]; it lacks dense/kernel (nearest: "
-                         "model/dense/kernel float32[2,3], "));
+  CHECK(
+      text.starts_with("hidden/weights: it is float32[4], not float32[5]; it lacks dense/kernel (nearest: "
+                       "model/dense/kernel float32[2,3], "));
   CHECK_THAT(text, ContainsSubstring("; it lacks hidden/wieghts (nearest: hidden/weights float32[4], "));
   CHECK_THAT(text, ContainsSubstring("; it lacks x (nearest: model/dense/bias float32[3], "));  // of that shape
   CHECK(text.find("note") == std::string::npos);
@@ -168,7 +170,8 @@ TEST_CASE("InitialCheckpoint: everything that is missing or another is named at 
   std::vector<std::pair<std::string, Shape>> many;
   for (int i = 0; i < 250; ++i) many.emplace_back("v" + std::to_string(i) + "/w", Shape{});
   const std::string of_many = why_not(bench.job(many));
-  CHECK_THAT(of_many, ContainsSubstring("it lacks v9/w (nearest: ") && ContainsSubstring("; it lacks v10/w; it lacks") &&
+  CHECK_THAT(of_many, ContainsSubstring("it lacks v9/w (nearest: ") &&
+                          ContainsSubstring("; it lacks v10/w; it lacks") &&
                           ContainsSubstring("; it lacks v199/w; and 50 more"));
 }
 
@@ -269,7 +272,8 @@ TEST_CASE("InitialCheckpoint: tables by their names, of any keys and of numbered
   CHECK(with(table("emb/part_0", 4, 3), {}) == "emb/part_0: it is float32[2,4], not float32[3,4]");
 }
 
-TEST_CASE("InitialCheckpoint: objects of TensorFlow 2 by any of their paths, shown without what is put behind", "[ps]") {
+TEST_CASE("InitialCheckpoint: objects of TensorFlow 2 by any of their paths, shown without what is put behind",
+          "[ps]") {
   InitialBench bench;
   const std::string suffix = "/.ATTRIBUTES/VARIABLE_VALUE";
   bench.add("model/kernel" + suffix, {2}, 1);

@@ -207,7 +207,8 @@ TEST_CASE("initial_cut: what is missing, damaged or another is refused by its na
                job.initial_checkpoint = prefix;
              }),
              ContainsSubstring("c: w: it is float32[6,5], not float32[9,5]"));
-  CHECK_THAT(with([](Job& job) { job.tables[0].rows = 8; }), ContainsSubstring("ids: it is float32[7,3], not float32[8,3]"));
+  CHECK_THAT(with([](Job& job) { job.tables[0].rows = 8; }),
+             ContainsSubstring("ids: it is float32[7,3], not float32[8,3]"));
   CHECK_THAT(with([](Job& job) { job.tables[0].dim = 4; }), ContainsSubstring("ids: it is float32[7,3]"));
   CHECK_THAT(with([](Job& job) { job.tables[0].rows = 0; }),
              ContainsSubstring("ids: it is float32[7,3], not a table of any keys"));

@@ -13,10 +13,10 @@ TEST_CASE("InitialName: two names, two prefixes, or nothing in the checkpoint", 
     InitialName entry;
     bool is_valid;
   } cases[] = {
-      {{"old/w", "w"}, true},   {{"old/", "new/"}, true},      {{"/", "new/"}, true},  {{"old/", "/"}, true},
-      {{"", "w"}, true},        {{"", "head/"}, true},         {{"", "/"}, true},      {{"a b\tc", "w"}, true},
-      {{"w/part_*", "w"}, true}, {{"w", ""}, false},           {{"w", "a b"}, false},  {{"w", "a\n"}, false},
-      {{"a\nb", "w"}, false},   {{"old/", "w"}, false},        {{"w", "new/"}, false}, {{"/", "w"}, false},
+      {{"old/w", "w"}, true},    {{"old/", "new/"}, true}, {{"/", "new/"}, true},  {{"old/", "/"}, true},
+      {{"", "w"}, true},         {{"", "head/"}, true},    {{"", "/"}, true},      {{"a b\tc", "w"}, true},
+      {{"w/part_*", "w"}, true}, {{"w", ""}, false},       {{"w", "a b"}, false},  {{"w", "a\n"}, false},
+      {{"a\nb", "w"}, false},    {{"old/", "w"}, false},   {{"w", "new/"}, false}, {{"/", "w"}, false},
   };
   for (const auto& c : cases) {
     CAPTURE(c.entry.in_checkpoint, c.entry.of_job);
@@ -25,9 +25,9 @@ TEST_CASE("InitialName: two names, two prefixes, or nothing in the checkpoint", 
 }
 
 TEST_CASE("find_initial_name: the whole name, else the longest prefix", "[ps]") {
-  const std::vector<InitialName> names{{"all/", "/"},     {"linear/", "wide/"},  {"l2/", "wide/deep/"},
-                                       {"", "head/"},     {"other", "wide/b"},   {"root", "w"},
-                                       {"/", "from/"},    {"p/part_*", "from/t"}};
+  const std::vector<InitialName> names{{"all/", "/"},  {"linear/", "wide/"},  {"l2/", "wide/deep/"},
+                                       {"", "head/"},  {"other", "wide/b"},   {"root", "w"},
+                                       {"/", "from/"}, {"p/part_*", "from/t"}};
   const auto stored = [&](const std::string& name) {
     const InitialName* const entry = find_initial_name(names, name);
     REQUIRE(entry != nullptr);

@@ -36,21 +36,21 @@ DISTRIB_DECL auto is_table(const std::string& path) -> bool {
 // Why there is no index file of this prefix.
 DISTRIB_DECL auto why_no_index(const std::string& prefix) -> Error {
   if (is_directory(prefix))
-    return {checkpoint_errc::no_such_checkpoint, prefix + ": a directory; name a checkpoint in it, as " +
-                                                     join_path(prefix, "model.ckpt-1000")};
+    return {checkpoint_errc::no_such_checkpoint,
+            prefix + ": a directory; name a checkpoint in it, as " + join_path(prefix, "model.ckpt-1000")};
   const std::string_view name = file_of(prefix);
   std::error_code ignored;
   for (const std::string& file : list_directory(directory_of(prefix), ignored)) {
     const auto shard_file = parse_shard_file(file);
-    if (shard_file && shard_file->prefix == name)
-      return {checkpoint_errc::missing_index_file, index_file_name(prefix)};
+    if (shard_file && shard_file->prefix == name) return {checkpoint_errc::missing_index_file, index_file_name(prefix)};
     // One file of the prefix' name, or several: "PREFIX-00000-of-00002".
     const bool numbered = file.starts_with(name) && file.size() == name.size() + 15 &&
                           std::string_view{file}.substr(name.size() + 6, 4) == "-of-";
     if ((file == name || numbered) && is_table(join_path(directory_of(prefix), file)))
       return {checkpoint_errc::unsupported,
-              prefix + ": a checkpoint of version 1; save it again with TensorFlow, "
-                       "tf.compat.v1.train.Saver(write_version=tf.compat.v1.train.SaverDef.V2)"};
+              prefix +
+                  ": a checkpoint of version 1; save it again with TensorFlow, "
+                  "tf.compat.v1.train.Saver(write_version=tf.compat.v1.train.SaverDef.V2)"};
   }
   return {checkpoint_errc::no_such_checkpoint, index_file_name(prefix)};
 }

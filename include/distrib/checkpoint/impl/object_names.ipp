@@ -43,8 +43,7 @@ DISTRIB_DECL auto parse_object_graph(ByteView bytes, ObjectGraph& graph) -> bool
   graph.objects.clear();
   WireReader reader{bytes};
   while (reader.next())
-    if (reader.tag() == wire_tag(1, WireType::bytes) &&
-        !parse_object(reader.bytes(), graph.objects.emplace_back()))
+    if (reader.tag() == wire_tag(1, WireType::bytes) && !parse_object(reader.bytes(), graph.objects.emplace_back()))
       return false;
   return reader.ok();
 }

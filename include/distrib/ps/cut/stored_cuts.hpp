@@ -43,7 +43,7 @@ class StoredCuts {
       case CutWork::Kind::open: return open(work);
       case CutWork::Kind::start:
       case CutWork::Kind::load:
-      case CutWork::Kind::send: 
+      case CutWork::Kind::send:
         if (work.is_initial) return read_initial(work);
         work.cut = store_->read(work.step);
         return;

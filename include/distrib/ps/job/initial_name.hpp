@@ -23,7 +23,7 @@ inline namespace v0 {
 /// A value.
 struct InitialName {
   std::string in_checkpoint;  ///< Any text without line ends.
-  std::string of_job;         ///< Neither empty nor with spaces in it.
+  std::string of_job;  ///< Neither empty nor with spaces in it.
 
   [[nodiscard]] auto operator==(const InitialName&) const -> bool = default;
 

@@ -135,8 +135,8 @@ DISTRIB_DECL auto InitialSearch::why_not() const -> Error {
   }
   if (named == 0) return {};
   if (named > most_named) text += "; and " + std::to_string(named - most_named) + " more";
-  const std::error_code code = lacking != 0 ? make_error_code(ps_errc::not_in_checkpoint)
-                                            : make_error_code(checkpoint_errc::mismatch);
+  const std::error_code code =
+      lacking != 0 ? make_error_code(ps_errc::not_in_checkpoint) : make_error_code(checkpoint_errc::mismatch);
   return {code, reader_.prefix() + ": " + text};
 }
 
@@ -182,9 +182,8 @@ DISTRIB_DECL void InitialSearch::take_any_keys(const TableInfo& table) {
       return differs(tensor->name, described(*tensor), "rows of " + std::to_string(dim), table.name);
   for (const StoredTensor* const tensor : shards) add(*tensor, table.name + tensor->name.substr(stored_name.size()));
   if (shards.empty())
-    lacks_.push_back({{table.name, DType::float32, Shape{dim}},
-                      stored_name,
-                      find_initial_name(job_.initial_names, table.name)});
+    lacks_.push_back(
+        {{table.name, DType::float32, Shape{dim}}, stored_name, find_initial_name(job_.initial_names, table.name)});
 }
 
 DISTRIB_DECL void InitialSearch::add(StoredTensor tensor, std::string name) {
@@ -269,8 +268,8 @@ DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string 
   };
   const std::string& name = lack.stored_name;
   if (const auto parts = parts_of(name + "/part_"); !parts.empty())
-    return " (nearest: " + list(parts) + (parts.size() > most ? ", ..." : "") +
-           ": separate tensors, which the name " + name + "/part_* joins)";
+    return " (nearest: " + list(parts) + (parts.size() > most ? ", ..." : "") + ": separate tensors, which the name " +
+           name + "/part_* joins)";
 
   struct Candidate {
     double likeness;

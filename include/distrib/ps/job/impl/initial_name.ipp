@@ -23,9 +23,8 @@ DISTRIB_DECL auto find_initial_name(std::span<const InitialName> names, std::str
     -> const InitialName* {
   const InitialName* found = nullptr;
   for (const InitialName& entry : names)
-    if (entry.is_of(name) &&
-        (found == nullptr || entry.of_job == name ||
-         (found->of_job != name && entry.of_job.size() > found->of_job.size())))
+    if (entry.is_of(name) && (found == nullptr || entry.of_job == name ||
+                              (found->of_job != name && entry.of_job.size() > found->of_job.size())))
       found = &entry;
   return found;
 }
