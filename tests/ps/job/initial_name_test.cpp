@@ -29,7 +29,7 @@ TEST_CASE("find_initial_name: the whole name, else the longest prefix", "[ps]") 
                                        {"", "head/"},  {"other", "wide/b"},   {"root", "w"},
                                        {"/", "from/"}, {"p/part_*", "from/t"}};
   const auto stored = [&](const std::string& name) {
-    const InitialName* const entry = find_initial_name(names, name);
+    const InitialName* const entry = distrib::detail::find_initial_name(names, name);
     REQUIRE(entry != nullptr);
     return entry->stored_name(name);
   };
@@ -45,6 +45,6 @@ TEST_CASE("find_initial_name: the whole name, else the longest prefix", "[ps]") 
   CHECK(stored("head/w").empty());
   CHECK(stored("from/a/b") == "a/b");
   CHECK(stored("from/t") == "p/part_*");
-  CHECK(find_initial_name(std::vector<InitialName>{{"a/", "b/"}}, "c") == nullptr);
-  CHECK(find_initial_name({}, "c") == nullptr);
+  CHECK(distrib::detail::find_initial_name(std::vector<InitialName>{{"a/", "b/"}}, "c") == nullptr);
+  CHECK(distrib::detail::find_initial_name({}, "c") == nullptr);
 }

@@ -37,10 +37,14 @@ struct InitialName {
   [[nodiscard]] DISTRIB_DECL auto stored_name(std::string_view name) const -> std::string;
 };
 
+namespace detail {
+
 /// The entry for the variable or table `name`: that of the whole name, else that of the longest prefix. nullptr: none,
 /// so it has its own name in the checkpoint.
 [[nodiscard]] DISTRIB_DECL auto find_initial_name(std::span<const InitialName> names, std::string_view name) noexcept
     -> const InitialName*;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

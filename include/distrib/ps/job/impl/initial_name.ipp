@@ -19,6 +19,8 @@ DISTRIB_DECL auto InitialName::stored_name(std::string_view name) const -> std::
   return (in_checkpoint == "/" ? std::string{} : in_checkpoint) + std::string{rest};
 }
 
+namespace detail {
+
 DISTRIB_DECL auto find_initial_name(std::span<const InitialName> names, std::string_view name) noexcept
     -> const InitialName* {
   const InitialName* found = nullptr;
@@ -28,6 +30,8 @@ DISTRIB_DECL auto find_initial_name(std::span<const InitialName> names, std::str
       found = &entry;
   return found;
 }
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib
