@@ -155,7 +155,7 @@ TEST_CASE("a directory that was moved keeps times, order and what is preserved",
 
   // What is where the state file says is meant, though one of that name is in the directory.
   const support::TempDirectory elsewhere;
-  std::filesystem::copy(directory, elsewhere.path(), std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(directory, elsewhere.path(), std::filesystem::copy_options::recursive);
   const std::string path = elsewhere / "c-3";
   distrib::perform(distrib::plan_state_file(directory, {path, {path}, {}, {}}));
   const auto there = distrib::list_checkpoints(directory, error);

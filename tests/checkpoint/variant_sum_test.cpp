@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/checkpoint/variant_sum.hpp>
 
+#include <distrib/core/crc32c.hpp>
+
 #include "checkpoint/checkpoint_support.hpp"
 
 #include <algorithm>
@@ -38,7 +40,7 @@ auto is_right(distrib::ByteView bytes, std::uint64_t elements, std::uint32_t crc
 TEST_CASE("VariantSum: an iterator that TensorFlow saved is right, in whatever pieces it comes",
           "[checkpoint][variant_sum]") {
   const Bytes bytes = saved_iterator();
-  for (const std::size_t chunk : {1, 2, 3, 7, 100, 5000}) CHECK(is_right(bytes, 11, iterator_crc, chunk));
+  for (const std::size_t chunk : {1U, 2U, 3U, 7U, 100U, 5000U}) CHECK(is_right(bytes, 11, iterator_crc, chunk));
   CHECK_FALSE(is_right(bytes, 10, iterator_crc));
   CHECK_FALSE(is_right(bytes, 12, iterator_crc));
   CHECK_FALSE(is_right(bytes, 11, iterator_crc + 1));

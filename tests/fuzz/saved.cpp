@@ -105,7 +105,7 @@ void variants(ByteView content) {
       sum.add(rest.first(std::min(most, rest.size())));
     return sum.is_right(distrib::mask_crc(crc));
   };
-  for (const std::size_t most : {1, 5, 4096}) expect(is_right(most), "sound, in whatever pieces it comes");
+  for (const std::size_t most : {1U, 5U, 4096U}) expect(is_right(most), "sound, in whatever pieces it comes");
   if (bytes.empty()) return;
   bytes[bytes.size() / 2] ^= std::byte{1};
   expect(!is_right(4096), "a wrong bit is found");

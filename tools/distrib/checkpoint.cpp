@@ -110,6 +110,7 @@ auto open_index(const std::string& path, Report& report) -> std::optional<Listed
     Listed listed{prefixes.back(), {}, std::nullopt};
     if (!distrib::detail::read_index_of(listed.prefix, listed.index, error)) continue;
     listed.reader = BundleReader::open(listed.prefix, error);
+    note_refused(refused, listed.prefix);
     if (error) Report::note(in_words(error) + "; listed by the index alone");
     return listed;
   }

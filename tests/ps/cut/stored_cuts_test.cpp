@@ -86,14 +86,14 @@ TEST_CASE("StoredCuts: initial values of a checkpoint, and what it lacks of them
   job.initial_checkpoint = folder / "model.ckpt-9";
   job.variables.push_back({"more", DType::float32, {}, {}});
   job.parts.push_back({1, Slice::whole({}), 0});
-  const CutWork start{.kind = Kind::start, .is_initial = true};
+  const auto start = [] { return CutWork{.kind = Kind::start, .is_initial = true}; };
   CHECK_FALSE(done(cuts, opens(job, {})).failure);
-  const CutWork refused = done(cuts, start);
+  const CutWork refused = done(cuts, start());
   CHECK(refused.failure.code == ps_errc::not_in_checkpoint);
   CHECK_THAT(refused.failure.where, ContainsSubstring("model.ckpt-9: it lacks more (nearest: "));
   job.initial_allow_missing = true;
   CHECK_FALSE(done(cuts, opens(job, {})).failure);
-  const CutWork initial = done(cuts, start);
+  const CutWork initial = done(cuts, start());
   CHECK_FALSE(initial.failure);
   CHECK(initial.missing == std::vector<std::string>{"more"});
   CHECK(initial.cut.values->as<float>()[0] == 5);

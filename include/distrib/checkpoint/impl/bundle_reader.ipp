@@ -155,8 +155,12 @@ DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, ErrorRef to)
 
 DISTRIB_DECL void BundleReader::verify(std::string_view name, ErrorRef to) const {
   detail::ErrorOut error{to};
-  std::vector<std::byte> buffer(std::size_t{1} << 20);
-  if (const StoredTensor* tensor = present(name, error)) verify_tensor(*tensor, buffer, error);
+  const StoredTensor* const tensor = present(name, error);
+  if (tensor == nullptr) return;
+  std::uint64_t longest = 1;
+  for (const StoredTensor::Piece& piece : tensor->pieces) longest = std::max(longest, piece.size_bytes);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(longest, std::uint64_t{1} << 20)));
+  verify_tensor(*tensor, buffer, error);
 }
 
 DISTRIB_DECL void BundleReader::verify(ErrorRef to) const {

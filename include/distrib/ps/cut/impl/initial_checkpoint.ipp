@@ -83,9 +83,11 @@ class InitialSearch {
   };
 
   static auto described(DType dtype, const Shape& shape) -> std::string {
-    return StoredTensor{.name = {}, .dtype = dtype}.type_name() + to_string(shape);
+    return std::string{name(dtype)} + to_string(shape);
   }
-  static auto described(const StoredTensor& tensor) -> std::string { return described(tensor.dtype, tensor.shape); }
+  static auto described(const StoredTensor& tensor) -> std::string {
+    return tensor.type_name() + to_string(tensor.shape);
+  }
 
   DISTRIB_DECL auto stored_name_of(const std::string& name) const -> std::string;
   DISTRIB_DECL void take_whole(Wanted wanted);
@@ -228,7 +230,7 @@ DISTRIB_DECL auto InitialSearch::joined(std::span<const StoredTensor* const> par
     -> std::optional<StoredTensor> {
   if (parts.empty()) return std::nullopt;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    StoredTensor whole{.name = {}, .dtype = parts.front()->dtype, .shape = shape};
+    StoredTensor whole{{}, parts.front()->dtype, shape, {}, true};
     std::int64_t rows = 0;
     bool fits = true;
     for (const StoredTensor* const part : parts) {
