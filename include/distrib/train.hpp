@@ -9,6 +9,7 @@
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook.hpp>
+#include <distrib/train/initial_checkpoint_options.hpp>
 #include <distrib/train/local_mode.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>

@@ -339,7 +339,118 @@ TEST_CASE("files that are missing, cut or not readable", "[checkpoint][bundle_re
   support::write_file(index, "");
   refused(checkpoint_errc::corrupt_index, index);
   std::filesystem::remove(index);
-  refused(checkpoint_errc::not_found, index);
+  refused(checkpoint_errc::missing_index_file, index);
+  for (const std::size_t shard : {std::size_t{0}, std::size_t{1}})
+    std::filesystem::remove(distrib::data_file_name(saved.prefix, shard, 2));
+  refused(checkpoint_errc::no_such_checkpoint, index);
+}
+
+TEST_CASE("a checkpoint is found by each of its files", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "model.ckpt-9"};
+  support::write_file(saved.prefix + ".meta", "a graph");
+  for (const char* suffix : {"", ".index", ".data-00000-of-00002", ".data-00001-of-00002", ".meta"}) {
+    const auto reader = BundleReader::open(saved.prefix + suffix);
+    CHECK(reader.prefix() == saved.prefix);
+    CHECK(values_of<float>(reader, "plain") == counted);
+  }
+  const Saved odd{directory / "odd.index"};  // whose prefix has a suffix
+  CHECK(BundleReader::open(odd.prefix).prefix() == odd.prefix);
+  CHECK(BundleReader::open(odd.prefix + ".index").prefix() == odd.prefix);
+
+  Error error;
+  const auto refused = [&](const std::string& path) {
+    CHECK_FALSE(BundleReader::open(path, error));
+    return error.where;
+  };
+  CHECK(refused(directory / "none.index") == (directory / "none.index").string());
+  CHECK(error.code == checkpoint_errc::no_such_checkpoint);
+  CHECK(refused(directory / "none.meta") == (directory / "none.index").string());
+  CHECK_THAT(refused(directory.path().string()),
+             ContainsSubstring(": a directory; name a checkpoint in it, as " + (directory / "model.ckpt-").string()));
+  CHECK(error.code == checkpoint_errc::no_such_checkpoint);
+  CHECK(refused(directory / "nowhere/c") == (directory / "nowhere/c.index").string());
+}
+
+TEST_CASE("a checkpoint of version 1 is called so", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const support::Bytes table = support::read_file(partitioned + ".index");  // it is a table, of other content
+  support::write_file(directory / "one", table);
+  support::write_file(directory / "one.meta", "a graph");
+  support::write_file(directory / "cut-00001-of-00002", table);
+  support::write_file(directory / "text", "some text, not a table");
+  for (const char* name : {"one", "one.meta", "one.index", "cut"}) {
+    CAPTURE(name);
+    Error error;
+    CHECK_FALSE(BundleReader::open(directory / name, error));
+    CHECK(error.code == checkpoint_errc::unsupported);
+    CHECK_THAT(error.where, ContainsSubstring(": a checkpoint of version 1; save it again with TensorFlow"));
+  }
+  for (const char* name : {"text", "cut-0000", "on"}) {
+    CAPTURE(name);
+    std::error_code ec;
+    CHECK_FALSE(BundleReader::open(directory / name, ec));
+    CHECK(ec == checkpoint_errc::no_such_checkpoint);
+  }
+}
+
+TEST_CASE("a tensor of a type that is not read is sound when its checksums are right", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  std::filesystem::copy(support::fixtures + "iterator", directory.path());
+  const std::string prefix = directory / "ckpt-1";
+  const std::string iterator = "iterator/.ATTRIBUTES/ITERATOR_STATE";
+  const auto reader = BundleReader::open(prefix);
+  reader.verify();
+  CHECK(reader.find(iterator)->type_name() == "variant");
+  CHECK(values_of<float>(reader, "w/.ATTRIBUTES/VARIABLE_VALUE") == std::vector<float>{1, 2});
+  Error error;
+  reader.read(iterator, Slice::whole({11}), {}, error);
+  CHECK(error.code == checkpoint_errc::unsupported);
+  CHECK_THROWS_WITH(reader.verify("none"), ContainsSubstring("Key none"));
+
+  const std::string file = distrib::data_file_name(prefix, 0, 1);
+  support::Bytes bytes = support::read_file(file);
+  for (std::size_t at = 0; at < bytes.size(); at += 101) {
+    bytes[at] ^= std::byte{8};
+    support::write_file(file, bytes);
+    reader.verify(error);
+    REQUIRE(error.code == checkpoint_errc::corrupt_data);
+    reader.verify(iterator, error);
+    REQUIRE((error.code == checkpoint_errc::corrupt_data) == (at < 0x8d7));
+    bytes[at] ^= std::byte{8};
+  }
+
+  // Whatever bytes an element of an unknown type has.
+  const std::string other = directory / "complex";
+  const auto sum_of = [](std::string_view text) { return distrib::mask_crc(distrib::crc32c(distrib::as_bytes(text))); };
+  distrib::TableWriter table;
+  table.add("", distrib::detail::encode_header(1));
+  table.add("c", distrib::detail::encode_entry({static_cast<DType>(8), {1}, 0, 0, 8, sum_of("12345678"), {}, {}}));
+  table.add("few", distrib::detail::encode_entry({static_cast<DType>(99), {100}, 0, 0, 2, sum_of("12"), {}, {}}));
+  table.add("w", distrib::detail::encode_entry({DType::float32, {2}, 0, 0, 8, sum_of("12345679"), {}, {}}));
+  support::write_file(distrib::index_file_name(other), table.finish());
+  support::write_file(distrib::data_file_name(other, 0, 1), "12345678");
+  const auto unread = BundleReader::open(other);
+  unread.verify("c");
+  unread.verify("few");
+  unread.verify(error);
+  CHECK_THAT(error.where, ContainsSubstring("w, at 0"));
+}
+
+TEST_CASE("a reader may have some of its tensors by other names", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "c-1"};
+  auto reader = BundleReader::open(saved.prefix);
+  auto tiles_again = *reader.find("tiles");
+  auto plain = *reader.find("plain");
+  tiles_again.name = "plain";
+  plain.name = "a";
+  reader.set_tensors({tiles_again, plain});
+  CHECK(reader.tensors().size() == 2);
+  CHECK(reader.find("tiles") == nullptr);
+  CHECK(reader.find("plain")->pieces.size() == 4);
+  for (const char* name : {"a", "plain"}) CHECK(values_of<float>(reader, name) == counted);
+  reader.verify();
 }
 
 TEST_CASE("a tensor with a hole can be listed but not read", "[checkpoint][bundle_reader]") {

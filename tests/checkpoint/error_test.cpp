@@ -23,6 +23,10 @@ TEST_CASE("every checkpoint error has words and a kind", "[checkpoint][error]") 
       {checkpoint_errc::unsupported, failure::unsupported},
       {checkpoint_errc::cannot_read, failure::io},
       {checkpoint_errc::cannot_write, failure::io},
+      {checkpoint_errc::no_room, failure::exhausted},
+      {checkpoint_errc::no_such_checkpoint, failure::not_found},
+      {checkpoint_errc::missing_index_file, failure::corrupt},
+      {checkpoint_errc::stale_state, failure::not_found},
   };
   for (const auto& c : cases) {
     const std::error_code code = c.value;

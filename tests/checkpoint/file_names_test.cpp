@@ -50,3 +50,13 @@ TEST_CASE("a data or part file tells its shards", "[checkpoint][file_names]") {
                             "c-1.part-00000-if-00003", "c-1.port-00000-of-00003", "c-1.part-00000-of-0000 "})
     CHECK_FALSE(distrib::detail::parse_shard_file(other));
 }
+
+TEST_CASE("a file of a checkpoint tells its prefix", "[checkpoint][file_names]") {
+  const std::string names[] = {"c-1.index", "c-1.data-00000-of-00001", "c-1.part-00001-of-00003"};
+  for (const std::string& name : names) {
+    CHECK(distrib::detail::prefix_of_file(name) == "c-1");
+    CHECK(distrib::detail::prefix_of_file("/m.index/" + name) == "/m.index/c-1");
+  }
+  for (const char* other : {"", "c-1", "c-1.meta", ".saving.c.index", "/m/.saving.c.index", "index"})
+    CHECK(distrib::detail::prefix_of_file(other).empty());
+}

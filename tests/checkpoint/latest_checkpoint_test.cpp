@@ -85,7 +85,105 @@ TEST_CASE("the newest whole checkpoint, and why not the others", "[checkpoint][l
   train.damage(1);
   CHECK(train.newest(refused).empty());
   CHECK(refused.size() == 4);
-  CHECK(refused[2].code == checkpoint_errc::not_found);
+  CHECK(refused[2].code == checkpoint_errc::missing_index_file);
+}
+
+TEST_CASE("a state file that names what is not there hides nothing", "[checkpoint][latest]") {
+  const Train train;
+  std::vector<Error> refused;
+  const std::string state = train.directory / "checkpoint";
+  const auto stale = [&](const std::string& path, const std::string& there) {
+    REQUIRE_FALSE(refused.empty());
+    CHECK(refused[0].code == checkpoint_errc::stale_state);
+    CHECK(refused[0].where == state + ": " + path + " (there: " + there + ")");
+  };
+  support::write_file(state, "model_checkpoint_path: \"/old/place/c-9\"\n");
+  CHECK(train.newest(refused).empty());
+  stale("/old/place/c-9", "no checkpoint");
+
+  for (const int step : {7, 9, 10}) train.save(step);
+  CHECK(train.newest(refused) == train.prefix(9));  // the directory was moved
+  stale("/old/place/c-9", "1, the newest c-9");
+  CHECK(refused.size() == 1);
+  train.damage(9);
+  CHECK(train.newest(refused) == train.prefix(10));  // which it does not name
+  CHECK(refused.size() == 2);
+
+  support::write_file(state, "model_checkpoint_path: \"inference_model\"\n");
+  CHECK(train.newest(refused) == train.prefix(10));
+  stale("inference_model", "3, the newest c-10");
+  train.damage(10);
+  CHECK(train.newest(refused) == train.prefix(7));
+
+  // What it names and is there counts before what it does not name.
+  train.name({7, 12});
+  CHECK(train.newest(refused) == train.prefix(7));
+  stale("c-12", "1, the newest c-7");
+  train.save(11);
+  CHECK(train.newest(refused) == train.prefix(7));
+  train.name({7});
+  CHECK(train.newest(refused) == train.prefix(7));
+  CHECK(refused.empty());
+  train.damage(7);
+  CHECK(train.newest(refused) == train.prefix(11));
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused[0].where, ContainsSubstring(train.prefix(7)));
+}
+
+TEST_CASE("a directory that was moved keeps times, order and what is preserved", "[checkpoint][latest]") {
+  const Train train;
+  for (const int step : {1, 2, 3}) train.save(step);
+  const std::string directory = train.directory.path();
+  const distrib::CheckpointState state{
+      "/old/c-1", {"/old/c-2", "/old/c-3", "/older/c-1", "/old/c-4"}, {10, 30, 40, 50}, 20};
+  distrib::perform(distrib::plan_state_file(directory, state));
+  Error error;
+  const auto list = distrib::list_checkpoints(directory, error);
+  CHECK(error.code == checkpoint_errc::stale_state);
+  REQUIRE(list.size() == 3);
+  CHECK(list[0].prefix == train.prefix(2));
+  CHECK(list[0].preserved);
+  CHECK(list[1].prefix == train.prefix(3));
+  CHECK(list[2].prefix == train.prefix(1));  // named twice
+  for (const auto& checkpoint : list) CHECK(checkpoint.files.size() == 2);
+
+  // By another way to write where it is, it is there.
+  const std::string around = directory + "/../" + std::filesystem::path{directory}.filename().string() + "/c-3";
+  distrib::perform(distrib::plan_state_file(directory, {around, {around}, {}, {}}));
+  REQUIRE(distrib::list_checkpoints(directory, error).size() == 1);
+  CHECK_FALSE(error);
+
+  // What is where the state file says is meant, though one of that name is in the directory.
+  const support::TempDirectory elsewhere;
+  std::filesystem::copy(directory, elsewhere.path(), std::filesystem::copy_options::recursive);
+  const std::string path = elsewhere / "c-3";
+  distrib::perform(distrib::plan_state_file(directory, {path, {path}, {}, {}}));
+  const auto there = distrib::list_checkpoints(directory, error);
+  CHECK_FALSE(error);
+  REQUIRE(there.size() == 1);
+  CHECK(there[0].prefix == path);
+  CHECK(there[0].files.empty());
+}
+
+TEST_CASE("a checkpoint of version 1 that the state file names is called so", "[checkpoint][latest]") {
+  const Train train;
+  std::vector<Error> refused;
+  support::write_file(train.directory / "old-5", support::read_file(support::fixtures + "object/ckpt-1.index"));
+  support::write_file(train.directory / "checkpoint", "model_checkpoint_path: \"old-5\"\n");
+  CHECK(train.newest(refused).empty());
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].code == checkpoint_errc::unsupported);
+  CHECK_THAT(refused[0].where, ContainsSubstring("old-5: a checkpoint of version 1"));
+  train.save(4);
+  CHECK(train.newest(refused) == train.prefix(4));
+}
+
+TEST_CASE("a saved iterator is no damage", "[checkpoint][latest]") {
+  std::vector<Error> refused;
+  const auto reader = distrib::newest_complete(support::fixtures + "iterator", refused);
+  REQUIRE(reader);
+  CHECK(reader->prefix() == support::fixtures + "iterator/ckpt-1");
+  CHECK(refused.empty());
 }
 
 TEST_CASE("without a readable state file the directory is searched by step", "[checkpoint][latest]") {
@@ -112,13 +210,13 @@ TEST_CASE("list_checkpoints tells the files of each", "[checkpoint][latest]") {
   train.name({2, 1, 7});
   Error error;
   const auto list = distrib::list_checkpoints(train.directory.path(), error);
-  CHECK_FALSE(error);
-  REQUIRE(list.size() == 3);
+  CHECK(error.code == checkpoint_errc::stale_state);
+  CHECK_THAT(error.where, ContainsSubstring("/checkpoint: c-7 (there: 2, the newest c-1)"));
+  REQUIRE(list.size() == 2);
   CHECK(list[0].prefix == train.prefix(2));
   CHECK(list[0].files ==
         std::vector<std::string>{train.prefix(2) + ".index", train.prefix(2) + ".data-00000-of-00001"});
   CHECK(list[1].prefix == train.prefix(1));
-  CHECK(list[2].files.empty());
 
   support::write_file(train.prefix(1) + ".part-00001-of-00002", "");
   support::write_file(train.prefix(1) + ".part-1", "");  // not one of its files
@@ -149,6 +247,7 @@ TEST_CASE("list_checkpoints tells when each was saved, and which are preserved",
   CHECK(times().front() == written);  // there is no state file
   train.name({1, 2, 3});              // and one without times
   CHECK(times().front() == written);
+  train.save(4);
   distrib::CheckpointState state{"c-3", {"c-1", "c-2", "c-3", "c-4"}, {10, 20, 30, 40}, 20};
   distrib::perform(distrib::plan_state_file(directory, state));
   CHECK(times() == std::vector<double>{-10, -20, 40, 30});  // the newest is the last

@@ -11,28 +11,39 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 using distrib::BundleReader;
 using distrib::checkpoint_errc;
 using distrib::Error;
-using distrib::detail::ObjectName;
+using distrib::detail::ObjectGraph;
+using distrib::detail::ObjectTensor;
 
 namespace {
 
 const std::string suffix = "/.ATTRIBUTES/VARIABLE_VALUE";
 
-auto graph_of(const std::vector<ObjectName>& names) -> std::string {
+auto value_tensor(std::string full_name, std::string path) -> ObjectTensor {
+  return {"VARIABLE_VALUE", std::move(full_name), std::move(path) + suffix};
+}
+
+auto text_of(const ObjectGraph& graph) -> std::string {
   distrib::WireWriter out;
-  for (const ObjectName& name : names)
+  for (const ObjectGraph::Object& object : graph.objects)
     out.message(1, [&](distrib::WireWriter& node) {
-      node.message(1, [](distrib::WireWriter& child) { child.varint(1, 3); });
-      node.message(2, [&](distrib::WireWriter& attribute) {
-        attribute.text(1, "VARIABLE_VALUE");
-        attribute.text(2, name.full_name);
-        attribute.text(3, name.key);
-      });
+      for (const ObjectGraph::Child& child : object.children)
+        node.message(1, [&](distrib::WireWriter& reference) {
+          reference.varint(1, child.object);
+          reference.text(2, child.name);
+        });
+      for (const ObjectTensor& tensor : object.tensors)
+        node.message(2, [&](distrib::WireWriter& attribute) {
+          attribute.text(1, tensor.name);
+          attribute.text(2, tensor.full_name);
+          attribute.text(3, tensor.key);
+        });
     });
   return std::string{distrib::as_text(out.view())};
 }
@@ -59,27 +70,89 @@ auto value_of(const BundleReader& reader, const std::string& name) -> float {
 TEST_CASE("parse_object_graph: TensorFlow's own", "[checkpoint][object_names]") {
   const auto reader = BundleReader::open(support::fixtures + "object/ckpt-1");
   const auto graph = reader.read_strings(distrib::detail::object_graph_name);
-  std::vector<ObjectName> names;
-  REQUIRE(distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()), names));
-  REQUIRE(names.size() >= 2);
-  for (const ObjectName& name : names) {
-    CAPTURE(name.full_name, name.key);
-    CHECK(reader.find(name.key) != nullptr);
-    CHECK(name.key.ends_with(suffix));
-  }
+  ObjectGraph parsed;
+  REQUIRE(distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()), parsed));
+  std::size_t tensors = 0;
+  const auto look_at = [&] {
+    for (const ObjectGraph::Object& object : parsed.objects)
+      for (const ObjectTensor& tensor : object.tensors) {
+        CAPTURE(tensor.full_name, tensor.key);
+        ++tensors;
+        CHECK(reader.find(tensor.key) != nullptr);
+        CHECK(tensor.key.ends_with(suffix));
+      }
+  };
+  look_at();
+  CHECK(tensors == 3);
+  CHECK(parsed.find_path("w") == std::vector{"w" + suffix});
+  CHECK(parsed.find_path("w" + suffix) == std::vector{"w" + suffix});
+  for (const char* none : {"", "/", "v", "w/w", ".ATTRIBUTES/VARIABLE_VALUE"}) CHECK(parsed.find_path(none).empty());
   for (std::size_t size = 0; size < graph.front().size(); ++size)  // of every beginning it says the truth
-    if (distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()).first(size), names))
-      for (const ObjectName& name : names) CHECK(reader.find(name.key) != nullptr);
+    if (distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()).first(size), parsed)) look_at();
 }
 
-TEST_CASE("find_by_object: by full name, by path, or not at all", "[checkpoint][object_names]") {
+TEST_CASE("find_path: every path to an object, however its names are written", "[checkpoint][object_names]") {
+  // 0 -model-> 1 -layers-> 2 -0-> 3 (a variable); 1 -first-> 3, too; 2 -up-> 1: a circle.
+  // 0 -d-> 4, a dictionary with odd keys.
+  ObjectGraph graph;
+  graph.objects = {
+      {{{1, "model"}, {4, "d"}, {9, "lost"}, {1, ""}}, {}},
+      {{{2, "layers"}, {3, "first"}}, {}},
+      {{{3, "0"}, {1, "up"}}, {}},
+      {{}, {value_tensor("dense/kernel", "model/first")}},
+      {{{5, "a/b"}, {6, "v1.0"}, {7, "a"}, {8, "a.Sb"}}, {}},
+      {{}, {value_tensor("", "d/a.Sb")}},
+      {{}, {value_tensor("", "d/v1..0")}},
+      {{{6, "b"}}, {}},
+      {{}, {{"ITERATOR_STATE", "", "d/a..Sb/.ATTRIBUTES/ITERATOR_STATE"}}},
+  };
+  const auto found = [&](std::string_view path) {
+    std::string all;
+    for (const std::string& key : graph.find_path(path)) all += (all.empty() ? "" : " ") + key;
+    return all;
+  };
+  for (const char* path : {"model/first", "model/layers/0", "model/layers/up/first", "model/layers/up/layers/0"}) {
+    CAPTURE(path);
+    CHECK(found(path) == "model/first" + suffix);
+    CHECK(found(path + suffix) == "model/first" + suffix);
+  }
+  CHECK(found("d/v1.0") == "d/v1..0" + suffix);
+  CHECK(found("d/v1..0") == "d/v1..0" + suffix);
+  CHECK(found("d/a.Sb") == "d/a.Sb" + suffix);  // the escaped name of "a/b", and another's own
+  CHECK(found("d/a..Sb") == "d/a..Sb/.ATTRIBUTES/ITERATOR_STATE");
+  CHECK(found("d/a..Sb/.ATTRIBUTES/ITERATOR_STATE") == "d/a..Sb/.ATTRIBUTES/ITERATOR_STATE");
+  CHECK(found("d/a..Sb" + suffix).empty());
+  CHECK(found("d/a/b") == "d/v1..0" + suffix);  // two names count before one with a slash in it
+  graph.objects[7].children.clear();
+  CHECK(found("d/a/b") == "d/a.Sb" + suffix);
+  graph.objects[5].children = {{6, "c"}};
+  graph.objects[7].children = {{5, "b/c"}};
+  for (const char* none : {"lost", "model", "model/first/more", "d/a", "mode", "model/layers/1"}) {
+    CAPTURE(none);
+    CHECK(found(none).empty());
+  }
+  graph.objects[7].children = {{5, "x/c"}};
+  graph.objects[4].children.push_back({3, "a/x/c"});
+  CHECK(graph.find_path("d/a/x/c").size() == 2);  // it may be read in two ways
+  CHECK(graph.find_full_name("dense/kernel") == std::vector{"model/first" + suffix});
+  CHECK(graph.find_full_name("dense").empty());
+}
+
+TEST_CASE("find_by_object: by path, by full name, or not at all", "[checkpoint][object_names]") {
   const support::TempDirectory directory;
   Error error;
-  BundleReader reader = save(directory / "c", graph_of({{"dense/kernel", "m/a" + suffix},
-                                                        {"same", "m/a" + suffix},
-                                                        {"same", "m/b" + suffix},
-                                                        {"plain", "m/b" + suffix}}));
-  for (const auto& [name, value] : {std::pair{"dense/kernel", 1.0F}, {"m/b", 2.0F}, {"plain", 3.0F}}) {
+  ObjectGraph graph;
+  graph.objects = {{{{1, "m"}, {2, "alias"}}, {}},
+                   {{{2, "a"}, {3, "b"}}, {}},
+                   {{}, {value_tensor("dense/kernel", "m/a"), value_tensor("same", "m/a")}},
+                   {{{1, "up"}}, {value_tensor("same", "m/b"), value_tensor("plain", "m/b")}}};
+  BundleReader reader = save(directory / "c", text_of(graph));
+  for (const auto& [name, value] : {std::pair{"dense/kernel", 1.0F},
+                                    {"m/b", 2.0F},
+                                    {"plain", 3.0F},
+                                    {"alias", 1.0F},
+                                    {"m/b/up/a", 1.0F},
+                                    {"alias/.ATTRIBUTES/VARIABLE_VALUE", 1.0F}}) {
     CAPTURE(name);
     distrib::find_by_object(reader, name, error);
     CHECK_FALSE(error);
@@ -93,7 +166,16 @@ TEST_CASE("find_by_object: by full name, by path, or not at all", "[checkpoint][
   CHECK_THAT(error.where, ContainsSubstring("same is m/a" + suffix + " and m/b" + suffix));
   CHECK(reader.find("same") == nullptr);
 
+  graph.objects[3].tensors = {value_tensor("gone", "m/c")};  // which has no tensor
+  BundleReader without = save(directory / "w", text_of(graph));
+  distrib::find_by_object(without, "gone", error);
+  CHECK_FALSE(error);
+  CHECK(without.find("gone") == nullptr);
+
   BundleReader damaged = save(directory / "d", "\x0a\x7f");
   distrib::find_by_object(damaged, "dense/kernel", error);
   CHECK(error.code == checkpoint_errc::corrupt_data);
+  distrib::find_by_object(damaged, "m/a", error);  // needs no graph
+  CHECK_FALSE(error);
+  CHECK(value_of(damaged, "m/a") == 1.0F);
 }

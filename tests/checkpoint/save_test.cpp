@@ -42,7 +42,8 @@ auto name_of(int step) -> std::string { return "model.ckpt-" + std::to_string(st
 auto newest_step(const std::string& directory) -> std::int64_t {
   std::vector<Error> refused;
   const auto reader = distrib::newest_complete(directory, refused);
-  for (const Error& error : refused) CHECK(error.code == checkpoint_errc::not_found);  // missing, never damaged
+  for (const Error& error : refused)  // missing, never damaged
+    CHECK((error.code == checkpoint_errc::missing_index_file || error.code == checkpoint_errc::stale_state));
   if (!reader) return -1;
   std::vector<std::int64_t> step(1);
   std::vector<float> values(6);

@@ -13,3 +13,17 @@ TEST_CASE("StoredTensor: the cut is that of its pieces, as they are stored", "[c
   CHECK(tensor.slices() == std::vector{lower, upper});
   CHECK(StoredTensor{}.slices().empty());
 }
+
+TEST_CASE("StoredTensor: types that are not read have TensorFlow's names", "[checkpoint]") {
+  const struct {
+    int type;
+    const char* name;
+    bool is_readable;
+  } cases[] = {{1, "float32", true},      {7, "string", true},    {14, "bfloat16", true}, {8, "complex64", false},
+               {18, "complex128", false}, {21, "variant", false}, {0, "type 0", false},   {99, "type 99", false}};
+  for (const auto& c : cases) {
+    const StoredTensor tensor{.name = "t", .dtype = static_cast<distrib::DType>(c.type), .shape = {}, .pieces = {}};
+    CHECK(tensor.type_name() == c.name);
+    CHECK(tensor.is_readable() == c.is_readable);
+  }
+}

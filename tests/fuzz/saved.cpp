@@ -9,11 +9,15 @@
 #include <distrib/checkpoint/snappy.hpp>
 #include <distrib/checkpoint/state_file.hpp>
 #include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/checkpoint/variant_sum.hpp>
 #include <distrib/cluster/cluster_def.hpp>
+#include <distrib/core/crc32c.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/summary/event.hpp>
 #include <distrib/summary/parse_event.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -65,6 +69,48 @@ void state(ByteView bytes) {
   if (parsed) expect(distrib::parse_checkpoint_state(to_string(*parsed)) == *parsed, "what is written is read back");
 }
 
+void objects(ByteView bytes) {
+  distrib::detail::ObjectGraph graph;
+  static_cast<void>(distrib::detail::parse_object_graph(bytes, graph));
+  expect(graph.objects.size() <= bytes.size(), "not more objects than bytes");
+  for (const char* path : {"a", "a/b", "a.b/c", "/"})
+    expect(graph.find_path(path).size() <= bytes.size(), "not more names than bytes");
+  static_cast<void>(graph.find_full_name("a"));
+}
+
+// Elements of seven bytes, as TensorFlow saves them: right in whatever pieces they come, and no longer with another bit.
+void variants(ByteView content) {
+  distrib::VariantSum of_anything{content.size()};
+  of_anything.add(content);
+  static_cast<void>(of_anything.is_right(0));
+  distrib::WireWriter out;
+  std::uint32_t crc = 0;
+  std::uint64_t elements = 0;
+  for (; !content.empty(); ++elements) {
+    const ByteView element = content.first(std::min<std::size_t>(7, content.size()));
+    content = content.subspan(element.size());
+    std::array<std::byte, 8> length{static_cast<std::byte>(element.size())};
+    std::array<std::byte, 4> checksum{};
+    crc = distrib::detail::crc32c_extend(distrib::detail::crc32c_extend(crc, length), element);
+    distrib::store_le(checksum.data(), distrib::mask_crc(crc));
+    crc = distrib::detail::crc32c_extend(crc, checksum);
+    out.raw_varint(element.size());
+    out.raw(element);
+    out.raw(checksum);
+  }
+  std::vector<std::byte> bytes = out.take();
+  const auto is_right = [&](std::size_t most) {
+    distrib::VariantSum sum{elements};
+    for (ByteView rest{bytes}; !rest.empty(); rest = rest.subspan(std::min(most, rest.size())))
+      sum.add(rest.first(std::min(most, rest.size())));
+    return sum.is_right(distrib::mask_crc(crc));
+  };
+  for (const std::size_t most : {1U, 5U, 4096U}) expect(is_right(most), "sound, in whatever pieces it comes");
+  if (bytes.empty()) return;
+  bytes[bytes.size() / 2] ^= std::byte{1};
+  expect(!is_right(4096), "a wrong bit is found");
+}
+
 }  // namespace
 
 void saved(ByteView input) {
@@ -74,9 +120,8 @@ void saved(ByteView input) {
   std::vector<std::byte> unpacked;
   if (distrib::unpack_snappy(input, unpacked))
     expect(unpacked.size() <= 64 * input.size(), "bounded by what was packed");
-  std::vector<distrib::detail::ObjectName> names;
-  static_cast<void>(distrib::detail::parse_object_graph(input, names));
-  expect(names.size() <= input.size(), "not more names than bytes");
+  objects(input);
+  variants(input);
   event(input);
   state(input);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that do not begin as their initializers say.
+#include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
@@ -13,10 +14,12 @@
 #include "train/loopback_cluster.hpp"
 #include "train/table_model.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -98,6 +101,76 @@ TEST_CASE("initial values: a checkpoint that is not there, or another's, ends th
   CHECK_THROWS_WITH(other.build().run(), ContainsSubstring("other: bias: it is float32[2], not float32[1]"));
   auto again = other.build(pool, flags);  // the server knows no job yet
   CHECK_THROWS_WITH(again.run(), ContainsSubstring("other: bias: it is float32[2], not float32[1]"));
+}
+
+TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins, unless it may", "[integration]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  auto before = table_model::builder(data, 1, 1, 15)
+                    .with_hooks(SaveCheckpoint{.directory = (directory / "before").string()})
+                    .build();
+  REQUIRE(before.run() == 0);
+  const std::string saved = (directory / "before/model.ckpt-15").string();
+  // The same under other names, the items in two tensors of their own.
+  const auto reader = BundleReader::open(saved);
+  constexpr auto rows = static_cast<std::int64_t>(TableModel::num_items);
+  std::vector<float> items(TableModel::num_items * 4);
+  std::vector<float> bias(1);
+  reader.read("items", Slice::whole({rows, 4}), std::as_writable_bytes(std::span{items}));
+  reader.read("bias", Slice::whole({1}), std::as_writable_bytes(std::span{bias}));
+  const auto bytes = std::as_bytes(std::span{items});
+  const Shape upper{10, 4};
+  const Shape lower{rows - 10, 4};
+  BundlePart part;
+  part.tensors.push_back({"old/items/part_0", DType::float32, upper, Slice::whole(upper), bytes.first(160)});
+  part.tensors.push_back({"old/items/part_1", DType::float32, lower, Slice::whole(lower), bytes.subspan(160)});
+  part.tensors.push_back({"old/bias", DType::float32, {1}, Slice::whole({1}), std::as_bytes(std::span{bias})});
+  const std::string other = (directory / "other").string();
+  perform(plan_bundle(other, std::vector{part}));
+
+  const auto plain = table_model::builder(data, 1, 1, 10).with_seed(12);
+  std::string heard;
+  const auto lacking = plain.with_initial_checkpoint(other);
+  const auto is_refused = ContainsSubstring(other + ": it lacks bias (nearest: old/bias float32[1], ") &&
+                          ContainsSubstring("it lacks users (nearest: ") &&
+                          ContainsSubstring("it lacks items (nearest: ") &&
+                          ContainsSubstring("the initial checkpoint lacks what the job begins with");
+  CHECK_THROWS_WITH(lacking.with_hooks(line_job::Heard{&heard}).build().run(), is_refused);
+  CHECK(heard.empty());  // nothing was trained
+
+  IoPool pool{2};
+  Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+  ClusterFlags flags;
+  flags.job_name = "worker";
+  flags.ps_hosts = {"127.0.0.1:" + std::to_string(server.port())};
+  flags.worker_hosts = {"127.0.0.1:1"};
+  CHECK_THROWS_WITH(lacking.build(pool, flags).run(), is_refused);
+
+  const InitialCheckpointOptions partly{.allow_missing = true, .names = {{"old/items/part_*", "items"}, {"old/", "/"}}};
+  const auto warm = plain.with_initial_checkpoint(other, partly);
+  auto local = warm.with_hooks(line_job::Heard{&heard}).build();
+  CHECK(local.run() == 0);
+  CHECK_THAT(heard, ContainsSubstring("beginning with values of " + other + "; as initializers say: users\nstart 0\n"));
+  const std::string hash = local.result().parameters_sha256;
+  CHECK(loopback_cluster::run(warm, 2, 1).parameters_sha256 == hash);
+  // As a job that takes the same from where it was saved.
+  auto same = plain.with_initial_checkpoint(saved, {.names = {{"", "users"}}}).build();
+  CHECK(same.run() == 0);
+  CHECK(same.result().parameters_sha256 == hash);
+  auto cold = plain.build();
+  CHECK(cold.run() == 0);
+  CHECK(cold.result().parameters_sha256 != hash);
+
+  // By a file of it; it goes on from its own checkpoints as before, also when more, or less, may be missing.
+  const SaveCheckpoint kept{.directory = (directory / "kept").string()};
+  auto strict = plain.with_initial_checkpoint(saved + ".index").with_hooks(kept).build();
+  CHECK(strict.run() == 0);
+  auto again = plain.with_initial_checkpoint(saved + ".index", {.allow_missing = true}).with_hooks(kept).build();
+  CHECK(again.run() == 0);
+  CHECK(again.result().parameters_sha256 == strict.result().parameters_sha256);
+  CHECK_THROWS_WITH(
+      plain.with_initial_checkpoint(saved + ".index", {.names = {{"", "users"}}}).with_hooks(kept).build().run(),
+      ContainsSubstring("this job has 'initial_name users'"));
 }
 
 TEST_CASE("initial values: everybody sent back to the beginning begins with the checkpoint again", "[integration]") {

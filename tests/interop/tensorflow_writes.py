@@ -125,6 +125,7 @@ def object_based(ours, directory, chance):
                               "model/layer/w": weights, "model/twins/1": 2 * bias,  # paths of objects
                               "model/table": weights})
     ours.refuses(prefix, "twin", bias, "model/twins/0/.ATTRIBUTES/VARIABLE_VALUE")
+    several_paths(ours, directory, chance)
 
     # What TensorFlow's own name-based Saver makes of it is the same.
     with tf.Graph().as_default(), v1.Session() as session:
@@ -140,6 +141,28 @@ def object_based(ours, directory, chance):
     same("variables of Keras", sorted(value.shape for value in paths.values() if value.dtype == np.float32),
          [(2,), (3,), (3, 2), (5, 3)])
     ours.begins_with(prefix, {name: value for name, value in paths.items() if value.dtype == np.float32})
+
+
+def several_paths(ours, directory, chance):
+    """Objects that several paths lead to, are in a circle, or have odd names; beside an iterator, which is not read."""
+    first, second, third = numbers(chance, 3, 2), numbers(chance, 2), numbers(chance, 5)
+    module = tf.Module()
+    module.layer = tf.Module()
+    module.alias = module.layer
+    module.layer.w = tf.Variable(first)
+    module.layer.up = module
+    module.odd = {"a/b": tf.Variable(second), "v1.0": tf.Variable(third)}
+    iterator = iter(tf.data.Dataset.range(20).shuffle(7))
+    next(iterator)
+    prefix = tf.train.Checkpoint(model=module, first=module.layer, iterator=iterator).save(f"{directory}/paths")
+    keys = [name for name, shape in tf.train.list_variables(prefix) if shape == [3, 2]]
+    same("an object is saved once", len(keys), 1)
+    ours.begins_with(prefix, {"model/layer/w": first, "model/alias/w": first, "first/w": first,
+                              "model/layer/up/alias/w": first, "first/up/layer/w": first,
+                              "model/odd/a/b": second, "model/odd/a.Sb": second,
+                              "model/odd/v1.0": third, "model/odd/v1..0": third})
+    missing = numbers(chance, 3, 2)
+    ours.refuses(prefix, "model/laier/w", missing, "it lacks model/laier/w (nearest: ")
 
 
 def main():

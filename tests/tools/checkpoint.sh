@@ -6,7 +6,7 @@ set -uo pipefail
 fixtures=$tests/checkpoint/fixtures
 checkpoint() { run "$1" checkpoint "${@:2}"; }  # EXPECTED_CODE ARGS...
 
-cp -r "$fixtures/partitioned" "$fixtures/object" .
+cp -r "$fixtures/partitioned" "$fixtures/object" "$fixtures/iterator" .
 whole=partitioned/model.ckpt-1234
 
 checkpoint 0 list $whole; says 'emb/table     float32 [10,4], 160 B in 3 slices'; says 'words         string [3]'
@@ -34,6 +34,80 @@ checkpoint 0 check $whole; says "$whole: good, 11 tensors, 278 B"
 checkpoint 0 check partitioned; says good
 checkpoint 0 check --json $whole; json 'lines[0]["damaged"] == 0 and lines[0]["tensors"] == 11 and lines[0]["bytes"] == 278'
 
+# A saved iterator is sound, though its type is not read.
+checkpoint 0 check iterator; says 'iterator/.ATTRIBUTES/ITERATOR_STATE  variant [11], 2.2 KiB, a type that is not read'
+says 'iterator/ckpt-1: good, 5 tensors'
+checkpoint 0 check --json iterator/ckpt-1
+json 'lines[0]["damaged"] == 0 and lines[0]["not_read"] == ["iterator/.ATTRIBUTES/ITERATOR_STATE"]'
+checkpoint 0 list --json iterator; json 'by_name["iterator/.ATTRIBUTES/ITERATOR_STATE"]["sha256"] is None'
+json 'by_name["iterator/.ATTRIBUTES/ITERATOR_STATE"]["dtype"] == "variant" and len(lines) == 5'
+checkpoint 0 show --json iterator
+json 'by_name["iterator/.ATTRIBUTES/ITERATOR_STATE"]["values"] is None'
+json 'by_name["w/.ATTRIBUTES/VARIABLE_VALUE"]["values"] == [1, 2]'
+# Of an intact complex number and floats with a wrong bit only the floats are damaged.
+from_base64() { base64 -d >"$1"; }
+mkdir unread
+from_base64 unread/c.index <<'END'
+AAAGCAEaAggBAAEPYwgSEgQSAggBKBA1JVk1XgABEXcIARIEEgIIAyAQKAw1c1uJcQAAAAABAAAAADRSQvIAAAAAAQAAAADA8qGwAAECeAA5AAAA
+AAEAAAAAU+4PXT4ISw4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABX+4CLJHVH2w==
+END
+from_base64 unread/c.data-00000-of-00001 <<<'AAAAAAAA8D8AAAAAAAAAQAAAgD8AAABAAABAQQ=='
+checkpoint 1 check unread/c; says 'c  complex128 [1], 16 B, a type that is not read'; says 'DAMAGED, 2 tensors'
+says 'data-00000-of-00001: w, at 16' err
+checkpoint 1 check --json unread/c; json 'lines[-1]["damaged"] == 1'
+
+# What the state file names is not there: the directory was moved, or another program wrote it.
+mkdir moved
+for step in 7 9 10; do for file in index data-00000-of-00001; do cp object/ckpt-1.$file moved/ckpt-$step.$file; done; done
+checkpoint 0 list moved; says 'moved/ckpt-10: '
+printf 'model_checkpoint_path: "/old/place/ckpt-9"\n' >moved/checkpoint
+for command in list show; do
+  checkpoint 0 $command moved
+  says 'note: moved/checkpoint: /old/place/ckpt-9 (there: 1, the newest ckpt-9)' err; says '; taken: moved/ckpt-9' err
+done
+checkpoint 0 check moved; says 'moved/ckpt-9: good'; says '/old/place/ckpt-9' err
+printf 'model_checkpoint_path: "inference_model"\n' >moved/checkpoint
+checkpoint 0 list moved; says 'moved/ckpt-10: '; says 'inference_model' err
+checkpoint 0 check --json moved; json 'len(lines) == 3'
+rm moved/ckpt-10.data-00000-of-00001
+checkpoint 0 list moved; says 'moved/ckpt-9: '; says 'moved/ckpt-10.data-00000-of-00001: a data file is missing' err
+checkpoint 1 check moved; says 'moved/ckpt-9: good'; says 'moved/ckpt-10.data-00000-of-00001: a data file is missing' err
+rm moved/ckpt-*
+checkpoint 66 list moved; says 'moved/checkpoint: inference_model (there: no checkpoint)' err
+checkpoint 66 check moved; says 'inference_model' err
+
+# By any of its files; by the index alone; without the index; of version 1.
+for suffix in .index .data-00000-of-00001 .meta; do
+  for command in list show check; do checkpoint 0 $command $whole$suffix; says 'model.ckpt-1234'; done
+done
+mkdir alone
+cp $whole.index alone/c.index
+checkpoint 0 list alone/c; says 'emb/table     float32 [10,4], 160 B in 3 slices'
+says 'alone/c.data-00000-of-00001: a data file is missing; listed by the index alone' err
+checkpoint 0 list alone; says 'alone/c: 11 tensors'
+checkpoint 0 list --json alone/c; json 'len(lines) == 11 and all(line["sha256"] is None for line in lines)'
+checkpoint 66 show alone/c; says 'alone/c.data-00000-of-00001' err
+checkpoint 1 check alone/c; says 'alone/c.data-00000-of-00001' err
+mv alone/c.index alone/c.data-00000-of-00001
+for name in alone alone/c; do
+  checkpoint 1 check $name; says 'alone/c.index: the index file is missing; the data files are there' err
+  checkpoint 1 list $name
+done
+mv alone/c.data-00000-of-00001 alone/c
+for command in list show check; do
+  checkpoint 66 $command alone/c; says 'alone/c: a checkpoint of version 1; save it again with TensorFlow' err
+done
+# A tensor of which slices are missing is damage, and no wrong usage.
+mkdir hole
+from_base64 hole/c.index <<'END'
+AAAGCAEaAggBAAgPAHYAAQEBgIIIARIEEgIIAigINVk85TUAAQ52CAESBBICCAQ6BAoCEAIAAAAAAQAAAADldJltAAAAAAEAAAAAwPKhsAABAncA
+PQAAAAABAAAAAKZgxEhCCE8OAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAV/uAiyR1R9s=
+END
+from_base64 hole/c.data-00000-of-00001 <<<'AACAPwAAAEA='
+checkpoint 0 list hole/c; says 'v  float32 [4], 8 B, INCOMPLETE'
+checkpoint 1 check hole/c; says 'the slices of the tensor leave a hole' err; says 'hole/c: DAMAGED, 1 tensors'
+checkpoint 1 show hole/c
+
 printf '\x55' | dd of=$whole.data-00000-of-00001 bs=1 seek=100 conv=notrunc status=none
 checkpoint 1 check partitioned; says 'DAMAGED, 11 tensors'; says "$whole.data-00000-of-00001: emb/table, slice" err
 checkpoint 1 check --json $whole; json 'lines[0]["error"] == "corrupt" and lines[-1]["damaged"] == 1'
@@ -44,11 +118,12 @@ checkpoint 1 list $whole; says "$whole.index" err
 truncate -s 10 object/ckpt-1.data-00000-of-00001
 checkpoint 1 check object; says 'ckpt-1.data-00000-of-00001 ends at 10' err
 rm object/ckpt-1.data-00000-of-00001
-checkpoint 1 show object/ckpt-1; says 'ckpt-1.data-00000-of-00001' err
+checkpoint 66 show object/ckpt-1; says 'ckpt-1.data-00000-of-00001' err
 mkdir nothing
-checkpoint 66 list nothing; says 'nothing: no checkpoint' err
+checkpoint 66 list nothing; says 'nothing: there is no such checkpoint' err
 checkpoint 66 check nothing
-checkpoint 66 list nowhere/model; says 'nowhere/model.index' err
+checkpoint 66 list nowhere/model; says 'nowhere/model.index: there is no such checkpoint' err
+checkpoint 66 check nowhere/model
 checkpoint 64 list; checkpoint 64 look $whole; checkpoint 64 show -n x $whole
 checkpoint 0 --help
 [ $failures -eq 0 ] && echo 'all is as it should be'

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/checkpoint_store.hpp>
 
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/perform.hpp>
+
 #include "ps/cuts.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -9,6 +13,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -79,6 +85,55 @@ TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one bef
 
   damage((directory / "model.ckpt-10.data-00000-of-00001").string());
   CHECK_THROWS_WITH(store.restore(), ContainsSubstring("model.ckpt-20"));  // none is left: ask, do not start anew
+}
+
+TEST_CASE("CheckpointStore: a state file that names what is not there is told, and good checkpoints are used",
+          "[train]") {
+  const support::TempDirectory directory;
+  const auto job = make_job(1, 1);
+  const CheckpointStore store{{.directory = directory.path().string()}, job, cuts::updaters};
+  for (const distrib::Step step : {10U, 20U}) store.save(step, make_cuts(job, step));
+  const std::string state = (directory / "checkpoint").string();
+  for (const std::string path : {"/old/place/model.ckpt-20", "inference_model"}) {
+    CAPTURE(path);
+    std::ofstream{state} << "model_checkpoint_path: \"" << path << "\"\n";
+    const auto restored = store.restore();
+    CHECK(restored.prefix == (directory / "model.ckpt-20").string());
+    REQUIRE(restored.events.size() == 2);
+    CHECK(restored.events[0].kind == distrib::Event::Kind::checkpoint_refused);
+    CHECK(restored.events[0].code == distrib::checkpoint_errc::stale_state);
+    CHECK_THAT(restored.events[0].text, ContainsSubstring(state + ": " + path + " (there: ") &&
+                                            ContainsSubstring("; taken instead: " + restored.prefix));
+    CHECK_THAT(restored.events[1].text, ContainsSubstring("going on after step 20"));
+  }
+
+  // And where nothing is complete, both are named.
+  for (const char* step : {"10", "20"}) damage((directory / ("model.ckpt-" + std::string{step})).string() + ".index");
+  CHECK_THROWS_WITH(store.restore(), ContainsSubstring("inference_model (there: ") &&
+                                         ContainsSubstring("the checkpoint state file names what is not there; ") &&
+                                         ContainsSubstring("model.ckpt-20") && ContainsSubstring("model.ckpt-10"));
+  const support::TempDirectory empty;
+  std::ofstream{empty / "checkpoint"} << "model_checkpoint_path: \"/old/place/model.ckpt-20\"\n";
+  CHECK_THROWS_WITH((CheckpointStore{{.directory = empty.path().string()}, job, cuts::updaters}.restore()),
+                    ContainsSubstring("/old/place/model.ckpt-20 (there: no checkpoint)"));
+}
+
+TEST_CASE("CheckpointStore: what another program saved in the directory is passed over", "[train]") {
+  const support::TempDirectory directory;
+  const auto job = make_job(1, 1);
+  const CheckpointStore store{{.directory = directory.path().string()}, job, cuts::updaters};
+  store.save(10, make_cuts(job, 10));
+  const std::vector<float> value{1};
+  const std::vector<distrib::BundlePart> exported{
+      {{{"w", distrib::DType::float32, {1}, distrib::Slice::whole({1}), std::as_bytes(std::span{value})}}, {}}};
+  const std::string name = "inference_model";
+  distrib::perform(distrib::plan_bundle((directory / name).string(), exported));
+  std::ofstream{directory / "checkpoint"} << "model_checkpoint_path: \"" << name << "\"\n";
+  const auto restored = store.restore();
+  CHECK(restored.cuts.front().step == 10);
+  REQUIRE(restored.events.size() == 2);
+  CHECK_THAT(restored.events[0].text,
+             ContainsSubstring("passed over: ") && ContainsSubstring(name + ": no job is stored in it"));
 }
 
 TEST_CASE("CheckpointStore: another job is refused with the first difference", "[train]") {

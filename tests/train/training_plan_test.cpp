@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 using distrib::SaveCheckpoint;
 using distrib::TrainingPlan;
@@ -81,6 +82,32 @@ TEST_CASE("TrainingPlan: the last step is the one of StopAtStep, and not beyond 
   CHECK(last(epoch, 4) == 7);
   CHECK(last(epoch.with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}), 4) == 7);
   CHECK(last(epoch.with_consistency(distrib::AsynchronousParallel{}), 4) == 30);
+}
+
+TEST_CASE("TrainingPlan: the initial checkpoint by its absolute path, with the names for it in one order", "[train]") {
+  const Bench bench;
+  const std::string name = LineModel{}.variables().infos().front().name;
+  const auto job_of = [&](const distrib::InitialCheckpointOptions& options) {
+    const TrainingPlan plan = bench.builder().with_initial_checkpoint("before/c-1", options).plan();
+    return plan.local_job(*plan.model().open()).job;
+  };
+  const distrib::Job plain = job_of({});
+  CHECK(plain.initial_checkpoint == (std::filesystem::current_path() / "before/c-1").string());
+  CHECK_FALSE(plain.initial_allow_missing);
+  CHECK(plain.initial_names.empty());
+  CHECK(job_of({.allow_missing = true}).initial_allow_missing);
+  const distrib::Job mapped = job_of({.names = {{"other", name}, {"old/", "/"}}});
+  CHECK(mapped.initial_names == std::vector<distrib::InitialName>{{"old/", "/"}, {"other", name}});
+  CHECK(to_text(mapped) == to_text(job_of({.names = {{"old/", "/"}, {"other", name}}})));
+  const auto brace = bench.builder().with_initial_checkpoint("c", {.allow_missing = true, .names = {{"a", name}}});
+  CHECK(brace.plan().options().initial_checkpoint_options.names.size() == 1);
+
+  CHECK_THROWS_WITH(job_of({.names = {{"a", "wide/w"}}}),
+                    ContainsSubstring("with_initial_checkpoint: 'a' for 'wide/w'; there are " + name));
+  CHECK_THROWS_WITH(job_of({.names = {{"a/", "wide/"}}}), ContainsSubstring("no variable's name begins with it"));
+  for (const distrib::InitialName& bad : {distrib::InitialName{"a/", name}, {"a", "/"}, {"a\nb", name}, {"a", ""}})
+    CHECK_THROWS_WITH(job_of({.names = {bad}}), ContainsSubstring("give two names, or two prefixes"));
+  CHECK_THROWS_WITH(job_of({.names = {{"a", name}, {"b", name}}}), ContainsSubstring("none twice"));
 }
 
 TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, at a place that does not depend on the process",

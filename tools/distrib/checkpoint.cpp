@@ -7,6 +7,8 @@
 #include "tensor_numbers.hpp"
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/sha256.hpp>
 
@@ -25,15 +27,96 @@ using distrib::DType;
 using distrib::Error;
 using distrib::StoredTensor;
 
-/// The checkpoint that is meant: of a directory the newest.
-auto open(const std::string& prefix, Report& report) -> std::optional<BundleReader> {
+/// What a failure means here, where wrong usage is found before anything is read: there is no checkpoint that this
+/// program can read, or what there is has damage.
+auto exit_of(const std::error_code& code) -> int {
+  if (code == distrib::failure::unsupported) return exit_no_input;
+  const int status = exit_status(code);
+  return status == exit_usage ? exit_damage : status;
+}
+
+auto in_words(const Error& error) -> std::string { return error.where + ": " + error.code.message(); }
+
+/// Whether it is a directory of checkpoints, and not the prefix of one.
+auto is_directory(const std::string& path) -> bool {
+  return distrib::detail::is_directory(path) && !distrib::detail::path_exists(distrib::index_file_name(path));
+}
+
+/// The checkpoint of a directory that is newest among those whose files are all there.
+auto find_newest(const std::string& directory, std::vector<Error>& refused) -> std::optional<BundleReader> {
+  return distrib::detail::newest_of(directory, refused, [](const BundleReader&, Error&) {});
+}
+
+/// There is no checkpoint to be read in a directory: says so, and what is there.
+void report_none(const std::string& directory, const std::vector<Error>& refused, Report& report) {
+  for (const Error& error : refused) report.failure(error, exit_of(error.code));
   Error error;
-  std::optional<BundleReader> reader;
-  if (!distrib::detail::is_directory(prefix)) reader = BundleReader::open(prefix, error);
-  else if (const auto newest = distrib::latest_checkpoint(prefix)) reader = BundleReader::open(*newest, error);
-  else error = {distrib::checkpoint_errc::not_found, prefix + ": no checkpoint"};
-  if (error) report.failure(error);
+  bool is_empty = refused.empty();
+  for (const distrib::SavedCheckpoint& one : distrib::detail::scan_checkpoints(directory, error)) {
+    const Error missing{distrib::checkpoint_errc::missing_index_file, distrib::index_file_name(one.prefix)};
+    const auto is_said = [&](const Error& said) { return said.where == missing.where; };
+    if (one.files.front() == missing.where || std::any_of(refused.begin(), refused.end(), is_said)) continue;
+    is_empty = false;
+    report.failure(missing, exit_of(missing.code));
+  }
+  if (is_empty) report.failure({distrib::checkpoint_errc::no_such_checkpoint, directory});
+}
+
+/// Why newer ones than `taken` are not.
+void note_refused(const std::vector<Error>& refused, const std::string& taken) {
+  for (const Error& error : refused) Report::note(in_words(error) + "; taken: " + taken);
+}
+
+/// The checkpoint that is meant, of a directory the newest.
+auto open(const std::string& prefix, Report& report) -> std::optional<BundleReader> {
+  if (is_directory(prefix)) {
+    std::vector<Error> refused;
+    auto newest = find_newest(prefix, refused);
+    if (newest) note_refused(refused, newest->prefix());
+    else report_none(prefix, refused, report);
+    return newest;
+  }
+  Error error;
+  auto reader = BundleReader::open(prefix, error);
+  const bool lacks_file = error.code == distrib::checkpoint_errc::missing_data_file;
+  if (error) report.failure(error, lacks_file ? exit_no_input : exit_of(error.code));
   return reader;
+}
+
+/// What is listed: an index, and a reader where the data files are there.
+struct Listed {
+  std::string prefix;
+  distrib::BundleIndex index;
+  std::optional<BundleReader> reader;
+};
+
+/// The index alone is enough; what the data files lack is a note. Of a directory the newest that is complete, else the
+/// newest that has an index.
+auto open_index(const std::string& path, Report& report) -> std::optional<Listed> {
+  std::vector<Error> refused;
+  std::vector<std::string> prefixes{path};
+  if (is_directory(path)) {
+    if (auto reader = find_newest(path, refused)) {
+      note_refused(refused, reader->prefix());
+      return Listed{reader->prefix(), reader->index(), std::move(reader)};
+    }
+    Error of_state;  // is in `refused`
+    prefixes.clear();
+    for (const distrib::SavedCheckpoint& one : distrib::list_checkpoints(path, of_state))
+      prefixes.push_back(one.prefix);
+  }
+  Error error;
+  for (; !prefixes.empty(); prefixes.pop_back()) {
+    Listed listed{prefixes.back(), {}, std::nullopt};
+    if (!distrib::detail::read_index_of(listed.prefix, listed.index, error)) continue;
+    listed.reader = BundleReader::open(listed.prefix, error);
+    note_refused(refused, listed.prefix);
+    if (error) Report::note(in_words(error) + "; listed by the index alone");
+    return listed;
+  }
+  if (is_directory(path)) report_none(path, refused, report);
+  else report.failure(error, exit_of(error.code));
+  return std::nullopt;
 }
 
 auto size_of(const StoredTensor& tensor) -> std::uint64_t {
@@ -67,16 +150,16 @@ auto shape_json(const distrib::Shape& shape) -> std::string {
 /// The members that say what a tensor is.
 auto described(const StoredTensor& tensor) -> JsonLine {
   JsonLine line;
-  line.add("name", tensor.name).add("dtype", distrib::name(tensor.dtype)).add_json("shape", shape_json(tensor.shape));
+  line.add("name", tensor.name).add("dtype", tensor.type_name()).add_json("shape", shape_json(tensor.shape));
   return line;
 }
 
 /// "hidden/weights  float32 [784,128], 392 KiB in 2 slices".
 auto description(const StoredTensor& tensor, std::size_t width) -> std::string {
-  std::string text = tensor.name + std::string(width - tensor.name.size() + 2, ' ') +
-                     std::string{distrib::name(tensor.dtype)} + " " + shape_json(tensor.shape) + ", " +
-                     bytes_text(size_of(tensor));
+  std::string text = tensor.name + std::string(width - tensor.name.size() + 2, ' ') + tensor.type_name() + " " +
+                     shape_json(tensor.shape) + ", " + bytes_text(size_of(tensor));
   if (tensor.pieces.size() > 1) text += " in " + std::to_string(tensor.pieces.size()) + " slices";
+  if (!tensor.is_readable()) text += ", a type that is not read";
   return tensor.complete ? text : text + ", INCOMPLETE";
 }
 
@@ -86,27 +169,31 @@ auto width_of(std::span<const StoredTensor> tensors) -> std::size_t {
   return width;
 }
 
+/// A line of a list; without the SHA-256 of what cannot be read.
+void list_json(const Listed& listed, const StoredTensor& tensor, Report& report) {
+  if (!listed.reader || !tensor.is_readable()) return report.line(described(tensor).add_json("sha256", "null").text());
+  std::vector<std::byte> bytes;
+  Error error;
+  if (read(*listed.reader, tensor, bytes, error))
+    report.line(described(tensor).add("sha256", distrib::to_hex(distrib::sha256(bytes))).text());
+  else report.failure(error, exit_of(error.code));
+}
+
 auto list(const CheckpointOptions& options) -> int {
   Report report{options.json};
-  const auto reader = open(options.prefix, report);
-  if (!reader) return report.finish();
-  std::vector<std::byte> bytes;
+  const auto listed = open_index(options.prefix, report);
+  if (!listed) return report.finish();
+  const distrib::BundleIndex& index = listed->index;
   std::uint64_t total = 0;
-  const std::size_t width = width_of(reader->tensors());
-  for (const StoredTensor& tensor : reader->tensors()) {
+  const std::size_t width = width_of(index.tensors);
+  for (const StoredTensor& tensor : index.tensors) {
     total += size_of(tensor);
-    if (!options.json) {
-      report.line(description(tensor, width));
-      continue;
-    }
-    Error error;
-    if (read(*reader, tensor, bytes, error))
-      report.line(described(tensor).add("sha256", distrib::to_hex(distrib::sha256(bytes))).text());
-    else report.failure(error);
+    if (options.json) list_json(*listed, tensor, report);
+    else report.line(description(tensor, width));
   }
   if (!options.json)
-    report.line(reader->prefix() + ": " + std::to_string(reader->tensors().size()) + " tensors, " + bytes_text(total) +
-                " in " + std::to_string(reader->index().shards) + (reader->index().shards == 1 ? " file" : " files"));
+    report.line(listed->prefix + ": " + std::to_string(index.tensors.size()) + " tensors, " + bytes_text(total) +
+                " in " + std::to_string(index.shards) + (index.shards == 1 ? " file" : " files"));
   return report.finish();
 }
 
@@ -188,55 +275,61 @@ auto show(const CheckpointOptions& options) -> int {
   std::vector<std::byte> bytes;
   for (const StoredTensor& tensor : wanted) {
     Error error;
-    if (tensor.dtype == DType::string) {
+    if (!tensor.is_readable()) {
+      report.line(report.json() ? described(tensor).add_json("values", "null").text() : description(tensor, width));
+    } else if (tensor.dtype == DType::string) {
       auto texts = reader->read_strings(tensor.name, error);
       if (!error) show_texts(tensor, std::move(texts), options.values, width, report);
     } else if (read(*reader, tensor, bytes, error)) {
       show_numbers(tensor, look_at(tensor.dtype, bytes, options.values), width, report);
     }
-    if (error) report.failure(error);
+    if (error) report.failure(error, exit_of(error.code));
   }
   return report.finish();
 }
 
-/// Reads all of a checkpoint, and says each tensor that is damaged.
+/// Reads all of a checkpoint, and says each tensor that is damaged, and each of which only the checksum is known.
 void check(const std::string& prefix, Report& report) {
   Error error;
   const auto reader = BundleReader::open(prefix, error);
-  if (!reader) return report.failure(error);
-  reader->verify(error);
+  if (!reader) return report.failure(error, exit_of(error.code));
   std::uint64_t total = 0;
   std::uint64_t damaged = 0;
-  std::vector<std::byte> bytes;
+  std::string not_read;
+  const std::size_t width = width_of(reader->tensors());
   for (const StoredTensor& tensor : reader->tensors()) {
     total += size_of(tensor);
-    if (!error) continue;
-    Error of_tensor;
-    if (!read(*reader, tensor, bytes, of_tensor)) report.failure(of_tensor), ++damaged;
+    reader->verify(tensor.name, error);
+    if (error) report.failure(error, exit_of(error.code)), ++damaged;
+    if (tensor.is_readable()) continue;
+    not_read += (not_read.empty() ? "" : ",") + distrib::json_text(tensor.name);
+    if (!report.json()) report.line(description(tensor, width));
   }
-  if (error && damaged == 0) report.failure(error), ++damaged;
   if (report.json())
     report.line(JsonLine{}
-                    .add("checkpoint", prefix)
+                    .add("checkpoint", reader->prefix())
                     .add("tensors", reader->tensors().size())
                     .add("bytes", total)
                     .add("damaged", damaged)
+                    .add_json("not_read", "[" + not_read + "]")
                     .text());
   else
-    report.line(prefix + ": " + (damaged == 0 ? "good" : "DAMAGED") + ", " + std::to_string(reader->tensors().size()) +
-                " tensors, " + bytes_text(total));
+    report.line(reader->prefix() + ": " + (damaged == 0 ? "good" : "DAMAGED") + ", " +
+                std::to_string(reader->tensors().size()) + " tensors, " + bytes_text(total));
 }
 
 auto check_all(const CheckpointOptions& options) -> int {
   Report report{options.json};
-  if (!distrib::detail::is_directory(options.prefix)) {
+  if (!is_directory(options.prefix)) {
     check(options.prefix, report);
     return report.finish();
   }
   Error error;
   const auto saved = distrib::list_checkpoints(options.prefix, error);
-  if (!error && saved.empty()) error = {distrib::checkpoint_errc::not_found, options.prefix + ": no checkpoint"};
-  if (error) report.failure(error);
+  const bool is_stale = error.code == distrib::checkpoint_errc::stale_state;
+  if (saved.empty()) report_none(options.prefix, error ? std::vector{error} : std::vector<Error>{}, report);
+  else if (is_stale) Report::note(in_words(error));
+  else if (error) report.failure(error, exit_of(error.code));
   for (const distrib::SavedCheckpoint& one : saved) check(one.prefix, report);
   return report.finish();
 }
@@ -247,9 +340,9 @@ void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
   CLI::App* checkpoint = app.add_subcommand("checkpoint", "Looks into checkpoints, TensorFlow's and ours.");
   checkpoint->require_subcommand(1);
   checkpoint->footer(
-      "PREFIX is that of a checkpoint, as train/model.ckpt-1000, or a directory: its newest one,\n"
-      "of check all. Exit code: 0 all is well, 1 something is damaged, 64 wrong usage, 66 there is no\n"
-      "such checkpoint or tensor.");
+      "PREFIX is that of a checkpoint, as train/model.ckpt-1000, one of its files, or a directory: its\n"
+      "newest one, of check all. Exit code: 0 all is well, 1 something is damaged or not complete, 64\n"
+      "wrong usage, 66 there is no such checkpoint or tensor, or none that is read (version 1).");
   const auto add = [&](const char* name, const char* text, int (*run)(const CheckpointOptions&)) {
     CLI::App* sub = checkpoint->add_subcommand(name, text);
     sub->add_option("PREFIX", options.prefix, "Checkpoint, or a directory with checkpoints")->required();
@@ -257,7 +350,7 @@ void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
     sub->callback([&options, &code, run] { code = run(options); });
     return sub;
   };
-  add("list", "The tensors; with --json also the SHA-256 of each, slices joined.", list);
+  add("list", "The tensors, by the index alone; with --json also the SHA-256 of each, slices joined.", list);
   CLI::App* sub = add("show", "What is in the tensors: the first values, the least, the most, the mean.", show);
   sub->add_option("NAME", options.names, "Tensors; all unless told");
   sub->add_option("-n", options.values, "How many values of each")->capture_default_str();

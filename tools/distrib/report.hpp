@@ -24,7 +24,9 @@ class Report {
   }
 
   /// A failure, and what it means for the exit code. With JSON it is a line of output, else one of standard error.
-  void failure(const distrib::Error& error) {
+  void failure(const distrib::Error& error) { failure(error, exit_status(error.code)); }
+  /// The same with what it means here.
+  void failure(const distrib::Error& error, int code) {
     if (json_)
       line(JsonLine{}
                .add("error", failure_word(error.code))
@@ -32,8 +34,11 @@ class Report {
                .add("what", error.code.message())
                .text());
     else std::fprintf(stderr, "error: %s: %s\n", error.where.c_str(), error.code.message().c_str());
-    worst(exit_status(error.code));
+    worst(code);
   }
+
+  /// What is worth knowing and no failure: a line of standard error, whatever the form.
+  static void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
 
   /// Wrong usage, likewise.
   void refuse(const std::string& where, const std::string& what) {

@@ -29,6 +29,10 @@ namespace detail {
 /// Reads an index or part file. False: `error` is that of `parse_bundle_index`, `not_found` or `cannot_read`.
 DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool;
 
+/// Reads the index of a checkpoint. `prefix` may be one of its files, "model.ckpt-9.index": it is made the prefix then.
+/// False: `error` is as of `BundleReader::open`, and says what is there instead of the index. Looks at no data file.
+DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& error) -> bool;
+
 }  // namespace detail
 
 /// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening reads the index and the sizes of the data files;
@@ -37,9 +41,10 @@ DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, E
 /// Threads: const members from any thread. Errors tell where: file, tensor, slice.
 class BundleReader {
  public:
-  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"). Empty: `to` is `not_found` (no index file),
-  /// `bad_magic`, `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says),
-  /// `unsupported` or `cannot_read`.
+  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"), which may also be given as one of its files
+  /// ("train/model.ckpt-1234.index"). Empty: `to` is `no_such_checkpoint`, `missing_index_file`, `bad_magic`,
+  /// `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says), `unsupported` (a
+  /// checkpoint of version 1, too) or `cannot_read`.
   [[nodiscard]] DISTRIB_DECL static auto open(std::string prefix, ErrorRef to) -> std::optional<BundleReader>;
   [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
     Error error;
@@ -64,6 +69,10 @@ class BundleReader {
 
   /// Lets the tensor called `name` be found as `other` too, unless there is one of that name.
   DISTRIB_DECL void add_name(std::string_view name, std::string other);
+
+  /// Has these tensors in place of those that the index file names: some of its own under other names, or put together of
+  /// the pieces of several. Each name once; the pieces must be those of tensors of this reader.
+  DISTRIB_DECL void set_tensors(std::vector<StoredTensor> tensors);
 
   /// Reads the part `wanted` of a tensor into `out`, row-major, joined from however many slices it is stored in.
   /// `out` must have exactly its size. A piece that is stored can be read even where others are missing.
@@ -125,7 +134,16 @@ class BundleReader {
     return detail::or_throw(read_strings(name, error), error);
   }
 
-  /// Reads every byte of the checkpoint, 1 MiB at a time, and verifies every checksum. Errors as `read`.
+  /// Reads every byte of one tensor, of any type, also of those that cannot be read otherwise, and verifies its checksums:
+  /// 1 MiB at a time, texts all at once. Errors: `not_found`, `incomplete`, `corrupt_data`, `cannot_read`.
+  DISTRIB_DECL void verify(std::string_view name, ErrorRef to) const;
+  void verify(std::string_view name) const {
+    Error error;
+    verify(name, error);
+    throw_if(error);
+  }
+
+  /// The same of all tensors, until there is an error.
   DISTRIB_DECL void verify(ErrorRef to) const;
   void verify() const {
     Error error;
@@ -175,22 +193,36 @@ class BundleReader {
 
   // Calls f(offset in the piece, bytes) with as much as the buffer holds, again and again.
   template <class F>
-  auto stream_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f,
-                    Error& error) const -> bool {
+  auto for_each_chunk(const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f, Error& error) const -> bool {
     const auto file = open_data(piece.shard, error);
     if (!file) return false;
-    std::uint32_t crc = 0;
     for (std::uint64_t done = 0; done < piece.size_bytes;) {
       const auto chunk =
           buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.size_bytes - done)));
       if (!file->read(piece.offset + done, chunk, error)) return false;
-      crc = detail::crc32c_extend(crc, chunk);
       f(done, ByteView{chunk});
       done += chunk.size();
     }
+    return true;
+  }
+
+  // The same, and verifies the checksum of the piece's bytes as they lie there.
+  template <class F>
+  auto stream_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f,
+                    Error& error) const -> bool {
+    std::uint32_t crc = 0;
+    const auto count = [&](std::uint64_t offset, ByteView chunk) {
+      crc = detail::crc32c_extend(crc, chunk);
+      f(offset, chunk);
+    };
+    if (!for_each_chunk(piece, buffer, count, error)) return false;
     if (mask_crc(crc) != piece.masked_crc) fail_crc(error, tensor, piece);
     return !error;
   }
+
+  DISTRIB_DECL auto verify_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece,
+                                 std::span<std::byte> buffer, Error& error) const -> bool;
+  DISTRIB_DECL auto verify_tensor(const StoredTensor& tensor, std::span<std::byte> buffer, Error& error) const -> bool;
 
   DISTRIB_DECL auto read_texts(const StoredTensor& tensor, const StoredTensor::Piece& piece,
                                std::vector<std::string>& values, Error& error) const -> bool;

@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Why a checkpoint could not be written or read.
 enum class checkpoint_errc {
-  not_found = 1,      ///< No such tensor or checkpoint. Look at what `distrib checkpoint list` prints.
+  not_found = 1,      ///< No such tensor, or part of a checkpoint. Look at what `distrib checkpoint list` prints.
   bad_magic,          ///< The index file is no checkpoint table. Name the prefix of a TensorFlow V2 checkpoint.
   corrupt_index,      ///< The index file is damaged. Use the checkpoint before it.
   corrupt_data,       ///< Bytes of a tensor are damaged or cut off. Use the checkpoint before it.
@@ -23,6 +23,9 @@ enum class checkpoint_errc {
   cannot_read,        ///< The operating system refused to read a file. Mend the reason that the message carries.
   cannot_write,       ///< The operating system refused to write a file. Mend the reason that the message carries.
   no_room,            ///< The disk, or the user's share of it, is full. Make room; a parameter server tries again.
+  no_such_checkpoint,  ///< No checkpoint has this prefix. Look at what is in its directory.
+  missing_index_file,  ///< Data files are there without their index file. Copy `PREFIX.index` too.
+  stale_state,  ///< The file `checkpoint` names checkpoints that are not there. Copy them there, or remove the file.
 };
 
 namespace detail {
@@ -40,6 +43,9 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::cannot_read, failure::io, "cannot read"},
     {checkpoint_errc::cannot_write, failure::io, "cannot write"},
     {checkpoint_errc::no_room, failure::exhausted, "no room on the disk"},
+    {checkpoint_errc::no_such_checkpoint, failure::not_found, "there is no such checkpoint"},
+    {checkpoint_errc::missing_index_file, failure::corrupt, "the index file is missing; the data files are there"},
+    {checkpoint_errc::stale_state, failure::not_found, "the checkpoint state file names what is not there"},
 };
 
 /// Category "distrib.checkpoint".

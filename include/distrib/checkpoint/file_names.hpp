@@ -53,6 +53,10 @@ struct ShardFile {
 /// Empty: `file` is the name of something else.
 DISTRIB_DECL auto parse_shard_file(std::string_view file) -> std::optional<ShardFile>;
 
+/// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
+/// empty for other files, and those that are being written.
+DISTRIB_DECL auto prefix_of_file(std::string_view file) -> std::string_view;
+
 /// What the checkpoints of one series share: "model.ckpt" of "train/model.ckpt-1234".
 inline auto series_of(std::string_view prefix) -> std::string_view {
   const std::string_view base = file_of(prefix);

@@ -6,6 +6,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/files.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,18 +56,32 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
 
 }  // namespace detail
 
-/// The checkpoints of `directory`, oldest first: those that its state file names, in its order; when there is no
-/// readable state file, those with an index file, by the step in their names. Times are those of the state file, else
-/// of the index files; those not after its `last_preserved_timestamp` are preserved. `error` is set when the directory
-/// or a damaged state file could not be read; what was found is returned all the same.
+/// The checkpoints of `directory`, oldest first: those that its state file names and that are there, in its order; when
+/// there is no readable state file, or nothing of what it names is there, those with an index file, by the step in their
+/// names. A directory that was moved is no hindrance: what is not at the path that the state file names, and is in the
+/// directory under the same name, is meant. Times are those of the state file, else of the index files; those not after
+/// its `last_preserved_timestamp` are preserved.
+///
+/// `error` is set when the directory or a damaged state file could not be read, and to `stale_state` when the newest
+/// checkpoint that the state file names is not at its path; what was found is returned all the same.
 [[nodiscard]] DISTRIB_DECL auto list_checkpoints(const std::string& directory, Error& error)
     -> std::vector<SavedCheckpoint>;
 
-/// Opens the newest checkpoint of `directory` of which every byte is right. Each one that is not is passed over, with
-/// what is wrong with it added to `refused`; so is a damaged state file. Empty: there is no good one. When `refused` is
-/// empty too, there never was one, and a job may start anew; otherwise ask before anything is overwritten.
+/// Opens the newest checkpoint of `directory` of which every byte is right: of `list_checkpoints`, then of those that the
+/// state file does not name. Each one that is not is passed over, with what is wrong with it added to `refused`; so is a
+/// state file that is damaged or names what is not there. Empty: there is no good one. When `refused` is empty too, there
+/// never was one, and a job may start anew; otherwise ask before anything is overwritten.
 [[nodiscard]] DISTRIB_DECL auto newest_complete(const std::string& directory, std::vector<Error>& refused)
     -> std::optional<BundleReader>;
+
+namespace detail {
+
+/// The same with other requirements: `look` sets an error when it does not want the checkpoint, which is open then.
+[[nodiscard]] DISTRIB_DECL auto newest_of(const std::string& directory, std::vector<Error>& refused,
+                                          const std::function<void(const BundleReader&, Error&)>& look)
+    -> std::optional<BundleReader>;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

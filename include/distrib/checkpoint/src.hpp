@@ -24,6 +24,8 @@
 #include <distrib/checkpoint/impl/save.ipp>
 #include <distrib/checkpoint/impl/snappy.ipp>
 #include <distrib/checkpoint/impl/state_file.ipp>
+#include <distrib/checkpoint/impl/stored_tensor.ipp>
 #include <distrib/checkpoint/impl/string_tensor.ipp>
 #include <distrib/checkpoint/impl/table_reader.ipp>
 #include <distrib/checkpoint/impl/table_writer.ipp>
+#include <distrib/checkpoint/impl/variant_sum.ipp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
@@ -24,10 +25,18 @@ struct StoredTensor {
   };
 
   std::string name;
-  DType dtype{};  ///< May be a TensorFlow type that is no DType; reading such a tensor is refused.
+  DType dtype{};  ///< May be a type that is no DType: see `is_readable`.
   Shape shape;
   std::vector<Piece> pieces;  ///< No two overlap.
   bool complete = true;             ///< Whether the pieces cover all of it.
+
+  /// Whether its values can be read. Of other types ("complex64", "variant") only checksums are verified.
+  [[nodiscard]] auto is_readable() const noexcept -> bool {
+    return dtype == DType::string || distrib::size_bytes(dtype) != 0;
+  }
+
+  /// TensorFlow's name of its type, also of one that is no DType; "type 99" when this library has no name for it.
+  [[nodiscard]] DISTRIB_DECL auto type_name() const -> std::string;
 
   /// The cut of the pieces, as they are stored.
   [[nodiscard]] auto slices() const -> std::vector<Slice> {
@@ -39,3 +48,7 @@ struct StoredTensor {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/checkpoint/impl/stored_tensor.ipp>
+#endif

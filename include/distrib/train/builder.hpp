@@ -14,6 +14,7 @@
 #include <distrib/train/detail/model_of.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/hook_set.hpp>
+#include <distrib/train/initial_checkpoint_options.hpp>
 #include <distrib/train/local_mode.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
@@ -45,7 +46,9 @@ struct NoTrainer {
   constexpr auto with_updater(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_hooks(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
-  constexpr auto with_initial_checkpoint(auto&&...) const -> NoTrainer { return {}; }
+  auto with_initial_checkpoint(const std::string&, const InitialCheckpointOptions& = {}) const -> NoTrainer {
+    return {};
+  }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
@@ -186,13 +189,22 @@ class TrainerBuilder {
     return with(&TrainingOptions::seed, seed);
   }
 
-  /// The checkpoint, "dir/model.ckpt-100", whose values variables and tables begin with, where it has them by their names:
-  /// one of TensorFlow or of this library, of tables of any keys the latter. Whatever it lacks keeps its initializer;
-  /// slots, counters and steps begin as in any new job. As TensorFlow's `warm_start_from`. In a cluster all parameter
-  /// servers read it, also when everybody goes back to the beginning, so it must stay. It is part of the job's identity,
-  /// by its absolute path. What is missing, damaged, or of another type or shape is refused, and named, before training.
-  [[nodiscard]] auto with_initial_checkpoint(std::string prefix) const -> TrainerBuilder {
-    return with(&TrainingOptions::initial_checkpoint, std::move(prefix));
+  /// The checkpoint, "dir/model.ckpt-100", whose values variables and tables begin with, found by their names: one of
+  /// TensorFlow or of this library, of tables of any keys the latter. Slots, counters and steps begin as in any new job. As
+  /// TensorFlow's `warm_start` and `init_from_checkpoint`.
+  ///
+  /// What the checkpoint lacks is refused before training (`ps_errc::not_in_checkpoint`), and named, with the nearest names
+  /// that there are: `options.names` says which of them is meant, or what is not to be taken from there, and
+  /// `options.allow_missing` lets what is not there begin as its initializer says. What is damaged, or of another type or
+  /// shape, is refused too. `build` throws `train_errc::no_such_variable` when nothing has a name that an entry is for, and
+  /// `train_errc::bad_initial_name`.
+  ///
+  /// In a cluster all parameter servers read it, also when everybody goes back to the beginning, so it must stay. It is
+  /// part of the job's identity, by its absolute path and by the names; `allow_missing` is not.
+  [[nodiscard]] auto with_initial_checkpoint(std::string prefix, InitialCheckpointOptions options = {}) const
+      -> TrainerBuilder {
+    return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
+        .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
   }
 
   /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,

@@ -34,8 +34,9 @@ class CheckpointStore {
   /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
   DISTRIB_DECL CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
 
-  /// Reads the newest complete checkpoint. Throws `ps_errc::job_mismatch` with the first difference when it belongs to
-  /// another job, and what is wrong when there are checkpoints and none is complete.
+  /// Reads the newest complete checkpoint that a job saved, see `newest_complete`. Throws `ps_errc::job_mismatch` with the
+  /// first difference when it belongs to another job; when there is none, but something was passed over, what is wrong
+  /// with each.
   [[nodiscard]] DISTRIB_DECL auto restore() const -> RestoredCuts;
 
   /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of

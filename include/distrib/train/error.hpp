@@ -15,11 +15,12 @@ enum class train_errc {
   too_little_data, ///< The data do not make one whole step. Add records, or make the batch or the number of workers smaller.
   no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
   no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
-  no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
+  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` names a prefix with which no variable begins. Give one of the names, or a part.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
   no_replicas,     ///< Shards cannot have so many replicas: 1, or 2 in a synchronous job without backup workers on 2 parameter servers or more. Take `BulkSynchronousParallel{}`, or start more servers.
   no_initial_values, ///< A variable has a `CustomInitializer`, and the model gives no values. Give it `void initial_values(distrib::InitialValues<Variables>&) const`.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one beside `with_initial_checkpoint`. Give the Embedding another initializer; take values from the checkpoint, or from the model.
+  bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the forms that there are, or two are for the same name. Give two names, or two prefixes that end with '/'.
 };
 // clang-format on
 
@@ -40,6 +41,8 @@ inline constexpr ErrorText train_texts[] = {
      "the model gives no values to a variable with a CustomInitializer: it needs initial_values()"},
     {train_errc::unsupported_initial_values, failure::unsupported,
      "a CustomInitializer is for a Variable, and for a job without initial checkpoint"},
+    {train_errc::bad_initial_name, failure::invalid_argument,
+     "a name of the initial checkpoint: give two names, or two prefixes that end with '/', none twice"},
 };
 
 /// Category "distrib.train".

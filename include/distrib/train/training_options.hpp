@@ -14,6 +14,7 @@
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/initial_checkpoint_options.hpp>
 #include <distrib/train/local_mode.hpp>
 
 #include <cstdint>
@@ -71,6 +72,7 @@ struct TrainingOptions {
   RowMean row_mean = RowMean::of_those_with_key;
   FloatFormat wire_format = FloatFormat::float32;
   std::string initial_checkpoint;
+  InitialCheckpointOptions initial_checkpoint_options;
   std::uint32_t replicas = 1;
 
   // Declared here, defined in the .ipp: a copy is a kilobyte of code.

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,7 +39,8 @@ struct PlannedJob {
 /// A value; copies share the model and the hooks. Threads: const members from any.
 class TrainingPlan {
  public:
-  /// Throws `train_errc::no_such_variable` if no variable's name begins with the prefix of an updater.
+  /// Throws `train_errc::no_such_variable` if no variable's name begins with the prefix of an updater, or is one that an
+  /// entry of `InitialCheckpointOptions::names` is for; `train_errc::bad_initial_name`.
   DISTRIB_DECL TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                             HookSettings settings);
 
@@ -76,7 +78,8 @@ class TrainingPlan {
   }
 
  private:
-  DISTRIB_DECL void check_prefix(const std::string& prefix) const;
+  DISTRIB_DECL void check_name(const std::string& told, const std::function<bool(const std::string&)>& is_meant) const;
+  DISTRIB_DECL void check_initial_names();
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                              std::uint32_t replicas) const -> Job;

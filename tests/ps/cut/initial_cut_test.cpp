@@ -114,7 +114,7 @@ TEST_CASE("initial_cut: a checkpoint gives the values, whatever shards saved the
   }
 }
 
-TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and counters begin at zeros", "[ps]") {
+TEST_CASE("initial_cut: what the checkpoint may lack keeps its initializer, and counters begin at zeros", "[ps]") {
   const support::TempDirectory directory;
   Job job = cuts::make_job(1, 1);
   const auto counts = std::int64_t{7};
@@ -129,6 +129,9 @@ TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and cou
   const ShardLayout layout{job, 0};
   const Cut plain = initial_cut(job, layout, two_slots);
   job.initial_checkpoint = directory / "c";
+  CHECK_THAT(initial_cut_refusal(job), ContainsSubstring("it lacks b") && ContainsSubstring("it lacks ids") &&
+                                           ContainsSubstring("it lacks words"));
+  job.initial_allow_missing = true;
   const Cut cut = initial_cut(job, layout, two_slots);
   for (const ShardLayout::Entry& entry : layout.entries()) {
     const auto given = cut.values->bytes().subspan(entry.offset_bytes, entry.size_bytes);
@@ -204,7 +207,8 @@ TEST_CASE("initial_cut: what is missing, damaged or another is refused by its na
                job.initial_checkpoint = prefix;
              }),
              ContainsSubstring("c: w: it is float32[6,5], not float32[9,5]"));
-  CHECK_THAT(with([](Job& job) { job.tables[0].rows = 8; }), ContainsSubstring("ids: 7 rows, not 8"));
+  CHECK_THAT(with([](Job& job) { job.tables[0].rows = 8; }),
+             ContainsSubstring("ids: it is float32[7,3], not float32[8,3]"));
   CHECK_THAT(with([](Job& job) { job.tables[0].dim = 4; }), ContainsSubstring("ids: it is float32[7,3]"));
   CHECK_THAT(with([](Job& job) { job.tables[0].rows = 0; }),
              ContainsSubstring("ids: it is float32[7,3], not a table of any keys"));

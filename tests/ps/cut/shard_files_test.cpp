@@ -140,6 +140,17 @@ TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[p
        checkpoint.has_read(Kind::start, 0, 7, 0, true),
        {"restored: beginning with values of elsewhere", "opened with :  w=7"}},
   });
+  FilesBench partial{initial_from("elsewhere")};
+  CutWork read{.kind = Kind::start, .step = 0, .is_initial = true};
+  read.cut.values = story::block(7);
+  read.missing = {"w", "b"};
+  partial.tell({
+      {"the job is known", partial.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"there is none", partial.found({}), {"work: start initial"}},
+      {"the checkpoint lacks some, as it may",
+       partial.performed(std::move(read)),
+       {"restored: beginning with values of elsewhere; as initializers say: w, b", "opened with :  w=7"}},
+  });
   FilesBench unreadable{initial_from("elsewhere")};
   unreadable.tell({
       {"the job is known", unreadable.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},

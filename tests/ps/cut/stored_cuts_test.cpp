@@ -76,6 +76,29 @@ TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end
   CHECK(story::steps_of(done(cuts, opens(job, folder.path().string())).cuts) == std::vector<Step>{4, 9});
 }
 
+TEST_CASE("StoredCuts: initial values of a checkpoint, and what it lacks of them", "[ps]") {
+  const support::TempDirectory folder;
+  const Job saved = three_steps();
+  StoredCuts<> cuts;
+  CHECK_FALSE(done(cuts, opens(saved, folder.path().string())).failure);
+  CHECK_FALSE(done(cuts, saves(9, 5)).failure);
+  Job job = saved;
+  job.initial_checkpoint = folder / "model.ckpt-9";
+  job.variables.push_back({"more", DType::float32, {}, {}});
+  job.parts.push_back({1, Slice::whole({}), 0});
+  const auto start = [] { return CutWork{.kind = Kind::start, .is_initial = true}; };
+  CHECK_FALSE(done(cuts, opens(job, {})).failure);
+  const CutWork refused = done(cuts, start());
+  CHECK(refused.failure.code == ps_errc::not_in_checkpoint);
+  CHECK_THAT(refused.failure.where, ContainsSubstring("model.ckpt-9: it lacks more (nearest: "));
+  job.initial_allow_missing = true;
+  CHECK_FALSE(done(cuts, opens(job, {})).failure);
+  const CutWork initial = done(cuts, start());
+  CHECK_FALSE(initial.failure);
+  CHECK(initial.missing == std::vector<std::string>{"more"});
+  CHECK(initial.cut.values->as<float>()[0] == 5);
+}
+
 TEST_CASE("StoredCuts: damaged cuts are named, and those of another job are refused", "[ps]") {
   const support::TempDirectory folder;
   Job job = three_steps();

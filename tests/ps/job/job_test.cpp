@@ -148,6 +148,36 @@ TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
         }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
 }
 
+TEST_CASE("Job: what is said of the initial checkpoint stands behind it, in the order given", "[ps]") {
+  const auto with = [](auto change) {
+    return changed([&](Job& job) {
+      job.initial_checkpoint = "/m/c-1";
+      change(job);
+    });
+  };
+  const std::string plain = with([](Job&) {});
+  CHECK(plain.find("seed 20160411\ninitial_checkpoint /m/c-1\nvariable hidden/weights") != std::string::npos);
+  const std::string lenient = with([](Job& job) { job.initial_allow_missing = true; });
+  CHECK(lenient.find("initial_checkpoint /m/c-1\ninitial_allow_missing true\nvariable") != std::string::npos);
+  const std::string mapped =
+      with([](Job& job) { job.initial_names = {{"old one", "hidden/weights"}, {"", "hidden/bias"}, {"a/", "/"}}; });
+  CHECK(mapped.find("initial_checkpoint /m/c-1\ninitial_name hidden/weights old one\ninitial_name hidden/bias\n"
+                    "initial_name / a/\nvariable") != std::string::npos);
+  CHECK(changed([](Job& job) {  // of no checkpoint nothing is said
+          job.initial_allow_missing = true;
+          job.initial_names = {{"a", "b"}};
+        }) == text_of_the_job);
+
+  // Which values a job begins with is its identity; whether it may begin is not.
+  CHECK(identity_difference(plain, lenient).empty());
+  CHECK(identity_difference(lenient, plain).empty());
+  CHECK(
+      identity_difference(plain, mapped) ==
+      "it has 'variable hidden/weights float32[784,128] glorot_uniform', this job has 'initial_name hidden/weights old "
+      "one'");
+  CHECK_FALSE(distrib::job_difference(plain, lenient).empty());
+}
+
 TEST_CASE("Job: asynchronous steps are shared out, the remainder to the lowest ranks", "[ps]") {
   Job job = described_job::make();
   CHECK(job.steps_of(0) == job.total_steps);  // synchronous: each rank makes a contribution of each step

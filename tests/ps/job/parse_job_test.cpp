@@ -57,6 +57,7 @@ auto with_tables() -> Job {
 
 auto equal(const Job& one, const Job& other) -> bool {
   return one.seed == other.seed && one.initial_checkpoint == other.initial_checkpoint &&
+         one.initial_allow_missing == other.initial_allow_missing && one.initial_names == other.initial_names &&
          one.variables == other.variables && one.tables == other.tables && one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
@@ -125,6 +126,12 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   }
   job.initial_checkpoint = "/models/a b/model.ckpt-100";
   CHECK(equal(parse_job(to_text(job)), job));
+  job.initial_allow_missing = true;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.initial_names = {{"old name ", "hidden/weights"}, {"", "empty"}, {"/", "hidden/"}, {"w/part_*", "columns"}};
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.initial_allow_missing = false;
+  CHECK(equal(parse_job(to_text(job)), job));
   job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
   job.parts[7].shard = 65535;
   CHECK(equal(parse_job(to_text(job)), job));
@@ -150,6 +157,17 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"seed 20160411", "seed 1\ninitial_checkpoint ", "after line 24"},
       {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_checkpoint b", "line 4, 'initial_checkpoint b'"},
       {"seed 20160411", "initial_checkpoint a\nseed 1", "line 2, 'initial_checkpoint a'"},
+      {"seed 20160411", "seed 1\ninitial_allow_missing true", "line 3, 'initial_allow_missing true'"},
+      {"seed 20160411", "seed 1\ninitial_name a b", "line 3, 'initial_name a b'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_allow_missing false",
+       "line 4, 'initial_allow_missing false'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_name a b\ninitial_allow_missing true",
+       "line 5, 'initial_allow_missing true'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_name a b\ninitial_name a c",
+       "line 5, 'initial_name a c'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_name a/ b", "line 4, 'initial_name a/ b'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_name ", "line 4, 'initial_name '"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_name a ", "after line 25"},
       {"float32[128]", "float64[128]", "line 4, 'variable hidden/bias float64[128] constant value=0.1'"},
       {"float32[128]", "int64[128]", "line 4, 'variable hidden/bias int64[128] constant value=0.1'"},
       {"variable temperature float32", "variable temperature int32", "line 7, 'variable temperature int32[] zeros'"},

@@ -44,7 +44,8 @@ DISTRIB_DECL auto plausible(const BundleEntry& entry, std::uint64_t shards) -> b
   const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
   const std::uint64_t element_bytes = size_bytes(entry.dtype);
   if (element_bytes != 0) return entry.size % element_bytes == 0 && entry.size / element_bytes == elements;
-  return elements <= entry.size;  // string: each element has a length, of a byte at least
+  // Of a text each element has a length, of a byte at least. How other types are stored is not known.
+  return entry.dtype != DType::string || elements <= entry.size;
 }
 
 DISTRIB_DECL auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries,

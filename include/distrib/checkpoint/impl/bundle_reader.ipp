@@ -3,7 +3,13 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 
+#include <distrib/checkpoint/detail/table_format.hpp>
 #include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/checkpoint/variant_sum.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/paths.hpp>
+
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
@@ -18,13 +24,55 @@ DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, E
   return !error;
 }
 
+// Whether a file ends as tables do, which checkpoints of version 1 are by themselves.
+DISTRIB_DECL auto is_table(const std::string& path) -> bool {
+  std::array<std::byte, 8> magic{};
+  Error error;
+  const auto file = InputFile::open(path, checkpoint_errc::not_found, error);
+  return file && file->size() >= magic.size() && file->read(file->size() - magic.size(), magic, error) &&
+         load_le<std::uint64_t>(magic.data()) == table_magic;
+}
+
+// Why there is no index file of this prefix.
+DISTRIB_DECL auto why_no_index(const std::string& prefix) -> Error {
+  if (is_directory(prefix))
+    return {checkpoint_errc::no_such_checkpoint,
+            prefix + ": a directory; name a checkpoint in it, as " + join_path(prefix, "model.ckpt-1000")};
+  const std::string_view name = file_of(prefix);
+  std::error_code ignored;
+  for (const std::string& file : list_directory(directory_of(prefix), ignored)) {
+    const auto shard_file = parse_shard_file(file);
+    if (shard_file && shard_file->prefix == name) return {checkpoint_errc::missing_index_file, index_file_name(prefix)};
+    // One file of the prefix' name, or several: "PREFIX-00000-of-00002".
+    const bool numbered = file.starts_with(name) && file.size() == name.size() + 15 &&
+                          std::string_view{file}.substr(name.size() + 6, 4) == "-of-";
+    if ((file == name || numbered) && is_table(join_path(directory_of(prefix), file)))
+      return {checkpoint_errc::unsupported,
+              prefix +
+                  ": a checkpoint of version 1; save it again with TensorFlow, "
+                  "tf.compat.v1.train.Saver(write_version=tf.compat.v1.train.SaverDef.V2)"};
+  }
+  return {checkpoint_errc::no_such_checkpoint, index_file_name(prefix)};
+}
+
+DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& error) -> bool {
+  constexpr std::string_view graph = ".meta";  // which TensorFlow saves beside the others
+  if (!path_exists(index_file_name(prefix))) {
+    const std::string_view before = prefix_of_file(prefix);
+    if (!before.empty()) prefix = std::string{before};
+    else if (prefix.ends_with(graph)) prefix.resize(prefix.size() - graph.size());
+  }
+  if (read_index_file(index_file_name(prefix), index, error)) return true;
+  if (error.code == checkpoint_errc::not_found) error = why_no_index(prefix);
+  return false;
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto BundleReader::open(std::string prefix, ErrorRef to) -> std::optional<BundleReader> {
   detail::ErrorOut error{to};
-  const std::string file = index_file_name(prefix);
   BundleReader reader{std::move(prefix)};
-  if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
+  if (!detail::read_index_of(reader.prefix_, reader.index_, error)) return std::nullopt;
   if (!reader.check_sizes(0, reader.index_.shards, error)) return std::nullopt;
   return reader;
 }
@@ -53,6 +101,12 @@ DISTRIB_DECL void BundleReader::add_name(std::string_view name, std::string othe
   copy.name = std::move(other);
   const auto after = [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; };
   index_.tensors.insert(std::upper_bound(index_.tensors.begin(), index_.tensors.end(), copy, after), copy);
+}
+
+DISTRIB_DECL void BundleReader::set_tensors(std::vector<StoredTensor> tensors) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  index_.tensors = std::move(tensors);
 }
 
 DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted, std::span<std::byte> out,
@@ -99,17 +153,43 @@ DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, ErrorRef to)
   return values;
 }
 
+DISTRIB_DECL void BundleReader::verify(std::string_view name, ErrorRef to) const {
+  detail::ErrorOut error{to};
+  const StoredTensor* const tensor = present(name, error);
+  if (tensor == nullptr) return;
+  std::uint64_t longest = 1;
+  for (const StoredTensor::Piece& piece : tensor->pieces) longest = std::max(longest, piece.size_bytes);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(longest, std::uint64_t{1} << 20)));
+  verify_tensor(*tensor, buffer, error);
+}
+
 DISTRIB_DECL void BundleReader::verify(ErrorRef to) const {
   detail::ErrorOut error{to};
   std::vector<std::byte> buffer(std::size_t{1} << 20);
-  std::vector<std::string> values;
-  for (const StoredTensor& tensor : index_.tensors) {
-    if (!tensor.complete && !is_part_) return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
-    for (const StoredTensor::Piece& piece : tensor.pieces)
-      if (!(tensor.dtype == DType::string ? read_texts(tensor, piece, values, error)
-                                          : stream_piece(tensor, piece, buffer, [](auto, auto) {}, error)))
-        return;
+  for (const StoredTensor& tensor : index_.tensors)
+    if (!verify_tensor(tensor, buffer, error)) return;
+}
+
+DISTRIB_DECL auto BundleReader::verify_tensor(const StoredTensor& tensor, std::span<std::byte> buffer,
+                                              Error& error) const -> bool {
+  if (!tensor.complete && !is_part_) fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
+  for (const StoredTensor::Piece& piece : tensor.pieces)
+    if (!error) verify_piece(tensor, piece, buffer, error);
+  return !error;
+}
+
+// The checksums of texts and variants are not those of the bytes as they lie there.
+DISTRIB_DECL auto BundleReader::verify_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece,
+                                             std::span<std::byte> buffer, Error& error) const -> bool {
+  if (tensor.dtype == DType::string) {
+    std::vector<std::string> values;
+    return read_texts(tensor, piece, values, error);
   }
+  if (tensor.dtype != variant_type) return stream_piece(tensor, piece, buffer, [](auto, auto) {}, error);
+  VariantSum sum{static_cast<std::uint64_t>(piece.slice.extents.elements())};
+  if (!for_each_chunk(piece, buffer, [&](auto, ByteView chunk) { sum.add(chunk); }, error)) return false;
+  if (!sum.is_right(piece.masked_crc)) fail_crc(error, tensor, piece);
+  return !error;
 }
 
 // Every piece must lie inside its file, so that no length from the index is used to take memory before. All pieces

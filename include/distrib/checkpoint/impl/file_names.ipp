@@ -56,6 +56,14 @@ DISTRIB_DECL auto parse_shard_file(std::string_view file) -> std::optional<Shard
   return ShardFile{file.substr(0, file.size() - tail), part, *shards};
 }
 
+DISTRIB_DECL auto prefix_of_file(std::string_view file) -> std::string_view {
+  constexpr std::string_view index = ".index";
+  if (file_of(file).starts_with(".saving.")) return {};
+  if (file.ends_with(index)) return file.substr(0, file.size() - index.size());
+  const auto shard_file = parse_shard_file(file);
+  return shard_file ? shard_file->prefix : std::string_view{};
+}
+
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib

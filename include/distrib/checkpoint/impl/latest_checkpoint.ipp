@@ -30,26 +30,25 @@ DISTRIB_DECL auto read_checkpoint_state(std::string_view directory, Error& error
 
 }  // namespace detail
 
+namespace detail {
+
+// Whether there is a checkpoint of this prefix. One of version 1 has its prefix as the name of its file.
+DISTRIB_DECL auto checkpoint_exists(const std::string& prefix) -> bool {
+  return path_exists(index_file_name(prefix)) || (path_exists(prefix) && !is_directory(prefix));
+}
+
+}  // namespace detail
+
 DISTRIB_DECL auto latest_checkpoint(std::string_view directory) -> std::optional<std::string> {
   Error ignored;
   const auto state = detail::read_checkpoint_state(directory, ignored);
   if (!state) return std::nullopt;
   std::string prefix = detail::join_path(directory, state->model_checkpoint_path);
-  if (detail::path_exists(index_file_name(prefix))) return prefix;
-  if (detail::path_exists(prefix)) return prefix;  // version 1: the file has the prefix as its name
-  return std::nullopt;
+  if (!detail::checkpoint_exists(prefix)) return std::nullopt;
+  return prefix;
 }
 
 namespace detail {
-
-// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
-// empty for other files.
-DISTRIB_DECL auto prefix_of_file(std::string_view file) -> std::string_view {
-  if (file.starts_with(".saving.")) return {};
-  if (file.ends_with(".index")) return file.substr(0, file.size() - 6);
-  const auto shard_file = parse_shard_file(file);
-  return shard_file ? shard_file->prefix : std::string_view{};
-}
 
 // When the checkpoint of this path was saved, as `state` says.
 DISTRIB_DECL auto timestamp_of(const CheckpointState& state, std::string_view path) noexcept -> std::optional<double> {
@@ -89,48 +88,88 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
   return found;
 }
 
+// The checkpoint that the state file of `directory` names by this path: at the path, or, where the directory was moved,
+// in it. `found`: what is in the directory. Empty: it is not there.
+DISTRIB_DECL auto find_named(const std::string& directory, std::vector<SavedCheckpoint>& found, const std::string& path)
+    -> std::optional<SavedCheckpoint> {
+  const std::string prefix = join_path(directory, path);
+  if (const SavedCheckpoint* at = find_checkpoint(found, prefix)) return *at;
+  const bool exists = checkpoint_exists(prefix);
+  const std::string moved = join_path(directory, file_of(path));
+  if (exists && absolute_path(prefix) != absolute_path(moved)) return SavedCheckpoint{prefix, {}};
+  if (const SavedCheckpoint* at = find_checkpoint(found, moved)) return *at;
+  if (exists || checkpoint_exists(moved)) return SavedCheckpoint{moved, {}};
+  return std::nullopt;
+}
+
+// Those with an index file.
+DISTRIB_DECL auto with_index(std::vector<SavedCheckpoint> found) -> std::vector<SavedCheckpoint> {
+  std::erase_if(found, [](const SavedCheckpoint& one) { return !one.files.front().ends_with(".index"); });
+  for (SavedCheckpoint& one : found) one.timestamp = index_seconds(one);
+  return found;
+}
+
+// What the state file of `directory` names as the newest is not there; what is.
+DISTRIB_DECL auto stale_state(const std::string& directory, const std::string& path,
+                              const std::vector<SavedCheckpoint>& list) -> Error {
+  std::string there = "no checkpoint";
+  if (!list.empty()) there = std::to_string(list.size()) + ", the newest " + std::string{file_of(list.back().prefix)};
+  return {checkpoint_errc::stale_state, state_file_name(directory) + ": " + path + " (there: " + there + ")"};
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto list_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
   const auto state = detail::read_checkpoint_state(directory, error);
   if (error.code == checkpoint_errc::not_found) error = {};
   auto found = detail::scan_checkpoints(directory, error);
+  if (!state) return detail::with_index(std::move(found));
 
-  std::vector<SavedCheckpoint> list;
-  if (!state) {
-    for (SavedCheckpoint& checkpoint : found) {
-      if (!checkpoint.files.front().ends_with(".index")) continue;
-      checkpoint.timestamp = detail::index_seconds(checkpoint);
-      list.push_back(std::move(checkpoint));
-    }
-    return list;
-  }
   std::vector<std::string> paths = state->all_model_checkpoint_paths;
   std::erase(paths, state->model_checkpoint_path);
   paths.push_back(state->model_checkpoint_path);
+  std::vector<SavedCheckpoint> list;
   for (const std::string& path : paths) {
-    std::string prefix = detail::join_path(directory, path);
-    const SavedCheckpoint* at = detail::find_checkpoint(found, prefix);
-    SavedCheckpoint& saved = list.emplace_back(at != nullptr ? *at : SavedCheckpoint{std::move(prefix), {}});
+    auto named = detail::find_named(directory, found, path);
+    if (!named) continue;
+    std::erase_if(list, [&](const SavedCheckpoint& other) { return other.prefix == named->prefix; });
+    SavedCheckpoint& saved = list.emplace_back(*std::move(named));
     const auto time = detail::timestamp_of(*state, path);
     saved.timestamp = time ? *time : detail::index_seconds(saved);
     saved.preserved = time && state->last_preserved_timestamp && *time <= *state->last_preserved_timestamp;
   }
+  const std::string newest = detail::join_path(directory, paths.back());
+  const bool has_newest = detail::find_checkpoint(found, newest) != nullptr || detail::checkpoint_exists(newest);
+  if (list.empty()) list = detail::with_index(std::move(found));
+  if (!has_newest && !error) error = detail::stale_state(directory, paths.back(), list);
   return list;
 }
 
-DISTRIB_DECL auto newest_complete(const std::string& directory, std::vector<Error>& refused)
+namespace detail {
+
+DISTRIB_DECL auto newest_of(const std::string& directory, std::vector<Error>& refused,
+                            const std::function<void(const BundleReader&, Error&)>& look)
     -> std::optional<BundleReader> {
   Error error;
-  const auto list = list_checkpoints(directory, error);
+  auto list = list_checkpoints(directory, error);
   if (error) refused.push_back(error);
-  for (std::size_t left = list.size(); left-- > 0;) {
-    auto reader = BundleReader::open(list[left].prefix, error);
-    if (reader) reader->verify(error);
+  std::vector<SavedCheckpoint> all = with_index(scan_checkpoints(directory, error));
+  std::erase_if(all, [&](const SavedCheckpoint& one) { return find_checkpoint(list, one.prefix) != nullptr; });
+  all.insert(all.end(), list.begin(), list.end());  // what the state file names comes first
+  for (std::size_t left = all.size(); left-- > 0;) {
+    auto reader = BundleReader::open(all[left].prefix, error);
+    if (reader) look(*reader, error);
     if (!error) return reader;
     refused.push_back(error);
   }
   return std::nullopt;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto newest_complete(const std::string& directory, std::vector<Error>& refused)
+    -> std::optional<BundleReader> {
+  return detail::newest_of(directory, refused, [](const BundleReader& reader, Error& error) { reader.verify(error); });
 }
 
 }  // namespace v0

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
@@ -55,6 +56,7 @@ struct CutWork {
   std::vector<DurableCut> cuts = {};  ///< Those that are good, steps ascending.
   std::vector<Error> refused = {};  ///< The cuts that are damaged.
   Cut cut = {};
+  std::vector<std::string> missing = {};  ///< Of initial values: see `InitialCheckpoint::missing`.
   Error failure = {};  ///< Why it could not be done.
 };
 
@@ -148,7 +150,7 @@ class ShardFiles {
                 "passed over " + what + ": " + error.where + ": " + error.code.message()));
     }
     out(event(Event::Kind::restored, work.is_initial
-                                         ? "beginning with values of " + initial_checkpoint_
+                                         ? beginning_with(initial_checkpoint_, work.missing)
                                          : "going on from its cut of step " + std::to_string(work.cut.step)));
     start(&work.cut, service, now);
   }

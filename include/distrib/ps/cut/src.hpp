@@ -11,5 +11,6 @@
 #include <distrib/ps/cut/impl/cut_store.ipp>
 #include <distrib/ps/cut/impl/cut_tensors.ipp>
 #include <distrib/ps/cut/impl/finished_job.ipp>
+#include <distrib/ps/cut/impl/initial_checkpoint.ipp>
 #include <distrib/ps/cut/impl/initial_cut.ipp>
 #include <distrib/ps/cut/impl/table_tensors.ipp>

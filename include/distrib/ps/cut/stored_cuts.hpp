@@ -4,6 +4,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/detail/posix_files.hpp>
+#include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -42,7 +43,10 @@ class StoredCuts {
       case CutWork::Kind::open: return open(work);
       case CutWork::Kind::start:
       case CutWork::Kind::load:
-      case CutWork::Kind::send: work.cut = work.is_initial ? initial() : store_->read(work.step); return;
+      case CutWork::Kind::send:
+        if (work.is_initial) return read_initial(work);
+        work.cut = store_->read(work.step);
+        return;
       case CutWork::Kind::save:
         work.cut = std::move(work.save).finish();
         store_->save(work.cut);
@@ -62,8 +66,11 @@ class StoredCuts {
     work.cuts = store_->list(work.refused);
   }
 
-  auto initial() const -> Cut {
-    return initial_cut(owner_.job, ShardLayout{owner_.job, owner_.replica % owner_.job.shards()}, owner_.updaters);
+  void read_initial(CutWork& work) const {
+    const auto checkpoint = InitialCheckpoint::of(owner_.job);
+    if (checkpoint) work.missing = checkpoint->missing();
+    work.cut = initial_cut(owner_.job, ShardLayout{owner_.job, owner_.replica % owner_.job.shards()}, owner_.updaters,
+                           checkpoint);
   }
 
   Perform perform_;

@@ -43,6 +43,7 @@ enum class ps_errc {
   replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
   bad_initial_values, ///< Custom initial values are not those whose SHA-256 the job has. Make `initial_values()` of the model give the same whenever it is called, on every worker.
   old_version,       ///< A task is of an older version, which cannot tell apart what was trained before and after settings were changed. Start all tasks with one version.
+  not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest), or set `allow_missing`.
 };
 // clang-format on
 
@@ -92,6 +93,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
     {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
      "custom initial values are not those that the job was begun with: initial_values() must always give the same"},
+    {static_cast<int>(ps_errc::not_in_checkpoint), failure::not_found,
+     "the initial checkpoint lacks what the job begins with: map its names, or set allow_missing"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
      "the directory is in use: another process writes there; end that one, or take another directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,

@@ -8,6 +8,7 @@
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/initial_name.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 
 #include <algorithm>
@@ -41,7 +42,9 @@ struct UpdaterOf {
 /// contribution of (step, rank) is a pure function of this value. A value.
 struct Job {
   std::uint64_t seed = 0;
-  std::string initial_checkpoint;  ///< What it has of variables and tables begins with its values; may be empty.
+  std::string initial_checkpoint;  ///< Variables and tables begin with its values; empty: as their initializers say.
+  bool initial_allow_missing = false;  ///< What the initial checkpoint lacks begins as its initializer says.
+  std::vector<InitialName> initial_names;  ///< By which names the initial checkpoint has them; none twice.
   std::vector<VariableInfo> variables;
   std::vector<TableInfo> tables;  ///< Their rows lie on all shards, see `ShardLayout::tables`.
   std::vector<Part> parts;  ///< Variables in order, each one's parts in order.
@@ -116,8 +119,8 @@ DISTRIB_DECL auto first_difference(const std::vector<std::string_view>& theirs,
 }  // namespace detail
 
 /// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
-/// tables, initializers, initial checkpoint and seed (protocol, "A second run"). Empty: they are the same job. The text is
-/// for people.
+/// tables, initializers, initial checkpoint with its names, and seed (protocol, "A second run"). Empty: they are the same
+/// job. The text is for people.
 [[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(saved, true), detail::lines_of(ours, true));
 }

@@ -90,7 +90,8 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 
 /// The job that `text` describes: the opposite of `to_text`, for whoever knows no model. The text may be a stranger's;
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
-/// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
+/// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice, names of the
+/// initial checkpoint that are not valid,
 /// initializers, element types (float32; int64 and float64 of counters, which start at zeros) and consistencies that
 /// this library does not have, replicas of shards that are not synchronous or have one task, custom initial values of
 /// tables or beside an initial checkpoint, more replicas to aggregate than ranks, parts that do not cover each variable

@@ -10,6 +10,7 @@
 #include <distrib/ps/job/impl/cut_interval.ipp>
 #include <distrib/ps/job/impl/directory_lock.ipp>
 #include <distrib/ps/job/impl/initial_blocks.ipp>
+#include <distrib/ps/job/impl/initial_name.ipp>
 #include <distrib/ps/job/impl/job.ipp>
 #include <distrib/ps/job/impl/job_updaters.ipp>
 #include <distrib/ps/job/impl/lineage.ipp>

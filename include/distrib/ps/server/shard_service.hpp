@@ -138,7 +138,7 @@ class ShardService final : private ShardSink {
   /// Of a cut that is damaged or not there the newest is loaded.
   void load_failed(const Error& why, Instant now) {
     if (over_at(now)) return;
-    const bool is_bad = why.code == failure::corrupt || why.code == checkpoint_errc::not_found;
+    const bool is_bad = why.code == failure::corrupt || why.code == failure::not_found;
     if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
     core_->cut_refused(*this);
   }

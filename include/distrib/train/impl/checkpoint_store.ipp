@@ -5,6 +5,7 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/directories.hpp>
+#include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/save.hpp>
@@ -25,14 +26,34 @@ DISTRIB_DECL CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, con
   throw_if(error);
 }
 
+namespace detail {
+
+// One error that names each of these; its code is that of the last.
+DISTRIB_DECL auto all_together(const std::vector<Error>& errors) -> Error {
+  Error all{errors.back().code, {}};
+  for (const Error& error : errors)
+    all.where += error.where + (&error == &errors.back() ? "" : ": " + error.code.message() + "; ");
+  return all;
+}
+
+}  // namespace detail
+
 DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
+  // What somebody exported here has no job, and is not what the job goes on from.
+  const auto look = [this](const BundleReader& reader, Error& error) {
+    if (reader.find("distrib/job") == nullptr) shards_.front().check_job(reader, error);
+    else reader.verify(error);
+  };
   RestoredCuts restored;
   std::vector<Error> refused;
-  const auto reader = newest_complete(directory_, refused);
-  if (!reader && !refused.empty()) throw_if(refused.front());
-  for (const Error& error : refused)
+  const auto reader = detail::newest_of(directory_, refused, look);
+  if (!reader && !refused.empty()) throw_if(detail::all_together(refused));
+  for (const Error& error : refused) {
+    const std::string what = error.where + ": " + error.code.message();
+    const bool is_stale = error.code == checkpoint_errc::stale_state;
     restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
-                               "passed over a damaged checkpoint: " + error.where + ": " + error.code.message()});
+                               is_stale ? what + "; taken instead: " + reader->prefix() : "passed over: " + what});
+  }
   if (!reader) return restored;
 
   shards_.front().check_job(*reader);

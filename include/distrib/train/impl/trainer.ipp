@@ -6,6 +6,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -74,12 +75,14 @@ class Trainer::Run {
     }
     if (!cuts.empty()) start_.first_step = cuts.front().step;
     if (!cuts.empty() || job_.initial_checkpoint.empty()) return cuts;
-    for (const ShardLayout& layout : planned_.layouts) cuts.push_back(initial_cut(job_, layout, plan_.updaters()));
+    const auto initial = InitialCheckpoint::of(job_);
+    for (const ShardLayout& layout : planned_.layouts)
+      cuts.push_back(initial_cut(job_, layout, plan_.updaters(), initial));
     report_.tell(Event{Event::Kind::restored,
                        "local",
                        job_.initial_checkpoint,
                        {},
-                       "beginning with values of " + job_.initial_checkpoint});
+                       beginning_with(job_.initial_checkpoint, initial->missing())});
     return cuts;
   }
 

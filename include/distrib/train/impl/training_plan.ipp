@@ -28,9 +28,11 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
       updaters_{options_.updater} {
   options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
   for (const auto& [prefix, updater] : options_.updaters_of) {
-    check_prefix(prefix);
+    check_name("with_updater: '" + prefix + "'",
+               [&prefix = prefix](const std::string& name) { return !prefix.empty() && name.starts_with(prefix); });
     updaters_.push_back(updater);
   }
+  check_initial_names();
 }
 
 DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
@@ -66,18 +68,33 @@ DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
           .retention = save()->retention()};
 }
 
-// Counters have no updater.
-DISTRIB_DECL void TrainingPlan::check_prefix(const std::string& prefix) const {
+// Throws when `told` is for no variable or table. Counters have no updater, and no initial values.
+DISTRIB_DECL void TrainingPlan::check_name(const std::string& told,
+                                           const std::function<bool(const std::string&)>& is_meant) const {
   std::string names;
   const auto look_at = [&](const std::string& name) {
     names += (names.empty() ? "" : ", ") + name;
-    return !prefix.empty() && name.starts_with(prefix);
+    return is_meant(name);
   };
   for (const VariableInfo& variable : model_->variables())
     if (!detail::is_counter(variable.dtype) && look_at(variable.name)) return;
   for (const TableInfo& table : model_->tables())
     if (look_at(table.name)) return;
-  throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
+  throw_error(train_errc::no_such_variable, told + "; there are " + names);
+}
+
+// And puts them in an order that does not depend on who wrote them: the job's text has them.
+DISTRIB_DECL void TrainingPlan::check_initial_names() {
+  std::vector<InitialName>& names = options_.initial_checkpoint_options.names;
+  const auto told = [](const InitialName& entry) {
+    return "with_initial_checkpoint: '" + entry.in_checkpoint + "' for '" + entry.of_job + "'";
+  };
+  std::ranges::sort(names, {}, &InitialName::of_job);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_twice = i != 0 && names[i].of_job == names[i - 1].of_job;
+    if (is_twice || !names[i].is_valid()) throw_error(train_errc::bad_initial_name, told(names[i]));
+    check_name(told(names[i]), [&](const std::string& name) { return names[i].is_of(name); });
+  }
 }
 
 // All of the job but the interval of cuts and the digests of the model's own initial values.
@@ -91,6 +108,8 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.replicas = replicas;
   job.seed = options_.seed;
   job.initial_checkpoint = options_.initial_checkpoint;
+  job.initial_allow_missing = options_.initial_checkpoint_options.allow_missing;
+  job.initial_names = options_.initial_checkpoint_options.names;
   job.variables = model_->variables();
   job.tables = model_->tables();
   job.tasks = tasks;

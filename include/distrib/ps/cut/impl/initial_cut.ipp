@@ -3,9 +3,7 @@
 
 #include <distrib/ps/cut/initial_cut.hpp>
 
-#include <distrib/checkpoint/error.hpp>
-#include <distrib/checkpoint/object_names.hpp>
-#include <distrib/core/dtype.hpp>
+#include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/cut/table_tensors.hpp>
@@ -22,22 +20,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-DISTRIB_DECL auto not_the_one(const BundleReader& reader, const StoredTensor& tensor, const std::string& wanted)
-    -> Error {
-  return {checkpoint_errc::mismatch, reader.prefix() + ": " + tensor.name + ": it is " +
-                                         std::string{name(tensor.dtype)} + to_string(tensor.shape) + ", not " + wanted};
-}
-
-// Writes what the checkpoint has of the shard's parts into the block. Counters count what this job does.
+// Writes what the checkpoint has of the shard's parts into the block.
 DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& layout, AlignedBuffer& block,
                                Error& error) {
-  for (const ShardLayout::Entry& entry : layout.trained()) {
-    const StoredTensor* tensor = error ? nullptr : reader.find(entry.name);
-    if (tensor == nullptr) continue;
-    if (tensor->dtype == entry.dtype && tensor->shape == entry.whole)
+  for (const ShardLayout::Entry& entry : layout.trained())
+    if (!error && reader.find(entry.name) != nullptr)
       reader.read(entry.name, entry.slice, block.bytes().subspan(entry.offset_bytes, entry.size_bytes), error);
-    else error = not_the_one(reader, *tensor, std::string{name(entry.dtype)} + to_string(entry.whole));
-  }
 }
 
 // The weights that the checkpoint has of a table, whatever updater and shards saved them, with slots as `updater` wants
@@ -45,14 +33,11 @@ DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& la
 DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& table, const AnyUpdater& updater,
                                std::uint32_t shard, std::uint32_t shards, Error& error) -> TableCut {
   const TableInfo& info = table.info();
-  const StoredTensor* const numbered = reader.find(info.name);
-  const auto of_any_keys = std::ranges::find_if(reader.tensors(), [prefix = info.name + "/shard-"](const auto& tensor) {
-    return tensor.name.starts_with(prefix);
-  });
-  const bool has_any_keys = of_any_keys != reader.tensors().end();
-  if (info.any_key() && numbered != nullptr) error = not_the_one(reader, *numbered, "a table of any keys");
-  if (!info.any_key() && has_any_keys) error = not_the_one(reader, *of_any_keys, "a table of numbered keys");
-  if (error || (numbered == nullptr && !has_any_keys)) return {};
+  const std::string name = info.any_key() ? info.name + "/shard-" : info.name;
+  const auto is_of_table = [&](const StoredTensor& tensor) {
+    return info.any_key() ? tensor.name.starts_with(name) : tensor.name == name;
+  };
+  if (error || std::ranges::none_of(reader.tensors(), is_of_table)) return {};
 
   // As a table without slots, because which ones there are is no matter.
   TableCut cut = TableTensors{table, Sgd{}, shard, shards}.read(reader, error);
@@ -80,7 +65,8 @@ DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& tab
 
 }  // namespace detail
 
-DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
+DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters,
+                              const std::optional<InitialCheckpoint>& checkpoint) -> Cut {
   auto values = std::make_shared<AlignedBuffer>(initial_values(job, layout));
   Cut cut{0, values, {}, {}};
   for (const ShardLayout::Group& group : layout.groups())
@@ -89,14 +75,9 @@ DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const J
       std::fill_n(block->as<float>().begin(), block->as<float>().size(), slot.initial);
       cut.slots.push_back(std::move(block));
     }
-  if (job.initial_checkpoint.empty()) return cut;
-  BundleReader reader = BundleReader::open(job.initial_checkpoint);
+  if (!checkpoint) return cut;
+  const BundleReader& reader = checkpoint->reader();
   Error error;
-  for (const auto& variable : job.variables)
-    if (!error) find_by_object(reader, variable.name, error);
-  for (const TableInfo& table : job.tables)
-    if (!error) find_by_object(reader, table.name, error);
-  throw_if(error);
   detail::read_initial(reader, layout, *values, error);
   for (const TableShare& table : layout.tables())
     cut.tables.push_back(

@@ -23,7 +23,12 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
     text.append(key).append(" ").append(value).append("\n");
   };
   line("seed", std::to_string(job.seed));
-  if (!job.initial_checkpoint.empty()) line("initial_checkpoint", job.initial_checkpoint);
+  if (!job.initial_checkpoint.empty()) {
+    line("initial_checkpoint", job.initial_checkpoint);
+    if (job.initial_allow_missing) line("initial_allow_missing", "true");
+    for (const InitialName& entry : job.initial_names)
+      line("initial_name", entry.of_job + (entry.in_checkpoint.empty() ? "" : " ") + entry.in_checkpoint);
+  }
   for (const VariableInfo& v : job.variables)
     line("variable", v.name + " " + std::string{name(v.dtype)} + to_string(v.shape) + " " + v.initializer.describe());
   for (const TableInfo& t : job.tables) {
@@ -55,10 +60,11 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
 
 namespace detail {
 
-// Whether a line of a description says who a job is, and not only how this run of it goes on.
+// Whether a line of a description says who a job is, and not only how this run of it goes on. Initial values follow from
+// the checkpoint and the names in it; whether it may lack some decides only that the job begins, not with which values.
 DISTRIB_DECL auto is_identity(std::string_view line) -> bool {
   return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||
-         line.starts_with("table ") || line.starts_with("initial_checkpoint ");
+         line.starts_with("table ") || line.starts_with("initial_checkpoint ") || line.starts_with("initial_name ");
 }
 
 DISTRIB_DECL auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {

@@ -135,6 +135,22 @@ DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
     else lines.fail();
 }
 
+// What is said of the initial checkpoint; the names as "OF_JOB IN_CHECKPOINT", the latter may be empty or have spaces.
+DISTRIB_DECL void read_initial_checkpoint(JobLines& lines, Job& job) {
+  job.initial_checkpoint = lines.take("initial_checkpoint");
+  if (lines.next_is("initial_allow_missing")) {
+    job.initial_allow_missing = lines.take("initial_allow_missing") == "true";
+    if (!job.initial_allow_missing) lines.fail();
+  }
+  std::set<std::string_view> names;
+  while (lines.next_is("initial_name")) {
+    std::string_view text = lines.take("initial_name");
+    const std::string_view of_job = cut_before(text, ' ');
+    job.initial_names.push_back({std::string{text}, std::string{of_job}});
+    if (!job.initial_names.back().is_valid() || !names.insert(of_job).second) return lines.fail();
+  }
+}
+
 // "PREFIX UPDATER", no prefix twice.
 DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
   std::set<std::string_view> prefixes;
@@ -157,7 +173,7 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   Job job;
   if (lines.take("distrib") != "job 1") lines.fail();
   job.seed = lines.take_number<std::uint64_t>("seed", 0);
-  if (lines.next_is("initial_checkpoint")) job.initial_checkpoint = lines.take("initial_checkpoint");
+  if (lines.next_is("initial_checkpoint")) detail::read_initial_checkpoint(lines, job);
   std::set<std::string_view> names;
   detail::read_variables(lines, job, names);
   detail::read_tables(lines, job, names);
