@@ -10,5 +10,6 @@
 #include <distrib/summary/image_event.hpp>
 #include <distrib/summary/parse_event.hpp>
 #include <distrib/summary/png.hpp>
+#include <distrib/summary/run_events.hpp>
 #include <distrib/summary/scalar_event.hpp>
 #include <distrib/summary/tensor_event.hpp>

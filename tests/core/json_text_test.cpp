@@ -41,6 +41,8 @@ TEST_CASE("json_text: numbers and truth", "[core][json]") {
   CHECK(json_text(3.0) == "3");
   CHECK(json_text(1e-8) == "1e-08");
   CHECK(json_text(std::numeric_limits<double>::max()) == "1.7976931348623157e+308");
-  CHECK(json_text(std::numeric_limits<double>::infinity()) == "null");
-  CHECK(json_text(std::numeric_limits<float>::quiet_NaN()) == "null");
+  CHECK(json_text(std::numeric_limits<double>::infinity()) == R"("Infinity")");
+  CHECK(json_text(-std::numeric_limits<float>::infinity()) == R"("-Infinity")");
+  CHECK(json_text(std::numeric_limits<float>::quiet_NaN()) == R"("NaN")");
+  CHECK(json_text(-std::numeric_limits<double>::quiet_NaN()) == R"("NaN")");
 }

@@ -24,3 +24,9 @@ TEST_CASE("utf8_length: texts that begin with no character", "[core]") {
         "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"})
     CHECK(detail::utf8_length(text) == 0);
 }
+
+TEST_CASE("is_utf8: the whole text", "[core]") {
+  for (const std::string_view text : {"", "ascii", "h\xC3\xA4h", "\xF0\x9F\x98\x80"}) CHECK(detail::is_utf8(text));
+  for (const std::string_view text : {"\xFF", "12345678\xC3", "verl\xFCst", "\xED\xA0\x80 and more", "cut \xE2\x82"})
+    CHECK_FALSE(detail::is_utf8(text));
+}

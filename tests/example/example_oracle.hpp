@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's own parser as the oracle: what it takes, we take, with the same values; what it refuses, we refuse.
+// Protobuf's own parser as the oracle: what it takes, we take, with the same values; what it refuses, we refuse. It is
+// asked about records with names of ASCII in place of those that are no UTF-8, which we take and it does not.
 // `example_disagreement` and `sequence_disagreement` are what a fuzzer calls; the rest makes random bytes for them.
 #pragma once
 
 #include <distrib/example.pb.h>
 #include <distrib/core/philox.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/core/utf8.hpp>
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/example/parse_example.hpp>
@@ -103,6 +105,59 @@ auto parse(Message& message, ByteView bytes) -> bool {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
+/// A record whose names protobuf takes, and what each name was that had to be replaced.
+struct PlainNames {
+  std::vector<std::byte> bytes;
+  std::map<std::string, std::string> names;
+
+  [[nodiscard]] auto original(const std::string& name) const -> std::string {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+  }
+};
+
+/// Copies the fields of a message, those for which `replace(reader, to)` is true as that wrote them. False: malformed.
+template <class Replace>
+auto copy_fields(ByteView message, unsigned levels, WireWriter& to, Replace replace) -> bool {
+  distrib::detail::FieldReader reader{message, levels};
+  for (const std::byte* begin = message.data(); reader.next(); begin = reader.position())
+    if (!replace(reader, to)) to.raw({begin, reader.position()});
+  return reader.ok();
+}
+
+/// `record` with plain names; as it is where it is malformed around them. `sequence`: also the names of feature lists.
+inline auto plain_names(ByteView record, bool sequence) -> PlainNames {
+  using distrib::detail::FieldReader;
+  using distrib::detail::first_message;
+  using distrib::detail::most_levels;
+  PlainNames plain;
+  WireWriter wire;
+  bool good = true;
+  const auto key = [&](const FieldReader& field, WireWriter& to) {
+    if (field.tag() != first_message || distrib::detail::is_utf8(field.text())) return false;
+    std::string name = "odd";
+    for (const char byte : field.text()) name += ' ' + std::to_string(static_cast<unsigned char>(byte));
+    plain.names[name] = field.text();
+    to.text(1, name);
+    return true;
+  };
+  const auto entry = [&](const FieldReader& field, WireWriter& to) {
+    if (field.tag() != first_message) return false;
+    to.message(1, [&](WireWriter& w) { good = copy_fields(field.bytes(), most_levels - 2, w, key) && good; });
+    return true;
+  };
+  const auto map = [&](const FieldReader& field, WireWriter& to) {
+    const bool is_map = field.tag() == first_message || (sequence && field.tag() == distrib::detail::second_message);
+    if (is_map)
+      to.message(field.tag() >> 3,
+                 [&](WireWriter& w) { good = copy_fields(field.bytes(), most_levels - 1, w, entry) && good; });
+    return is_map;
+  };
+  good = copy_fields(record, most_levels, wire, map) && good;
+  plain.bytes = good ? wire.take() : std::vector<std::byte>{record.begin(), record.end()};
+  return plain;
+}
+
 /// Whether these are protobuf's values of a feature, count and kind included.
 inline auto same_values(const distrib::FeatureView& ours, const distrib::proto::Feature& theirs) -> bool {
   if (static_cast<int>(ours.kind()) != static_cast<int>(theirs.kind_case())) return false;
@@ -189,7 +244,7 @@ inline auto schema_disagreement(ByteView record) -> std::string {
   parse_examples(everything, std::span{&record, 1}, batch, error);
   std::vector<std::byte> named;
   distrib::proto::Example example;
-  if (!only_named(record, named) || !parse(example, named))
+  if (!only_named(record, named) || !parse(example, plain_names(named, false).bytes))
     return error.code == example_errc::malformed ? "" : "the schema's parser takes what is malformed";
   if (error.code == example_errc::malformed) return "the schema's parser refuses what is well formed";
   Row row;
@@ -211,7 +266,8 @@ inline auto schema_disagreement(ByteView record) -> std::string {
 /// Empty: every parser of ours and protobuf agree on what these bytes are.
 inline auto example_disagreement(ByteView record) -> std::string {
   distrib::proto::Example example;
-  const bool taken = parse(example, record);
+  const PlainNames plain = plain_names(record, false);
+  const bool taken = parse(example, plain.bytes);
   std::error_code ec;
   const distrib::ExampleView view{record, ec};
   if (taken != !ec) return taken ? "we refuse what protobuf takes" : "we take what protobuf refuses";
@@ -222,21 +278,25 @@ inline auto example_disagreement(ByteView record) -> std::string {
   view.for_each([&](const distrib::FeatureView& f) { ++names[std::string{f.name()}]; });
   if (names.size() != example.features().feature().size()) return "other names";
   std::vector<distrib::NamedSpec> specs;
-  for (const auto& [name, theirs] : example.features().feature()) {
+  for (const auto& [plain_name, theirs] : example.features().feature()) {
+    const std::string name = plain.original(plain_name);
     if (!view.contains(name) || !same_values(view.find(name), theirs)) return "the view has other values of " + name;
     if (theirs.kind_case() != distrib::proto::Feature::KIND_NOT_SET)
       specs.push_back({name, distrib::VarLen{static_cast<FeatureKind>(theirs.kind_case())}});
   }
-  for (const distrib::ParsedFeature& ours : distrib::parse_example(specs, std::span{&record, 1}))
-    if (!same_slice(ours, 0, ours.count, example.features().feature().at(ours.name)))
-      return "parse_example has other values of " + ours.name;
-  return "";
+  const auto parsed = distrib::parse_example(specs, std::span{&record, 1});
+  for (const auto& [plain_name, theirs] : example.features().feature())
+    for (const distrib::ParsedFeature& ours : parsed)
+      if (ours.name == plain.original(plain_name) && !same_slice(ours, 0, ours.count, theirs))
+        return "parse_example has other values of " + ours.name;
+  return parsed.size() == specs.size() ? "" : "parse_example has other names";
 }
 
 /// The same for a SequenceExample.
 inline auto sequence_disagreement(ByteView record) -> std::string {
   distrib::proto::SequenceExample sequence;
-  const bool taken = parse(sequence, record);
+  const PlainNames plain = plain_names(record, true);
+  const bool taken = parse(sequence, plain.bytes);
   std::error_code ec;
   const distrib::SequenceExampleView view{record, ec};
   if (taken != !ec) return taken ? "we refuse what protobuf takes" : "we take what protobuf refuses";
@@ -246,13 +306,16 @@ inline auto sequence_disagreement(ByteView record) -> std::string {
     return "";
   }
   for (const auto& [name, theirs] : sequence.context().feature())
-    if (!same_values(view.context().find(name), theirs)) return "other values in the context: " + name;
+    if (!same_values(view.context().find(plain.original(name)), theirs)) return "other values in the context: " + name;
   std::map<std::string, distrib::FeatureListView, std::less<>> lists;
   view.for_each_list([&](const distrib::FeatureListView& list) { lists[std::string{list.name()}] = list; });
   const auto& theirs = sequence.feature_lists().feature_list();
   if (lists.size() != theirs.size()) return "other lists";
   std::vector<distrib::NamedSpec> specs;
-  for (const auto& [name, list] : theirs) {
+  std::map<std::string, std::string> plain_of;
+  for (const auto& [plain_name, list] : theirs) {
+    const std::string name = plain.original(plain_name);
+    plain_of[name] = plain_name;
     if (lists.count(name) == 0 || lists[name].size() != static_cast<std::size_t>(list.feature_size()))
       return "another number of steps: " + name;
     int i = 0;
@@ -271,7 +334,7 @@ inline auto sequence_disagreement(ByteView record) -> std::string {
   }
   const auto parsed = distrib::parse_sequence_example({}, specs, std::span{&record, 1});
   for (const distrib::ParsedFeature& ours : parsed.feature_lists) {
-    const auto& list = theirs.at(ours.name);
+    const auto& list = theirs.at(plain_of[ours.name]);
     if (ours.row_splits[0] != std::vector<std::int64_t>{0, list.feature_size()}) return "other steps of " + ours.name;
     for (int i = 0; i < list.feature_size(); ++i) {
       const auto begin = static_cast<std::size_t>(ours.row_splits[1][static_cast<std::size_t>(i)]);
@@ -325,7 +388,9 @@ class RandomEncoding {
                                           "",
                                           "names that are longer than 8 bytes",
                                           "h\xc3\xa4h",
-                                          "words_of_the_tExt"};
+                                          "words_of_the_tExt",
+                                          "verl\xfcst",
+                                          "names that are longer than 8 bytes\xc3"};
   static constexpr std::uint32_t kinds[] = {3, 2, 2, 3, 1, 2, 3, 1};
   static constexpr std::uint32_t counts[] = {1, 1, 3, 2, 1};
 

@@ -432,3 +432,19 @@ TEST_CASE("ExampleParser: tells names of every length apart", "[example]") {
     CHECK(batch.column(&Names::f)[0] == 501);
   }
 }
+
+TEST_CASE("ExampleParser: names that are no UTF-8", "[example]") {
+  struct Odd {
+    std::int64_t k = 0;
+    std::int64_t verlust = 0;
+  };
+  distrib::ExampleBuilder builder;
+  const ByteView record =
+      builder.set("verl\xfcst", 1).set("k", 7).set("words\xe2\x82", "long enough to be no number").build();
+  Batch<Odd> batch;
+  parse_examples(schema<Odd>(feature("k", &Odd::k)), std::span{&record, 1}, batch);
+  CHECK(batch[0].k == 7);
+  parse_examples(schema<Odd>(feature("k", &Odd::k), feature("verl\xfcst", &Odd::verlust)), std::span{&record, 1},
+                 batch);
+  CHECK(batch[0].verlust == 1);
+}

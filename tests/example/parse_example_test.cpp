@@ -283,3 +283,37 @@ TEST_CASE("parse_single_example: no axis of records", "[example]") {
   CHECK(parsed[2].row_splits == std::vector<Ints>{{0, 1, 2}});
   CHECK_THROWS(parse_single_example(specs, Record{}));
 }
+
+TEST_CASE("parse_example: a name that is no UTF-8 costs nothing, and is asked for by its bytes", "[example]") {
+  // features { feature { key: "verl\374st" value { int64 1 } } feature { key: "k" value { int64 7 } } }
+  constexpr std::string_view latin1{
+      "\x0a\x1e\x0a\x10\x0a\x07verl\xfcst\x12\x05\x1a\x03\x0a\x01\x01\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x01\x07",
+      32};
+  const ByteView bytes = distrib::as_bytes(latin1);
+  const auto one = parse_single_example({{"k", FixedLen{.shape = {}, .kind = int64s}}}, bytes);
+  CHECK(one.front().values<std::int64_t>()[0] == 7);
+  const auto both = parse_single_example(
+      {{"k", FixedLen{.shape = {}, .kind = int64s}}, {"verl\xfcst", FixedLen{.shape = {}, .kind = int64s}}}, bytes);
+  REQUIRE(both.size() == 2);
+  for (const ParsedFeature& feature : both) CHECK(feature.values<std::int64_t>()[0] == (feature.name == "k" ? 7 : 1));
+
+  // Long names, long values, a value in front of its name, and the same name twice.
+  const std::string odd = "a name of more than eight bytes\xff";
+  distrib::WireWriter wire;
+  wire.message(1, [&](distrib::WireWriter& map) {
+    for (const std::int64_t value : {5, 6})
+      map.message(1, [&](distrib::WireWriter& entry) {
+        entry.message(2, [&](distrib::WireWriter& feature) {
+          feature.message(3, [&](distrib::WireWriter& list) { list.int64(1, value); });
+        });
+        entry.text(1, odd);
+      });
+  });
+  wire.raw(record(ExampleBuilder{}.set("k", Ints(300, 7)).set("\xc3", std::string(300, 'x'))));
+  const auto long_ones =
+      parse_single_example({{odd, FixedLen{.shape = {}, .kind = int64s}}, {"k", VarLen{int64s}}}, wire.view());
+  for (const ParsedFeature& feature : long_ones) {
+    if (feature.name == odd) CHECK(feature.values<std::int64_t>()[0] == 6);
+    else CHECK(feature.values<std::int64_t>().size() == 300);
+  }
+}

@@ -136,3 +136,16 @@ TEST_CASE("parse_sequence_example: agrees with protobuf on every encoding, whole
     REQUIRE(example_oracle::sequence_disagreement(bytes) == "");
   }
 }
+
+TEST_CASE("parse_sequence_example: names that are no UTF-8", "[example]") {
+  SequenceExampleBuilder builder;
+  builder.context().set("\xff", 1).set("k", 7);
+  builder.add("verl\xfcst", Ints{1, 2}).add("w", Ints{3});
+  const std::vector<Record> records{record(builder)};
+  CHECK(example_oracle::sequence_disagreement(records[0]).empty());
+  const auto parsed = parse_sequence_example({{"k", FixedLen{.shape = {}, .kind = int64s}}},
+                                             {{"verl\xfcst", VarLen{int64s}}, {"w", VarLen{int64s}}}, records);
+  CHECK(values<std::int64_t>(parsed.context[0]) == Ints{7});
+  for (const ParsedFeature& list : parsed.feature_lists)
+    CHECK(values<std::int64_t>(list) == (list.name == "w" ? Ints{3} : Ints{1, 2}));
+}

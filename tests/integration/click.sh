@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG
-field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }
+field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json")).get(sys.argv[2]))' "$@"; }
 
 "$programs/click_convert" data --generate 6000 2000 >convert.txt
 grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not say what it wrote'

@@ -95,7 +95,7 @@ class Oracle {
   }
 
  private:
-  /// Bytes of the frame that begins at `at`, when its header is in order.
+  /// Bytes of the frame that begins at `at`, when its header is in order; less 16 it is the length also where it overflows.
   auto frame(std::size_t at) const -> std::optional<std::size_t> {
     if (file_.size() - at < 12) return std::nullopt;
     const auto head = distrib::as_bytes(file_.substr(at, 12));
@@ -108,8 +108,7 @@ class Oracle {
     const auto size = frame(at);
     if (left < 12) return record_errc::truncated_header;
     if (!size) return record_errc::corrupt_length;
-    if (*size - 16 >= std::uint64_t{1} << 31) return record_errc::too_large;
-    if (*size > left) return record_errc::truncated_payload;
+    if (left < 16 || *size - 16 > left - 16) return record_errc::truncated_payload;
     if (support::framed(file_.substr(at + 12, *size - 16)) != file_.substr(at, *size))
       return record_errc::corrupt_payload;
     return {};
@@ -120,7 +119,7 @@ class Oracle {
   auto leads_to_end(std::size_t at) const -> bool {
     while (at < file_.size()) {
       const auto size = frame(at);
-      if (!size || *size > file_.size() - at) return false;
+      if (!size || file_.size() - at < 16 || *size - 16 > file_.size() - at - 16) return false;
       at += *size;
     }
     return at == file_.size();
@@ -291,18 +290,31 @@ TEST_CASE("DamagePolicy: the list can be read while reading", "[record][damage]"
   CHECK(reader.number() == 3);
 }
 
-TEST_CASE("DamagePolicy: a limit of the reader is not damage, unless it is salvaged", "[record][damage]") {
+TEST_CASE("DamagePolicy: a limit of the reader is not damage", "[record][damage]") {
   const support::TempDirectory directory;
-  support::write_file(directory / "file", support::framed("a") + support::framed("bb") + support::framed("c"));
-  const Findings skipped =
-      read_damaged(directory / "file", {.damage = {.action = OnDamage::skip}, .max_record_bytes = 1});
-  CHECK(skipped.error == record_errc::too_large);
-  CHECK(skipped.records.size() == 1);
+  const std::string good = support::framed("a") + support::framed("bb") + support::framed("c");
+  std::string behind_damage = support::framed("damaged") + good;
+  behind_damage[3] = 1;
+  for (const OnDamage action : actions)
+    for (const FileAccess access : {FileAccess::mapped, FileAccess::buffered}) {
+      support::write_file(directory / "file", good);
+      const Findings found =
+          read_damaged(directory / "file", {.access = access, .damage = {.action = action}, .max_record_bytes = 1});
+      CHECK(found.error == record_errc::too_large);
+      CHECK(found.records.size() == 1);
+      CHECK(found.damage.empty());
+      // A length that lies is damage all the same.
+      const std::string lie = support::framed("a") + support::header_of(900) + support::framed("b");
+      support::write_file(directory / "file", lie);
+      const RecordReaderOptions options{.access = access, .damage = {.action = action}, .max_record_bytes = 20};
+      CHECK((read_damaged(directory / "file", options) == Oracle{lie, action}.read()));
+    }
+  support::write_file(directory / "file", behind_damage);
   const Findings salvaged =
       read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}, .max_record_bytes = 1});
-  CHECK_FALSE(salvaged.error);
-  CHECK(salvaged.records.size() == 2);
-  CHECK(salvaged.damage == std::vector{Damage{17, 18, 1, record_errc::too_large}});
+  CHECK(salvaged.error == record_errc::too_large);
+  CHECK(salvaged.records.size() == 1);
+  CHECK(salvaged.damage == std::vector{Damage{0, 23, 0, record_errc::corrupt_length}});
 }
 
 TEST_CASE("DamagePolicy: through a pipe with a name", "[record][damage]") {

@@ -4,6 +4,7 @@
 #include <distrib/record/record_reader.hpp>
 
 #include "record/files.hpp"
+#include "record/large_file.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
@@ -30,6 +31,15 @@ TEST_CASE("RecordIndex: the records a reader finds, in any order", "[record][rec
     CHECK(index.size() == count);
     CHECK(index.offset(count) == std::filesystem::file_size(support::fixture(name)));
   }
+}
+
+TEST_CASE("RecordIndex: a record of more than 2 GiB", "[record][record_index]") {
+  const support::TempDirectory directory;
+  support::write_large_file(directory / "large");
+  const RecordIndex index{directory / "large"};
+  REQUIRE(index.size() == 3);
+  CHECK(index.length(1) == support::large_record_bytes);
+  CHECK(distrib::as_text(index.at(2).bytes) == "last");
 }
 
 TEST_CASE("RecordIndex: a payload is verified when it is asked for", "[record][record_index]") {

@@ -3,8 +3,10 @@
 
 #include <distrib/core/sha256.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/record_writer.hpp>
 
 #include "record/files.hpp"
+#include "record/large_file.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
@@ -241,9 +243,10 @@ TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_rea
   }
   support::write_file(directory / "file", support::framed("").substr(0, 8));  // a length of 0, and nothing else
   CHECK((read_both(directory / "file", options).payloads == std::vector<std::string>{""}));
-  for (const std::uint64_t length : {std::uint64_t{1} << 31, std::uint64_t{1} << 63}) {
+  for (const std::uint64_t length :
+       {std::uint64_t{1} << 31, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
     support::write_file(directory / "file", support::header_of(length));
-    CHECK(read_both(directory / "file", options).error.code == record_errc::too_large);
+    CHECK(read_both(directory / "file", options).error.code == record_errc::truncated_payload);
   }
   for (const char* name : {"example.tfrecord", "example.tfrecord.gz", "lines-0.tfrecord"})
     CHECK((read_both(support::fixture(name), options).payloads == read_both(support::fixture(name)).payloads));
@@ -410,11 +413,9 @@ TEST_CASE("RecordReader: a length in order that lies", "[record][record_reader]"
     support::write_file(directory / "file", support::framed("a") + support::header_of(length) + "1234");
     const Reading reading = read_both(directory / "file");
     CHECK(reading.payloads.size() == 1);
-    CHECK(reading.error.code ==
-          (length < std::uint64_t{1} << 31 ? record_errc::truncated_payload : record_errc::too_large));
-    const Reading unbounded =
-        read_both(directory / "file", {.max_record_bytes = std::numeric_limits<std::uint64_t>::max()});
-    CHECK(unbounded.error);
+    CHECK(reading.error.code == record_errc::truncated_payload);
+    for (const std::uint64_t limit : {std::uint64_t{9}, std::numeric_limits<std::uint64_t>::max()})
+      CHECK(read_both(directory / "file", {.max_record_bytes = limit}).error.code == record_errc::truncated_payload);
   }
 }
 
@@ -425,7 +426,39 @@ TEST_CASE("RecordReader: max_record_bytes", "[record][record_reader]") {
   const Reading reading = read_both(directory / "file", {.max_record_bytes = 29});
   CHECK(reading.error.code == record_errc::too_large);
   CHECK(reading.error.code == distrib::failure::exhausted);
+  CHECK(reading.error.code != distrib::failure::corrupt);
   CHECK(reading.payloads.size() == 2);
+  CHECK(reading.error.where == (directory / "file").string() + ": record 2 at offset 37: 30 bytes, the limit is 29");
+  CHECK_THAT(reading.error.code.message(), ContainsSubstring("max_record_bytes"));
+  CHECK(read_both(directory / "file",
+                  {.checksums = RecordReaderOptions::Checksums::ignore_like_hadoop, .max_record_bytes = 29})
+            .error.where == reading.error.where);
+
+  distrib::RecordWriter writer{directory / "file.gz", {.compression = distrib::Compression::gzip}};
+  for (const std::size_t size : {0U, 5U, 30U}) writer.append(distrib::as_bytes(std::string(size, 'x')));
+  writer.close();
+  CHECK_THAT(read_both(directory / "file.gz", {.max_record_bytes = 29}).error.where,
+             ContainsSubstring("record 2 at offset 37 of the inflated bytes: 30 bytes, the limit is 29"));
+}
+
+TEST_CASE("RecordReader: a record of more than 2 GiB", "[record][record_reader]") {
+  const support::LargeFile file;
+  RecordReader reader{file.bytes(), "large", {.damage = {.action = distrib::DamagePolicy::OnDamage::salvage}}};
+  CHECK(distrib::as_text(reader.try_next()->bytes) == "first");
+  const auto record = reader.try_next();
+  REQUIRE(record);
+  CHECK(record->bytes.size() == support::large_record_bytes);
+  CHECK(record->bytes.data() == file.bytes().data() + support::before_large_record().size());  // not copied
+  CHECK(distrib::as_text(reader.try_next()->bytes) == "last");
+  CHECK_FALSE(reader.try_next());
+  CHECK_FALSE(reader.error());
+  CHECK(reader.damage().empty());
+
+  RecordReader limited{file.bytes(), "large", {.max_record_bytes = support::large_record_bytes - 1}};
+  CHECK(limited.try_next());
+  CHECK_FALSE(limited.try_next());
+  CHECK(limited.error().code == record_errc::too_large);
+  CHECK(limited.error().where == "large: record 1 at offset 21: 2147483658 bytes, the limit is 2147483657");
 }
 
 TEST_CASE("RecordReader: records larger than the buffer, through the buffer", "[record][record_reader]") {

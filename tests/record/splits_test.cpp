@@ -2,6 +2,7 @@
 #include <distrib/record/splits.hpp>
 
 #include "record/files.hpp"
+#include "record/large_file.hpp"
 #include "record/random_files.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -124,6 +125,18 @@ TEST_CASE("stitch_splits: whatever was guessed, the result is exact", "[record][
       CHECK(splits[k].number == expected.number);
     }
   }
+}
+
+TEST_CASE("stitch_splits: a record of more than 2 GiB", "[record][splits]") {
+  const support::LargeFile file;
+  const std::uint64_t size = file.bytes().size();
+  const std::vector<std::uint64_t> borders{0, size - (1 << 20), size};  // within it, and near its end to be quick
+  std::vector<RecordSplit> splits(2);
+  for (std::size_t k = 0; k < splits.size(); ++k)
+    splits[k] = distrib::detail::guess_split(file.bytes(), borders[k], borders[k + 1]);
+  CHECK(distrib::stitch_splits(file.bytes(), borders, splits) == 0);
+  CHECK(splits[0] == RecordSplit{0, size - 20, 2, 0});
+  CHECK(splits[1] == RecordSplit{size - 20, size, 1, 2});
 }
 
 TEST_CASE("find_split: every range of a small file, alone", "[record][splits]") {

@@ -165,3 +165,18 @@ TEST_CASE("SparkDecoder: of equal names the last one counts", "[hadoop]") {
   }
   CHECK(SparkDecoder{one<std::int64_t>}.decode(record).x == 2);
 }
+
+TEST_CASE("SparkDecoder: a name that is no UTF-8 beside the columns", "[hadoop]") {
+  struct OddNames {
+    std::int64_t k = 0;
+  };
+  constexpr auto schema = spark_schema<OddNames>(spark_column("k", &OddNames::k));
+  ExampleBuilder builder;
+  const ByteView record = builder.set("k", 7).set("verl\xfcst", 1).build();
+  SparkDecoder checked{schema};
+  CHECK(checked.decode(record).k == 7);
+  SparkDecoder like_connector{schema, SparkRecordType::example, SparkRules::like_connector};
+  std::error_code ec;
+  (void)like_connector.decode(record, ec);
+  CHECK(ec == example_errc::malformed);
+}

@@ -12,7 +12,6 @@ TEST_CASE("every summary error has words and a kind", "[summary][error]") {
     failure kind;
   } cases[] = {
       {summary_errc::not_events, failure::invalid_argument},
-      {summary_errc::unknown_version, failure::unsupported},
       {summary_errc::corrupt_event, failure::corrupt},
       {summary_errc::no_event_files, failure::not_found},
   };

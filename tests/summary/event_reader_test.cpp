@@ -8,9 +8,13 @@
 #include "support/temp_directory.hpp"
 #include "support/test_dir.hpp"
 
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -35,6 +39,20 @@ const auto version = [](distrib::WireWriter& out) { distrib::write_version_event
 auto point(double wall_time, std::int64_t step) {
   return [=](distrib::WireWriter& out) { distrib::write_scalar_event(out, wall_time, step, "loss", 0.5f); };
 }
+
+auto version_text(const char* text) {
+  return [=](distrib::WireWriter& out) {
+    out.clear();
+    out.text(3, text);
+  };
+}
+
+const auto empty_event = [](distrib::WireWriter& out) { out.clear(); };
+
+const auto rubbish_event = [](distrib::WireWriter& out) {
+  out.clear();
+  out.raw_number(std::uint8_t{0x0b});
+};
 
 auto error_of(const std::filesystem::path& path) -> std::error_code {
   Error error;
@@ -65,13 +83,81 @@ TEST_CASE("events of TensorFlow 2 are read", "[summary][event_reader]") {
 TEST_CASE("files of a directory are joined in the order of time", "[summary][event_reader]") {
   const support::TempDirectory directory;
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  write_events(directory / "events.out.tfevents.2.b", version, point(20, 2), point(20, 3), point(5, 4));
-  write_events(directory / "events.out.tfevents.1.a", version, point(10, 0), point(20, 1), point(nan, 9));
+  write_events(directory / "events.out.tfevents.2.b", version, point(20, 3), point(20, 4), point(5, 5));
+  write_events(directory / "events.out.tfevents.1.a", version, point(10, 0), point(20, 1), point(nan, 2));
   std::ofstream{directory / "notes.txt"} << "no events";
   std::filesystem::create_directory(directory / "tfevents");
   std::vector<std::int64_t> steps;
   for (const ScalarEvent& scalar : distrib::read_scalars(directory.path())) steps.push_back(scalar.step);
-  CHECK(steps == std::vector<std::int64_t>{4, 0, 1, 2, 3, 9});
+  CHECK(steps == std::vector<std::int64_t>{5, 0, 1, 3, 4, 2});
+}
+
+TEST_CASE("a run that went back to an earlier step", "[summary][event_reader]") {
+  const support::TempDirectory directory;
+  write_events(directory / "events.out.tfevents.1.a", version, point(10, 1), point(11, 2), point(12, 3));
+  write_events(directory / "events.out.tfevents.2.a", version, point(20, 2), point(21, 3));
+  std::vector<double> times;
+  for (const ScalarEvent& scalar : distrib::read_scalars(directory.path())) times.push_back(scalar.wall_time);
+  CHECK(times == std::vector<double>{10, 20, 21});
+  CHECK(distrib::read_run(directory.path()).superseded.at("loss") == 2);
+  CHECK(distrib::read_run(directory.path(), {.keep_superseded = true}).scalars.size() == 5);
+
+  distrib::EventWriter writer{directory / "marked"};
+  writer.scalar("loss", 80, 1, 1.0);
+  writer.scalar("accuracy", 90, 1, 2.0);
+  writer.session_log(distrib::SessionStatus::start, 81);
+  writer.scalar("loss", 81, 1, 3.0);
+  writer.close();
+  const distrib::RunEvents marked = distrib::read_run(directory / "marked");
+  CHECK(marked.scalars.size() == 2);
+  CHECK(marked.superseded == std::map<std::string, std::uint64_t>{{"accuracy", 1}});
+}
+
+TEST_CASE("a file that cannot be read hides nothing of the others", "[summary][event_reader]") {
+  const support::TempDirectory directory;
+  std::ofstream{directory / "events.out.tfevents.1.a"} << "garbage garbage garbage";
+  write_events(directory / "events.out.tfevents.2.a", version, point(1, 1), rubbish_event, point(2, 2));
+  write_events(directory / "events.out.tfevents.3.a", version, point(3, 3));
+  distrib::RunEvents run = distrib::read_run(directory.path());
+  CHECK(run.scalars.size() == 2);
+  REQUIRE(run.failures.size() == 2);
+  CHECK(run.failures[0].code == distrib::record_errc::corrupt_length);
+  CHECK_THAT(run.failures[0].where, ContainsSubstring("tfevents.1.a: record 0 at offset 0"));
+  CHECK(run.failures[1].code == summary_errc::corrupt_event);
+  CHECK_THAT(run.failures[1].where, ContainsSubstring("tfevents.2.a: record 2 at offset "));
+  Error error;
+  CHECK(distrib::read_scalars(directory.path(), error).size() == 2);
+  CHECK(error.where == run.failures[0].where);
+
+  for (const char* stray : {"._events.out.tfevents.1.a", ".events.out.tfevents.1.a.Xy12", "events.out.tfevents.1.a~",
+                            "events.out.tfevents.1.a.tmp", "events.out.tfevents.1.a.part"})
+    std::filesystem::copy_file(directory / "events.out.tfevents.1.a", directory / stray);
+  std::filesystem::remove(directory / "events.out.tfevents.1.a");
+  std::filesystem::remove(directory / "events.out.tfevents.2.a");
+  std::filesystem::create_symlink("nowhere", directory / "events.out.tfevents.0.link");
+  REQUIRE(::mkfifo((directory / "events.out.tfevents.0.pipe").c_str(), 0600) == 0);  // would be waited for
+  run = distrib::read_run(directory.path());
+  CHECK(run.failures.empty());
+  CHECK(run.scalars.size() == 1);
+  std::filesystem::create_symlink("events.out.tfevents.3.a", directory / "events.out.tfevents.4.link");
+  CHECK(distrib::read_run(directory.path(), {.keep_superseded = true}).scalars.size() == 2);
+}
+
+TEST_CASE("files are read whatever version they name", "[summary][event_reader]") {
+  const support::TempDirectory directory;
+  const auto path = directory / "file";
+  const auto read = [&](const auto&... events) {
+    write_events(path, events...);
+    return distrib::read_scalars(path).size();
+  };
+  CHECK(read(point(1, 1), point(2, 2)) == 2);           // none
+  CHECK(read(empty_event, version, point(1, 1)) == 1);        // behind an empty event
+  CHECK(read(point(1, 1), version, point(2, 2)) == 2);  // late
+  CHECK(read(version_text("brain.Event:1"), point(1, 1)) == 1);
+  CHECK(read(version_text("brain.Event:3"), point(1, 1)) == 1);
+  CHECK(read(version_text("who knows"), point(1, 1)) == 1);
+  CHECK(read(empty_event) == 0);
+  CHECK(read(version) == 0);
 }
 
 TEST_CASE("a file whose last record is cut ends before it", "[summary][event_reader]") {
@@ -89,23 +175,15 @@ TEST_CASE("a file whose last record is cut ends before it", "[summary][event_rea
 
 TEST_CASE("what is no event file, or a damaged one", "[summary][event_reader]") {
   const support::TempDirectory directory;
-  const auto text = [](const char* version_text) {
-    return [=](distrib::WireWriter& out) {
-      out.clear();
-      out.text(3, version_text);
-    };
-  };
-  const auto rubbish = [](distrib::WireWriter& out) {
+  const auto example = [](distrib::WireWriter& out) {  // features { feature { key: "a" value { int64 1 } } }
     out.clear();
-    out.raw_number(std::uint8_t{0x0b});
+    out.text(1, "\x0a\x0a\x0a\x01\x61\x12\x05\x1a\x03\x0a\x01\x01");
   };
-  write_events(directory / "points", point(1, 1));
-  CHECK(error_of(directory / "points") == summary_errc::not_events);
-  write_events(directory / "rubbish", rubbish);
+  write_events(directory / "examples", example, example);
+  CHECK(error_of(directory / "examples") == summary_errc::not_events);
+  write_events(directory / "rubbish", rubbish_event);
   CHECK(error_of(directory / "rubbish") == summary_errc::not_events);
-  write_events(directory / "version", text("brain.Event:3"));
-  CHECK(error_of(directory / "version") == summary_errc::unknown_version);
-  write_events(directory / "damaged", version, point(1, 1), rubbish);
+  write_events(directory / "damaged", version, point(1, 1), rubbish_event);
   CHECK(error_of(directory / "damaged") == summary_errc::corrupt_event);
 
   write_events(directory / "flipped", version, point(1, 1));

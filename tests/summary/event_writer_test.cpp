@@ -7,11 +7,15 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <barrier>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -69,6 +73,48 @@ TEST_CASE("two writers of one second have files of their own", "[summary][event_
   EventWriter moved{std::move(second)};
   moved.close();
   CHECK(distrib::read_scalars(directory.path()).size() == 2);
+}
+
+TEST_CASE("writers that begin at the same moment have files of their own", "[summary][event_writer]") {
+  // As in containers that share a directory: the same host name, the same process number.
+  const support::TempDirectory directory;
+  constexpr std::size_t threads = 8;
+  constexpr std::size_t writers = 12;
+  std::barrier together{threads};
+  std::vector<std::string> paths(threads * writers);
+  std::vector<std::thread> running;
+  for (std::size_t t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      for (std::size_t i = 0; i < writers; ++i) {
+        together.arrive_and_wait();
+        EventWriter writer{directory.path()};
+        paths[t * writers + i] = writer.path();
+        writer.scalar("tag " + std::to_string(t * writers + i), 1, 1.0F, 1.0);
+        writer.close();
+      }
+    });
+  for (std::thread& thread : running) thread.join();
+  CHECK(std::set<std::string>(paths.begin(), paths.end()).size() == paths.size());
+  CHECK(distrib::read_scalars(directory.path()).size() == paths.size());
+}
+
+TEST_CASE("a file of the name that is next stays as it is", "[summary][event_writer]") {
+  const support::TempDirectory directory;
+  EventWriter first{directory.path()};
+  std::vector<std::filesystem::path> taken;  // of this second and the next ones, as another container would name them
+  const std::string name = std::filesystem::path{first.path()}.filename();
+  const std::size_t seconds_at = std::string{"events.out.tfevents."}.size();
+  const std::int64_t seconds = std::stoll(name.substr(seconds_at, 10));
+  for (std::int64_t later = 0; later < 60; ++later) {
+    std::string other = name;
+    other.replace(seconds_at, 10, std::to_string(seconds + later));
+    other.replace(other.size() - 1, 1, "1");
+    taken.push_back(directory / other);
+    std::ofstream{taken.back()} << "of somebody else";
+  }
+  EventWriter second{directory.path()};
+  CHECK_FALSE(second.path().ends_with(".1"));
+  for (const auto& path : taken) CHECK(std::filesystem::file_size(path) == 16);
 }
 
 TEST_CASE("events made before are added, and a file that was deleted is followed by another",

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 
 using tools::record_json;
@@ -56,4 +58,23 @@ TEST_CASE("of equal names the last one counts") {
 TEST_CASE("what is no Example") {
   CHECK(shown(distrib::as_bytes(std::string_view{"\x0a\xff"})) ==
         make_error_code(distrib::example_errc::malformed).message());
+}
+
+TEST_CASE("a name that is no UTF-8 is escaped, so that names that differ stay different") {
+  distrib::ExampleBuilder builder;
+  builder.set("verl\xfcst", std::int64_t{1}).set("verl\xfbst", std::int64_t{2}).set("k", std::int64_t{7});
+  CHECK(shown(builder.build()) == R"({"feature":{"k":{"int64_list":[7]},"verl\\xfbst":{"int64_list":[2]},)"
+                                  R"("verl\\xfcst":{"int64_list":[1]}}})");
+  distrib::SequenceExampleBuilder lists;
+  lists.add("\xff", ids);
+  CHECK(shown(lists.build()) == R"({"context":{"feature":{}},"feature_lists":{"feature_list":)"
+                                R"({"\\xff":[{"int64_list":[1,-2]}]}}})");
+}
+
+TEST_CASE("numbers that are not finite") {
+  const std::array<float, 3> odd{std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                 -std::numeric_limits<float>::infinity()};
+  distrib::ExampleBuilder builder;
+  builder.set("f", odd);
+  CHECK(shown(builder.build()) == R"({"feature":{"f":{"float_list":["NaN","Infinity","-Infinity"]}}})");
 }

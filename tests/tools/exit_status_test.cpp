@@ -22,7 +22,7 @@ TEST_CASE("the exit code of a failure") {
   CHECK(exit_status(distrib::data_errc::no_files) == 66);
   CHECK(exit_status(distrib::record_errc::corrupt_payload) == 1);
   CHECK(exit_status(distrib::record_errc::truncated_compression) == 1);
-  CHECK(exit_status(distrib::record_errc::too_large) == 1);
+  CHECK(exit_status(distrib::record_errc::too_large) == 64);
   CHECK(exit_status(distrib::example_errc::malformed) == 1);
   CHECK(exit_status(distrib::record_errc::compressed) == 64);
   CHECK(exit_status(distrib::record_errc::bad_level) == 64);

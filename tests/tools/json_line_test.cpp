@@ -7,8 +7,9 @@
 #include <string>
 
 using tools::base64;
-using tools::float_json;
 using tools::JsonLine;
+using tools::number_text;
+using tools::short_text;
 
 TEST_CASE("an object") {
   CHECK(JsonLine{}.text() == "{}");
@@ -29,9 +30,18 @@ TEST_CASE("base64 is that of RFC 4648, section 10") {
   CHECK(of("\xff\xfe\xfd") == "//79");
 }
 
-TEST_CASE("floats that JSON has no number for") {
-  CHECK(float_json(0.5F) == "0.5");
-  CHECK(float_json(std::numeric_limits<float>::infinity()) == "\"Infinity\"");
-  CHECK(float_json(-std::numeric_limits<float>::infinity()) == "\"-Infinity\"");
-  CHECK(float_json(std::numeric_limits<float>::quiet_NaN()) == "\"NaN\"");
+TEST_CASE("numbers that JSON has none for") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(JsonLine{}.add("a", std::numeric_limits<float>::quiet_NaN()).add("b", infinity).add("c", -infinity).text() ==
+        R"({"a":"NaN","b":"Infinity","c":"-Infinity"})");
+  CHECK(number_text(std::numeric_limits<double>::quiet_NaN()) == "NaN");
+  CHECK(number_text(-infinity) == "-Infinity");
+  CHECK(number_text(0.5F) == "0.5");
+  CHECK(number_text(-7) == "-7");
+  CHECK(short_text(double{0.1F}) == "0.1");
+  CHECK(short_text(0.1) == "0.1");
+  CHECK(short_text(16777217) == "16777217");
+  CHECK(short_text(1e300) == "1e+300");
+  CHECK(short_text(-infinity) == "-Infinity");
+  CHECK(short_text(std::numeric_limits<double>::quiet_NaN()) == "NaN");
 }

@@ -12,6 +12,8 @@ silent() { [ ! -s err ] || { fail "errors"; cat err >&2; }; }
 there() { [ -e "$1" ] || fail "there is no $1"; }
 not_there() { [ ! -e "$1" ] || fail "there is $1"; }
 
+unhex() { python3 -c 'import sys; open(sys.argv[1], "wb").write(bytes.fromhex("".join(sys.argv[2:])))' "$@"; }  # FILE HEX...
+
 mkdir data
 cp "$fixtures"/example.tfrecord "$fixtures"/example.tfrecord.gz "$fixtures"/lines-0.tfrecord data
 cp "$fixtures"/bad_data_crc.tfrecord "$fixtures"/truncated_payload.tfrecord .
@@ -36,6 +38,34 @@ json 'lines[0]["damage"][0]["offset"] == 33 and lines[0]["damage"][0]["record"] 
 json 'lines[0]["damage"][0]["kind"] == "corrupt_payload" and lines[0]["records"] == 4'
 json 'lines[1]["damage"][0]["kind"] == "truncated_payload"'
 
+# count says where damage is as well; behind three records a line of a log
+unhex log_line_tail.tfrecord 0300000000000000b099490e6f6e65014055080300000000000000b099490e74776f8990c9090500000000000000eab2043e \
+  74687265656023fb45494e464f3a726f6f743a746869732077656e7420746f207468652077726f6e672066696c650a
+records 1 count log_line_tail.tfrecord; says $'3\tlog_line_tail.tfrecord'; lines 1
+says 'log_line_tail.tfrecord: record 3 at offset 59: the length does not match its checksum' err
+says '38 bytes lost' err
+records 1 count data/lines-0.tfrecord truncated_payload.tfrecord bad_data_crc.tfrecord; says $'\ttotal'
+says 'truncated_payload.tfrecord: record 4' err; says 'bad_data_crc.tfrecord: record 2 at offset 33' err
+says_not lines-0 err
+records 1 count --json log_line_tail.tfrecord; json 'lines[0]["records"] == 3 and lines[0]["damage"][0]["offset"] == 59'; silent
+
+# a record of more than 2 GiB, a hole: headers alone are read here, all of it in tests/record
+unhex large 0500000000000000eab2043e666972737455ff23e5 0a000080000000006b5007d5
+truncate -s 2147483691 large
+unhex tail 7b4074100400000000000000424552046c61737494f984aa
+cat tail >>large
+records 0 index large; says '3 records'; records 0 split --parts 1 --json large; json 'lines[0]["records"] == 3'
+for command in count check 'salvage -o none' 'merge -o none' head; do
+  records 64 $command --max-record-bytes 2147483657 large
+  says 'large: record 1 at offset 21: 2147483658 bytes, the limit is 2147483657 (--max-record-bytes): the record is longer' err
+  says_not DAMAGED; not_there none
+done
+rm large .large.index
+records 64 check --max-record-bytes 0 data; records 64 check --max-record-bytes many data
+records 0 count --max-record-bytes 1027 data/example.tfrecord.gz
+records 64 count --max-record-bytes 1026 --json data/example.tfrecord.gz
+json 'lines[0]["error"] == "exhausted" and "1027 bytes, the limit is 1026" in lines[0]["where"]'
+
 # head, cat
 records 0 head data/example.tfrecord -n 1; says 'label'; says 'int64, 1 value, missing in 4'; says 'record 0 at offset 0'
 says_not 'record 1'
@@ -46,6 +76,23 @@ json 'lines[1]["feature"]["text"]["bytes_list"][0] == "aGVsbG8=" and lines[2]["f
 json 'lines[2]["feature"]["floats"]["float_list"][3] == "Infinity"'
 records 0 cat -n 7 data/example.tfrecord data/example.tfrecord.gz; lines 7
 records 1 cat bad_data_crc.tfrecord; says 'record' err
+
+# a SequenceExample without a context, which looks like an empty Example
+unhex lists.tfrecord 1700000000000000e7cef81e12150a130a0177120e0a051a030a01010a051a030a01028e428ec8
+records 0 head lists.tfrecord; says 'w  feature list, 2 steps: int64, 1 value'; says '  w: 2 steps: [1], [2]'
+cp out seen; records 0 head --sequence lists.tfrecord; cmp out seen >&2 || fail 'head says other things of what is said to be a SequenceExample'
+for sequence in '' --sequence; do
+  records 0 head --json $sequence lists.tfrecord; lines 2
+  json 'lines[0]["feature_lists"][0]["name"] == "w" and lines[0]["feature_lists"][0]["most_steps"] == 2'
+  json 'lines[1]["feature_lists"]["feature_list"]["w"] == [{"int64_list": [1]}, {"int64_list": [2]}]'
+done
+records 0 head --sequence data/example.tfrecord; says 'label'
+
+# a name that is no UTF-8 costs nothing
+unhex latin1.tfrecord 200000000000000029eda9500a1e0a100a077665726cfc737412051a030a01010a0a0a016b12051a030a01078e44191c
+records 0 cat latin1.tfrecord; json 'lines[0]["feature"] == {"k": {"int64_list": [7]}, "verl\\xfcst": {"int64_list": [1]}}'
+records 0 head latin1.tfrecord; says '  verl\xfcst: 1'; says '  verl\xfcst  int64, 1 value'; says '  k: 7'
+records 0 head --json latin1.tfrecord; json '[f["name"] for f in lines[0]["features"]] == ["k", "verl\\xfcst"]'
 
 # index
 records 0 index data/lines-0.tfrecord; there data/.lines-0.tfrecord.index

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/distrib/tensor_numbers.hpp"
 
+#include "tools/distrib/json_line.hpp"
+
 #include "support/catch.hpp"
 
 #include <cstddef>
@@ -21,11 +23,10 @@ struct Read {
 
 template <class T> auto read(DType dtype, const std::vector<T>& values) -> Read {
   Read read;
-  tools::for_each_number(dtype, distrib::ByteView{std::as_bytes(std::span{values})},
-                         [&](double number, const std::string& text) {
-                           read.numbers.push_back(number);
-                           read.texts += text + " ";
-                         });
+  tools::for_each_number(dtype, distrib::ByteView{std::as_bytes(std::span{values})}, [&](auto number) {
+    read.numbers.push_back(static_cast<double>(number));
+    read.texts += tools::number_text(number) + " ";
+  });
   return read;
 }
 
@@ -53,5 +54,5 @@ TEST_CASE("for_each_number: every type", "[tools]") {
 TEST_CASE("for_each_number: what is not finite has a name", "[tools]") {
   const float infinity = std::numeric_limits<float>::infinity();
   CHECK(read<float>(DType::float32, {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}).texts ==
-        "inf -inf nan ");
+        "Infinity -Infinity NaN ");
 }

@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -204,10 +205,11 @@ struct Numbers {
   double least = 0, most = 0, sum = 0;  ///< Of those that are finite.
 };
 
-auto look_at(DType dtype, distrib::ByteView bytes, std::size_t shown) -> Numbers {
+auto look_at(DType dtype, distrib::ByteView bytes, std::size_t shown, bool json) -> Numbers {
   Numbers numbers;
-  for_each_number(dtype, bytes, [&](double value, const std::string& text) {
-    if (numbers.count++ < shown) numbers.first.push_back(text);
+  for_each_number(dtype, bytes, [&](auto number) {
+    if (numbers.count++ < shown) numbers.first.push_back(json ? distrib::json_text(number) : number_text(number));
+    const auto value = static_cast<double>(number);
     if (!std::isfinite(value)) {
       ++numbers.not_finite;
       return;
@@ -231,10 +233,7 @@ void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_
   const double mean = finite == 0 ? 0 : numbers.sum / static_cast<double>(finite);
   if (report.json()) {
     JsonLine line = described(tensor);
-    std::vector<std::string> values = numbers.first;
-    for (std::string& value : values)
-      if (value == "nan" || value.ends_with("inf")) value = '"' + value + '"';
-    line.add_json("values", "[" + joined(values, ",") + "]").add("not_finite", numbers.not_finite);
+    line.add_json("values", "[" + joined(numbers.first, ",") + "]").add("not_finite", numbers.not_finite);
     if (finite != 0) line.add("least", numbers.least).add("most", numbers.most).add("mean", mean);
     return report.line(line.text());
   }
@@ -242,9 +241,8 @@ void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_
   if (numbers.count == 0) return;
   report.line("  " + joined(numbers.first, ", ") + (numbers.count > numbers.first.size() ? ", ..." : ""));
   if (numbers.count > 1 && finite != 0)
-    report.line("  least " + distrib::json_text(static_cast<float>(numbers.least)) + ", most " +
-                distrib::json_text(static_cast<float>(numbers.most)) + ", mean " +
-                distrib::json_text(static_cast<float>(mean)));
+    report.line("  least " + short_text(numbers.least) + ", most " + short_text(numbers.most) + ", mean " +
+                short_text(mean));
   if (numbers.not_finite != 0) report.line("  NOT FINITE: " + std::to_string(numbers.not_finite) + " of them");
 }
 
@@ -281,7 +279,7 @@ auto show(const CheckpointOptions& options) -> int {
       auto texts = reader->read_strings(tensor.name, error);
       if (!error) show_texts(tensor, std::move(texts), options.values, width, report);
     } else if (read(*reader, tensor, bytes, error)) {
-      show_numbers(tensor, look_at(tensor.dtype, bytes, options.values), width, report);
+      show_numbers(tensor, look_at(tensor.dtype, bytes, options.values, options.json), width, report);
     }
     if (error) report.failure(error, exit_of(error.code));
   }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events.hpp"
 
+#include "curve.hpp"
+#include "escaped_text.hpp"
+#include "event_runs.hpp"
 #include "report.hpp"
 
+#include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/summary/event_reader.hpp>
 
 #include <algorithm>
@@ -11,27 +16,26 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
+#include <string>
 
 namespace tools {
 
 namespace {
 
+using distrib::RunEvents;
 using distrib::ScalarEvent;
 
-/// The directories that have event files, as TensorBoard looks for runs: `path` and what is below, links not followed.
+/// The directories that have event files in and below `path`, or `path` itself, which is a file.
 auto runs_of(const std::string& path, Report& report) -> std::set<std::string> {
-  namespace fs = std::filesystem;
-  std::set<std::string> runs;
   if (!distrib::detail::is_directory(path)) return {path};
-  std::error_code ec;
-  for (fs::recursive_directory_iterator at{path, ec}, end; !ec && at != end; at.increment(ec)) {
-    const fs::path& file = at->path();
-    if (file.filename().string().find("tfevents") != std::string::npos) runs.insert(file.parent_path().string());
-  }
-  if (ec) report.failure({ec, path});
-  else if (runs.empty()) report.failure({distrib::summary_errc::no_event_files, path});
-  return runs;
+  const EventRuns found = EventRunSearch{}.find(path);
+  for (const std::string& link : found.loops)
+    report.warning(link, "leads to a directory above it, or to itself: not followed");
+  for (const std::string& link : found.dead_links) report.warning(link, "leads nowhere");
+  for (const distrib::Error& error : found.failures) report.failure(error);
+  if (found.directories.empty() && found.failures.empty())
+    report.failure({distrib::summary_errc::no_event_files, path});
+  return found.directories;
 }
 
 /// "." for what lies in `root` itself.
@@ -39,56 +43,70 @@ auto run_name(const std::string& run, const std::string& root) -> std::string {
   return std::filesystem::path{run}.lexically_relative(root).string();
 }
 
-struct Curve {
-  std::size_t points = 0;
-  std::int64_t first_step = 0, last_step = 0;
-  double first = 0, last = 0, least = 0, most = 0;
+/// A run as lines of JSON: its points, and then what it has besides.
+void tell_json(const std::string& name, const RunEvents& run, Report& report) {
+  for (const ScalarEvent& event : run.scalars)
+    report.line(JsonLine{}
+                    .add("run", name)
+                    .add("tag", escaped_text(event.tag))
+                    .add("step", event.step)
+                    .add("wall_time", event.wall_time)
+                    .add("value", event.value)
+                    .text());
+  for (const RunEvents::OtherValues& other : run.others)
+    report.line(JsonLine{}
+                    .add("run", name)
+                    .add("tag", escaped_text(other.tag))
+                    .add("what", escaped_text(other.what))
+                    .add("no_points", other.values)
+                    .text());
+  for (const auto& [tag, points] : run.superseded)
+    report.line(JsonLine{}.add("run", name).add("tag", escaped_text(tag)).add("left_out", points).text());
+}
 
-  void add(const ScalarEvent& event) {
-    if (points++ == 0) first_step = event.step, first = least = most = event.value;
-    last_step = event.step;
-    last = event.value;
-    least = std::min(least, event.value);
-    most = std::max(most, event.value);
-  }
-};
-
-auto number(double value) -> std::string { return distrib::json_text(static_cast<float>(value)); }
-
-void tell(const std::string& run, const std::map<std::string, Curve>& curves, Report& report) {
-  report.line(run);
+/// A run for people: a line for each curve, and what it has besides.
+void tell(const std::string& name, const RunEvents& run, Report& report) {
+  if (run.scalars.empty() && run.others.empty()) return;
+  std::map<std::string, Curve> curves;
+  for (const ScalarEvent& event : run.scalars) curves[line_text(event.tag)].add(event);
   std::size_t width = 0;
   for (const auto& [tag, curve] : curves) width = std::max(width, tag.size());
-  for (const auto& [tag, curve] : curves)
-    report.line("  " + tag + std::string(width - tag.size() + 2, ' ') + std::to_string(curve.points) +
-                " points, steps " + std::to_string(curve.first_step) + " to " + std::to_string(curve.last_step) + ": " +
-                number(curve.first) + " to " + number(curve.last) + ", least " + number(curve.least) + ", most " +
-                number(curve.most));
+  for (const RunEvents::OtherValues& other : run.others) width = std::max(width, line_text(other.tag).size());
+  for (const auto& [tag, points] : run.superseded) width = std::max(width, line_text(tag).size());
+  const auto line = [&](const std::string& tag, const std::string& text) {
+    report.line("  " + tag + std::string(width - tag.size() + 2, ' ') + text);
+  };
+  report.line(name);
+  for (const auto& [tag, curve] : curves) line(tag, curve.text());
+  for (const RunEvents::OtherValues& other : run.others)
+    line(line_text(other.tag), "no points: " + std::to_string(other.values) +
+                                   (other.values == 1 ? " value" : " values") + ", " + line_text(other.what));
+  for (const auto& [tag, points] : run.superseded)
+    line(line_text(tag), std::to_string(points) + (points == 1 ? " point" : " points") +
+                             " left out, as the run went back to an earlier step; --all shows all");
+}
+
+/// Leaves the tags that are asked for.
+void choose(const std::vector<std::string>& tags, RunEvents& run) {
+  if (tags.empty()) return;
+  const auto is_other = [&tags](const auto& of) { return std::find(tags.begin(), tags.end(), of.tag) == tags.end(); };
+  std::erase_if(run.scalars, is_other);
+  std::erase_if(run.others, is_other);
+  std::erase_if(run.superseded,
+                [&tags](const auto& of) { return std::find(tags.begin(), tags.end(), of.first) == tags.end(); });
 }
 
 }  // namespace
 
 auto events(const EventsOptions& options) -> int {
   Report report{options.json};
-  for (const std::string& run : runs_of(options.path, report)) {
-    const std::string name = run_name(run, options.path);
-    distrib::Error error;
-    std::map<std::string, Curve> curves;
-    for (const ScalarEvent& event : distrib::read_scalars(run, error)) {
-      if (!options.tags.empty() && std::find(options.tags.begin(), options.tags.end(), event.tag) == options.tags.end())
-        continue;
-      if (options.json)
-        report.line(JsonLine{}
-                        .add("run", name)
-                        .add("tag", event.tag)
-                        .add("step", event.step)
-                        .add("wall_time", event.wall_time)
-                        .add("value", event.value)
-                        .text());
-      else curves[event.tag].add(event);
-    }
-    if (!options.json && !curves.empty()) tell(name, curves, report);
-    if (error) report.failure(error);
+  for (const std::string& directory : runs_of(options.path, report)) {
+    RunEvents run = distrib::read_run(directory, {.keep_superseded = options.all});
+    choose(options.tags, run);
+    const std::string name = run_name(directory, options.path);
+    if (options.json) tell_json(name, run, report);
+    else tell(name, run, report);
+    for (const distrib::Error& error : run.failures) report.failure(error);
   }
   return report.finish();
 }

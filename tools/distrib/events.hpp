@@ -10,6 +10,7 @@ namespace tools {
 struct EventsOptions {
   std::string path;               ///< An event file, or a directory that runs are in or below.
   std::vector<std::string> tags;  ///< Curves; none: all.
+  bool all = false;               ///< Also points of before the run went back to an earlier step.
   bool json = false;              ///< A line of JSON for each point.
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "escaped_text.hpp"
 #include "json_line.hpp"
 
 #include <distrib/example/example_view.hpp>
@@ -9,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace tools {
 
@@ -32,17 +35,18 @@ namespace tools {
   std::string list = "[";
   const auto add = [&list](const std::string& value) { (list += list.size() > 1 ? "," : "") += value; };
   feature.for_each<std::int64_t>([&](std::int64_t value) { add(distrib::json_text(value)); });
-  feature.for_each<float>([&](float value) { add(float_json(value)); });
+  feature.for_each<float>([&](float value) { add(distrib::json_text(value)); });
   feature.for_each<distrib::ByteView>([&](distrib::ByteView value) { add('"' + base64(value) + '"'); });
   return JsonLine{}.add_json(name, list + "]").text();
 }
 
-/// {"name":{"int64_list":[1,2]}}, by name; of equal names the last one counts.
+/// {"name":{"int64_list":[1,2]}}, by name; of equal names the last one counts. Bytes of a name that are no UTF-8 are
+/// escaped, as in all of this.
 [[nodiscard]] inline auto features_json(const distrib::ExampleView& example) -> std::string {
   std::map<std::string_view, distrib::FeatureView> features;
   example.for_each([&](const distrib::FeatureView& feature) { features.insert_or_assign(feature.name(), feature); });
   JsonLine line;
-  for (const auto& [name, feature] : features) line.add_json(name, feature_json(feature));
+  for (const auto& [name, feature] : features) line.add_json(escaped_text(name), feature_json(feature));
   return line.text();
 }
 
@@ -55,9 +59,20 @@ namespace tools {
     std::string steps = "[";
     list.for_each(
         [&steps](const distrib::FeatureView& step) { (steps += steps.size() > 1 ? "," : "") += feature_json(step); });
-    line.add_json(name, steps + "]");
+    line.add_json(escaped_text(name), steps + "]");
   }
   return line.text();
+}
+
+/// A record as a SequenceExample, when it has feature lists or `sequence` says that it is one; empty: it is an Example.
+/// `ec`: `example_errc::malformed`, when it is said to be one and is none.
+[[nodiscard]] inline auto as_sequence(distrib::ByteView record, bool sequence, std::error_code& ec)
+    -> std::optional<distrib::SequenceExampleView> {
+  const distrib::SequenceExampleView view{record, ec};
+  bool is_one = sequence && !ec;
+  view.for_each_list([&is_one](const distrib::FeatureListView&) { is_one = true; });
+  if (!sequence) ec.clear();
+  return is_one ? std::optional{view} : std::nullopt;
 }
 
 /// One record as JSON: {"feature":{...}}, or, where it has feature lists or `sequence` says so,
@@ -65,16 +80,12 @@ namespace tools {
 [[nodiscard]] inline auto record_json(distrib::ByteView record, bool sequence, std::error_code& ec) -> std::string {
   const distrib::ExampleView example{record, ec};
   if (ec) return {};
-  std::error_code no_sequence;
-  const distrib::SequenceExampleView view{record, no_sequence};
-  bool has_lists = false;
-  if (!no_sequence) view.for_each_list([&has_lists](const distrib::FeatureListView&) { has_lists = true; });
-  if (sequence) ec = no_sequence;
+  const auto with_lists = as_sequence(record, sequence, ec);
   if (ec) return {};
-  if (!sequence && !has_lists) return JsonLine{}.add_json("feature", features_json(example)).text();
+  if (!with_lists) return JsonLine{}.add_json("feature", features_json(example)).text();
   return JsonLine{}
       .add_json("context", JsonLine{}.add_json("feature", features_json(example)).text())
-      .add_json("feature_lists", JsonLine{}.add_json("feature_list", lists_json(view)).text())
+      .add_json("feature_lists", JsonLine{}.add_json("feature_list", lists_json(*with_lists)).text())
       .text();
 }
 

@@ -10,7 +10,7 @@ namespace tools {
 // What our commands end with; the larger ones are those of sysexits.h.
 inline constexpr int exit_good = 0;
 inline constexpr int exit_damage = 1;     ///< Something that was looked at is damaged.
-inline constexpr int exit_usage = 64;     ///< EX_USAGE
+inline constexpr int exit_usage = 64;     ///< EX_USAGE; also a limit that an option raises.
 inline constexpr int exit_no_input = 66;  ///< EX_NOINPUT: it is not there, or may not be read.
 inline constexpr int exit_unavailable = 69;  ///< EX_UNAVAILABLE: nobody answered.
 inline constexpr int exit_io = 74;        ///< EX_IOERR
@@ -20,7 +20,7 @@ inline constexpr int exit_io = 74;        ///< EX_IOERR
   using distrib::failure;
   if (code == failure::not_found || code == std::errc::permission_denied || code == std::errc::is_a_directory)
     return exit_no_input;
-  if (code == failure::corrupt || code == failure::exhausted) return exit_damage;
+  if (code == failure::corrupt) return exit_damage;
   if (code == failure::io) return exit_io;
   if (code == failure::unavailable || code == failure::timeout) return exit_unavailable;
   return exit_usage;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -48,11 +49,17 @@ class JsonLine {
   return text;
 }
 
-/// The number as protobuf's JSON has floats: what JSON has no number for is a text.
-[[nodiscard]] inline auto float_json(float value) -> std::string {
-  if (std::isnan(value)) return "\"NaN\"";
-  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
-  return distrib::json_text(value);
+/// A number for people: as JSON has it, but NaN, Infinity and -Infinity without quotes.
+template <class T> [[nodiscard]] auto number_text(T value) -> std::string {
+  const std::string json = distrib::json_text(value);
+  return json.front() == '"' ? json.substr(1, json.size() - 2) : json;
+}
+
+/// The same of what a file may have had as a float: in a float's digits where it is one.
+[[nodiscard]] inline auto short_text(double value) -> std::string {
+  if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) return number_text(value);
+  const auto narrow = static_cast<float>(value);
+  return static_cast<double>(narrow) == value ? number_text(narrow) : number_text(value);
 }
 
 }  // namespace tools

@@ -65,7 +65,11 @@ int main(int argc, char** argv) try {
   CLI::App* events = app.add_subcommand("events", "Shows the curves of TensorBoard's event files.");
   events->add_option("PATH", curves.path, "An event file, or a directory that runs are in or below")->required();
   events->add_option("--tag", curves.tags, "Only these curves");
+  events->add_flag("--all", curves.all, "Also points that a run wrote before it went back to an earlier step");
   events->add_flag("--json", curves.json, "A line of JSON for each point");
+  events->footer(
+      "Exit code: 0 all is well, 1 an event file is damaged, 64 a file is no event file, 66 there is none.\n"
+      "What can be read is shown in any case.");
 
   tools::StatusOptions asked;
   CLI::App* status = app.add_subcommand("status", "Shows how a running parameter server is, shard by shard.");

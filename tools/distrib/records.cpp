@@ -30,6 +30,16 @@ auto add(CLI::App& records, const char* name, const char* text, RecordsOptions& 
   return *sub;
 }
 
+/// What each has that reads records.
+auto add_reading(CLI::App& records, const char* name, const char* text, RecordsOptions& options, int& code, Run run)
+    -> CLI::App& {
+  CLI::App& sub = add(records, name, text, options, code, run);
+  sub.add_option("--max-record-bytes", options.max_record_bytes,
+                 "Refuse longer records; unless told only those over 8 GiB in files that are compressed or elsewhere")
+      ->check(CLI::PositiveNumber.description("1 .."));
+  return sub;
+}
+
 void add_output(CLI::App& sub, RecordsOptions& options, bool several) {
   CLI::Option* output = sub.add_option("-o,--output", options.output, "The file to write");
   if (several)
@@ -48,21 +58,21 @@ void add_records(CLI::App& app, RecordsOptions& options, int& code) {
   CLI::App* records = app.add_subcommand("records", "Looks into TFRecord files, mends and rewrites them.");
   records->require_subcommand(1);
   records->footer(
-      "Exit code: 0 all is well, 1 something is damaged, 64 wrong usage, 66 no such input, 74 input or\n"
-      "output failed. Plain, gzip and zlib files are told apart by content.");
+      "Exit code: 0 all is well, 1 something is damaged, 64 wrong usage or a limit, 66 no such input, 74\n"
+      "input or output failed. Plain, gzip and zlib files are told apart by content.");
 
-  add(*records, "count", "How many records there are; reads and verifies all.", options, code,
-      [](const RecordsOptions& o) { return records_check(o, false); });
-  add(*records, "check", "What is damaged, and where.", options, code,
-      [](const RecordsOptions& o) { return records_check(o, true); });
+  add_reading(*records, "count", "How many records there are; reads and verifies all.", options, code,
+              [](const RecordsOptions& o) { return records_check(o, false); });
+  add_reading(*records, "check", "What is damaged, and where.", options, code,
+              [](const RecordsOptions& o) { return records_check(o, true); });
 
-  CLI::App& head =
-      add(*records, "head", "What is in the records: features, and the first few.", options, code, records_head);
+  CLI::App& head = add_reading(*records, "head", "What is in the records: features, and the first few.", options, code,
+                               records_head);
   head.add_option("-n", options.shown, "How many")->capture_default_str();
   head.add_option("--schema-records", options.schema_records, "Look for features in so many records; 0: in all")
       ->capture_default_str();
-  CLI::App& cat = add(*records, "cat", "Every record, an Example or a SequenceExample, as a line of JSON.", options,
-                      code, records_cat);
+  CLI::App& cat = add_reading(*records, "cat", "Every record, an Example or a SequenceExample, as a line of JSON.",
+                              options, code, records_cat);
   cat.add_option("-n", options.first, "At most so many records; 0: all")->capture_default_str();
   for (CLI::App* sub : {&head, &cat})
     sub->add_flag("--sequence", options.sequence,
@@ -81,13 +91,15 @@ void add_records(CLI::App& app, RecordsOptions& options, int& code) {
   split.add_option("-o,--output", options.output, "Also write the parts of one file, NAME-00000-of-00004 and so on");
   split.add_flag("--force", options.force, "Replace what is there");
 
-  add_output(add(*records, "merge", "One file with the records of all.", options, code, records_merge), options, false);
-  CLI::App& salvage = add(*records, "salvage", "Writes the records that can be found in damaged files.", options, code,
-                          records_salvage);
+  add_output(add_reading(*records, "merge", "One file with the records of all.", options, code, records_merge), options,
+             false);
+  CLI::App& salvage = add_reading(*records, "salvage", "Writes the records that can be found in damaged files.",
+                                  options, code, records_salvage);
   add_output(salvage, options, true);
   salvage.add_flag("--certain", options.certain, "Leave out records that may belong to a file inside of a record");
-  add_output(add(*records, "recompress", "The same records, wrapped otherwise.", options, code, records_recompress),
-             options, true);
+  add_output(
+      add_reading(*records, "recompress", "The same records, wrapped otherwise.", options, code, records_recompress),
+      options, true);
 }
 
 }  // namespace tools

@@ -16,6 +16,7 @@ namespace tools {
 struct RecordsOptions {
   std::vector<std::string> sources;  ///< Files, directories, patterns.
   bool json = false;
+  std::uint64_t max_record_bytes = 0;  ///< Where records are read; 0: the limit of `RecordReaderOptions`.
   std::uint64_t shown = 5;           ///< head: how many records.
   std::uint64_t first = 0;           ///< cat: at most so many records; 0: all.
   std::uint64_t schema_records = 1000;  ///< head: how many records the schema is inferred from; 0: all.

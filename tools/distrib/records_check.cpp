@@ -37,12 +37,13 @@ void tell(Report& report, const std::string& file, Contents& contents, const std
     if (contents.suspect != 0) line.add("suspect", contents.suspect);
     return report.line(line.text());
   }
-  if (!list_damage) return report.line(std::to_string(contents.records) + "\t" + file);
+  if (!list_damage) {
+    for (const distrib::Damage& range : damage) report.warning(file, damage_text(range));
+    return report.line(std::to_string(contents.records) + "\t" + file);
+  }
   report.line(file + ": " + (damage.empty() ? "good" : "DAMAGED") + ", " + std::to_string(contents.records) +
               " records, " + bytes_text(contents.payload_bytes));
-  for (const distrib::Damage& range : damage)
-    report.line("  record " + std::to_string(range.record) + " at offset " + std::to_string(range.offset) + ": " +
-                range.code.message() + "; " + std::to_string(range.bytes) + " bytes lost");
+  for (const distrib::Damage& range : damage) report.line("  " + damage_text(range));
   if (contents.suspect != 0)
     report.line("  " + std::to_string(contents.suspect) +
                 " records behind damage may belong to a file inside a record");
@@ -69,7 +70,7 @@ auto records_check(const RecordsOptions& options, bool list_damage) -> int {
     progress.clear();
     total += contents.records;
     if (reader.error()) {
-      report.failure(reader.error());
+      tell_failure(report, reader.error());
       if (exit_status(reader.error().code) != exit_damage) continue;
     }
     if (!reader.damage().empty()) report.worst(exit_damage);

@@ -34,7 +34,8 @@ namespace tools {
 
 /// A reader of one of them, wherever it is; on failure `error()` of it says why, at once or with the first record.
 [[nodiscard]] inline auto open_records(const std::string& file, const RecordsOptions& options,
-                                       const distrib::RecordReaderOptions& reading = {}) -> distrib::RecordReader {
+                                       distrib::RecordReaderOptions reading = {}) -> distrib::RecordReader {
+  if (options.max_record_bytes != 0) reading.max_record_bytes = options.max_record_bytes;
   if (is_remote(file)) return distrib::RecordReader{open_remote(file, options), file, reading};
   std::error_code in_reader;
   return distrib::RecordReader{file, reading, in_reader};
@@ -52,6 +53,18 @@ namespace tools {
   return {.damage = {distrib::DamagePolicy::OnDamage::salvage, no_limit, no_limit}};
 }
 
+/// Tells why records could not be read; of a limit also the option that sets it.
+inline void tell_failure(Report& report, distrib::Error error) {
+  if (error.code == distrib::record_errc::too_large) error.where += " (--max-record-bytes)";
+  report.failure(error);
+}
+
+/// "record 3 at offset 63: the payload does not match its checksum; 21 bytes lost".
+[[nodiscard]] inline auto damage_text(const distrib::Damage& range) -> std::string {
+  return "record " + std::to_string(range.record) + " at offset " + std::to_string(range.offset) + ": " +
+         range.code.message() + "; " + std::to_string(range.bytes) + " bytes lost";
+}
+
 /// A damage's kind in a word: the enumerator of `record_errc`.
 [[nodiscard]] inline auto damage_kind(const std::error_code& code) -> std::string {
   using distrib::record_errc;
@@ -59,7 +72,6 @@ namespace tools {
   if (code == record_errc::corrupt_payload) return "corrupt_payload";
   if (code == record_errc::truncated_header) return "truncated_header";
   if (code == record_errc::truncated_payload) return "truncated_payload";
-  if (code == record_errc::too_large) return "too_large";
   if (code == record_errc::corrupt_compression) return "corrupt_compression";
   if (code == record_errc::truncated_compression) return "truncated_compression";
   return code.message();

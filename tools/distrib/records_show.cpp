@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `distrib records head` and `cat`: what is in the records.
 #include "example_json.hpp"
+#include "list_inference.hpp"
 #include "records_input.hpp"
 
 #include <distrib/example/infer_schema.hpp>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 namespace tools {
 
@@ -14,40 +18,72 @@ namespace {
 using distrib::FeatureView;
 using distrib::InferredFeature;
 
-/// "int64", "bytes", "CONFLICT: bytes in 3 records, int64 in 2".
-auto kind_text(const InferredFeature& feature) -> std::string {
+/// "int64", "bytes", "CONFLICT: bytes in 3 records, int64 in 2". `unit`: what is counted, "records".
+auto kind_text(const InferredFeature& feature, const std::string& unit) -> std::string {
   constexpr std::string_view names[] = {"no kind", "bytes", "float", "int64"};
   if (!feature.conflict()) return std::string{names[static_cast<std::size_t>(feature.kind())]};
   std::string text;
   for (const std::size_t kind : {1U, 2U, 3U}) {
     if (feature.records[kind] == 0) continue;
     text += (text.empty() ? "CONFLICT: " : ", ") + std::string{names[kind]} + " in " +
-            std::to_string(feature.records[kind]) + (text.empty() ? " records" : "");
+            std::to_string(feature.records[kind]) + (text.empty() ? " " + unit : "");
   }
   return text;
 }
 
-auto feature_text(const InferredFeature& feature, std::size_t width) -> std::string {
-  std::string text = "  " + feature.name + std::string(width - feature.name.size() + 2, ' ') + kind_text(feature);
-  if (feature.most > 0 || feature.fewest == 0) {
-    text += ", " + std::to_string(feature.fewest);
-    if (feature.most != feature.fewest) text += " .. " + std::to_string(feature.most);
-    text += feature.most == 1 && feature.fewest == 1 ? " value" : " values";
-  }
-  if (feature.missing != 0) text += ", missing in " + std::to_string(feature.missing);
-  return text;
+/// ", 1 value", ", 2 .. 5 steps"; empty when nothing was counted.
+auto range_text(std::size_t fewest, std::size_t most, const std::string& unit) -> std::string {
+  if (most < fewest) return {};
+  const std::string least = fewest == most ? "" : std::to_string(fewest) + " .. ";
+  return ", " + least + std::to_string(most) + " " + unit + (fewest == 1 && most == 1 ? "" : "s");
 }
 
-auto schema_json(const std::string& file, std::uint64_t records, const std::vector<InferredFeature>& features)
-    -> std::string {
-  std::string list = "[";
-  for (const InferredFeature& feature : features) {
-    JsonLine line;
-    line.add("name", feature.name).add("kind", distrib::name(feature.kind())).add("fewest", feature.fewest);
-    line.add("most", feature.most).add("missing", feature.missing).add("conflict", feature.conflict());
+/// What is known of the records of a file.
+struct Schema {
+  std::uint64_t records = 0;  ///< Of how many.
+  std::vector<InferredFeature> features;
+  std::map<std::string, InferredList, std::less<>> lists;
+};
+
+/// What `tell_schema` writes for people, a line each: a name, and what is known of it.
+auto schema_lines(const Schema& schema) -> std::vector<std::pair<std::string, std::string>> {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const auto missing = [](std::uint64_t count) { return count == 0 ? "" : ", missing in " + std::to_string(count); };
+  for (const InferredFeature& feature : schema.features)
+    lines.emplace_back(
+        line_text(feature.name),
+        kind_text(feature, "records") + range_text(feature.fewest, feature.most, "value") + missing(feature.missing));
+  for (const auto& [name, list] : schema.lists)
+    lines.emplace_back(line_text(name), "feature list" + range_text(list.fewest_steps, list.most_steps, "step") + ": " +
+                                            kind_text(list.steps, "steps") +
+                                            range_text(list.steps.fewest, list.steps.most, "value") +
+                                            missing(schema.records - list.records));
+  return lines;
+}
+
+auto schema_json(const std::string& file, const Schema& schema) -> std::string {
+  const auto join = [](std::string& list, const JsonLine& line) {
     (list += list.size() > 1 ? "," : "") += line.text();
+  };
+  std::string features = "[";
+  for (const InferredFeature& feature : schema.features) {
+    JsonLine line;
+    line.add("name", escaped_text(feature.name)).add("kind", distrib::name(feature.kind()));
+    line.add("fewest", feature.fewest).add("most", feature.most).add("missing", feature.missing);
+    join(features, line.add("conflict", feature.conflict()));
   }
-  return JsonLine{}.add("file", file).add("schema_records", records).add_json("features", list + "]").text();
+  std::string lists = "[";
+  for (const auto& [name, list] : schema.lists) {
+    JsonLine line;
+    line.add("name", escaped_text(name)).add("kind", distrib::name(list.steps.kind()));
+    line.add("fewest_steps", list.fewest_steps).add("most_steps", list.most_steps);
+    line.add("fewest", std::min(list.steps.fewest, list.steps.most)).add("most", list.steps.most);
+    join(lists, line.add("missing", schema.records - list.records).add("conflict", list.steps.conflict()));
+  }
+  JsonLine line;
+  line.add("file", file).add("schema_records", schema.records).add_json("features", features + "]");
+  if (!schema.lists.empty()) line.add_json("feature_lists", lists + "]");
+  return line.text();
 }
 
 /// The first values of a feature, for people.
@@ -59,7 +95,7 @@ auto values_text(const FeatureView& feature) -> std::string {
     if (++count <= most) (text += text.empty() ? "" : ", ") += value;
   };
   feature.for_each<std::int64_t>([&](std::int64_t value) { add(std::to_string(value)); });
-  feature.for_each<float>([&](float value) { add(float_json(value)); });
+  feature.for_each<float>([&](float value) { add(number_text(value)); });
   feature.for_each<distrib::ByteView>([&](distrib::ByteView value) {
     const std::string_view bytes = distrib::as_text(value);
     const bool shown = bytes.size() <= 60 && std::all_of(bytes.begin(), bytes.end(), [](char c) {
@@ -70,16 +106,35 @@ auto values_text(const FeatureView& feature) -> std::string {
   return count > most ? text + ", ... (" + std::to_string(count) + ")" : text;
 }
 
-void tell_record(const distrib::Record& record, Report& report) {
+/// The first steps of a feature list, for people: "2 steps: [1], [2, 3]".
+auto steps_text(const distrib::FeatureListView& list) -> std::string {
+  constexpr std::size_t most = 8;
+  std::string text = std::to_string(list.size()) + (list.size() == 1 ? " step" : " steps");
+  std::size_t count = 0;
+  list.for_each([&](const FeatureView& step) {
+    if (++count <= most) text += (count == 1 ? ": [" : ", [") + values_text(step) + "]";
+  });
+  return count > most ? text + ", ..." : text;
+}
+
+void tell_record(const distrib::Record& record, bool sequence, Report& report) {
   report.line("record " + std::to_string(record.number) + " at offset " + std::to_string(record.offset) + ", " +
               std::to_string(record.bytes.size()) + " bytes");
   std::error_code ec;
-  distrib::ExampleView{record.bytes, ec}.for_each([&report](const FeatureView& feature) {
-    report.line("  " + std::string{feature.name()} + ": " + values_text(feature));
-  });
+  const distrib::ExampleView example{record.bytes, ec};
+  const auto lists = ec ? std::nullopt : as_sequence(record.bytes, sequence, ec);
+  if (!ec)
+    example.for_each([&report](const FeatureView& feature) {
+      report.line("  " + line_text(feature.name()) + ": " + values_text(feature));
+    });
+  if (lists)
+    lists->for_each_list([&report](const distrib::FeatureListView& list) {
+      report.line("  " + line_text(list.name()) + ": " + steps_text(list));
+    });
   if (!ec) return;
   const std::string_view text = distrib::as_text(record.bytes);
-  report.line("  no Example: " + distrib::json_text(text.substr(0, 60)) + (text.size() > 60 ? " ..." : ""));
+  report.line((sequence ? "  no SequenceExample: " : "  no Example: ") + distrib::json_text(text.substr(0, 60)) +
+              (text.size() > 60 ? " ..." : ""));
 }
 
 /// A record as a line of JSON; false when it is none that can be shown so.
@@ -94,6 +149,7 @@ auto tell_json(const std::string& file, const distrib::Record& record, bool sequ
 /// What the first records of a file have in common.
 void tell_schema(const std::string& file, const RecordsOptions& options, Report& report, Progress& progress) {
   distrib::SchemaInference inference;
+  ListInference lists;
   distrib::RecordReader reader = open_records(file, options);
   throw_if(reader.error());
   std::uint64_t number = 0;
@@ -102,18 +158,20 @@ void tell_schema(const std::string& file, const RecordsOptions& options, Report&
     std::error_code ec;
     inference.add(record->bytes, ec);
     others += ec ? 1U : 0U;
+    if (const auto view = ec ? std::nullopt : as_sequence(record->bytes, options.sequence, ec)) lists.add(*view);
     progress.add(record->bytes.size());
     if (++number == options.schema_records) break;
   }
   progress.clear();
-  if (reader.error()) report.failure(reader.error());
-  const auto features = inference.features();
-  if (report.json()) return report.line(schema_json(file, number - others, features));
+  if (reader.error()) tell_failure(report, reader.error());
+  const Schema schema{number - others, inference.features(), lists.lists()};
+  if (report.json()) return report.line(schema_json(file, schema));
+  const auto lines = schema_lines(schema);
   std::size_t width = 0;
-  for (const InferredFeature& feature : features) width = std::max(width, feature.name.size());
-  report.line(file + ": features of " + std::to_string(number - others) + " records" +
+  for (const auto& line : lines) width = std::max(width, line.first.size());
+  report.line(file + ": features of " + std::to_string(schema.records) + " records" +
               (reader.error() || number == options.schema_records ? "" : ", which are all"));
-  for (const InferredFeature& feature : features) report.line(feature_text(feature, width));
+  for (const auto& [name, text] : lines) report.line("  " + name + std::string(width - name.size() + 2, ' ') + text);
   if (others != 0) report.line("  (" + std::to_string(others) + " records are no Examples)");
 }
 
@@ -131,11 +189,11 @@ auto records_head(const RecordsOptions& options) -> int {
       for (std::uint64_t i = 0; i < options.shown; ++i) {
         const auto record = reader.try_next();
         if (!record) break;
-        if (!report.json()) tell_record(*record, report);
+        if (!report.json()) tell_record(*record, options.sequence, report);
         else if (!tell_json(file, *record, options.sequence, report)) break;
       }
     } catch (const std::system_error& error) {
-      report.failure(distrib::error_of(error));
+      tell_failure(report, distrib::error_of(error));
     }
   return report.finish();
 }
@@ -150,7 +208,7 @@ auto records_cat(const RecordsOptions& options) -> int {
       if (!record || !tell_json(file, *record, options.sequence, report)) break;
       --left;
     }
-    if (reader.error()) report.failure(reader.error());
+    if (reader.error()) tell_failure(report, reader.error());
   }
   return report.finish();
 }

@@ -110,7 +110,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
       tell_copied(file, output, copied, reader.damage(), report);
     } catch (const std::system_error& error) {
       progress.clear();
-      report.failure(distrib::error_of(error));
+      tell_failure(report, distrib::error_of(error));
     }
   }
   return report.finish();
@@ -141,7 +141,7 @@ auto records_merge(const RecordsOptions& options) -> int {
                           " files");
   } catch (const std::system_error& error) {
     progress.clear();
-    report.failure(distrib::error_of(error));
+    tell_failure(report, distrib::error_of(error));
   }
   return report.finish();
 }

@@ -47,6 +47,12 @@ class Report {
     worst(exit_usage);
   }
 
+  /// What somebody should know and what changes no exit code, likewise.
+  void warning(const std::string& where, const std::string& what) {
+    if (json_) line(JsonLine{}.add("warning", what).add("where", where).text());
+    else std::fprintf(stderr, "warning: %s: %s\n", where.c_str(), what.c_str());
+  }
+
   /// Refuses to write to `path` when something is there that may not be replaced; false then.
   auto may_write(const std::string& path, bool force) -> bool {
     if (force || !distrib::detail::path_exists(path)) return true;

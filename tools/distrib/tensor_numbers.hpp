@@ -4,25 +4,18 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/half.hpp>
-#include <distrib/core/json_text.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace tools {
 
-/// Calls `f(number, text)` for each element of a tensor's bytes, in order: its value, and the shortest text of it.
+/// Calls `f(number)` for each element of a tensor's bytes, in order: a float, a double or an integer.
 template <class F> void for_each_number(distrib::DType dtype, distrib::ByteView bytes, F f) {
   using distrib::DType;
   const auto all = [&]<class T>(T, auto value_of) {
-    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-      const auto value = value_of(distrib::load_le<T>(bytes.data() + at));
-      const auto number = static_cast<double>(value);
-      const char* const odd = std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
-      f(number, std::isfinite(number) ? distrib::json_text(value) : odd);
-    }
+    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T))
+      f(value_of(distrib::load_le<T>(bytes.data() + at)));
   };
   const auto same = [](auto value) { return value; };
   switch (dtype) {

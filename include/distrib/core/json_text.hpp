@@ -21,10 +21,11 @@ template <std::integral T> [[nodiscard]] auto json_text(T value) -> std::string 
   else return std::to_string(value);
 }
 
-/// The shortest number that reads back as the same value of its type; "null" for what JSON has no number for
-/// (infinities, not-a-number).
+/// The shortest number that reads back as the same value of its type. What JSON has no number for is one of the texts
+/// that protobuf's JSON has for it: "NaN", "Infinity", "-Infinity", with their quotes.
 template <std::floating_point T> [[nodiscard]] auto json_text(T value) -> std::string {
-  if (!std::isfinite(value)) return "null";
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   return detail::shortest_text(value);
 }
 

@@ -30,6 +30,16 @@ namespace detail {
   return length;
 }
 
+/// Whether `text` is characters from its beginning to its end.
+[[nodiscard]] constexpr auto is_utf8(std::string_view text) noexcept -> bool {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 /// Appends a character by its number; it must be one (no surrogate, at most 0x10FFFF).
 DISTRIB_DECL void append_utf8(std::string& text, unsigned character);
 

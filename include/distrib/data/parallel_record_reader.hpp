@@ -57,6 +57,11 @@ template <Inflates I> class InflatedMember {
   /// What is wrong behind them; empty: nothing, they are all.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 
+  /// Bytes that the record behind them announces, when it is `too_large`.
+  [[nodiscard]] auto refused_bytes() const noexcept -> std::uint64_t {
+    return load_le<std::uint64_t>(buffer_.data() + good_);
+  }
+
  private:
   /// Finds the end of the frames that are in order. Why the next is not comes before what ended the data early, unless
   /// that is why.
@@ -74,9 +79,9 @@ template <Inflates I> class InflatedMember {
     if (rest.size() < record_header_bytes) return record_errc::truncated_header;
     const std::optional<std::uint64_t> length = parse_record_header(rest.first<record_header_bytes>());
     if (!length) return record_errc::corrupt_length;
-    if (*length > max_record_bytes) return record_errc::too_large;
     if (rest.size() < record_frame_bytes || *length > rest.size() - record_frame_bytes)
       return record_errc::truncated_payload;
+    if (*length > max_record_bytes) return record_errc::too_large;
     const ByteView payload = rest.subspan(record_header_bytes, static_cast<std::size_t>(*length));
     const ByteView behind = rest.subspan(record_header_bytes + payload.size());
     if (!payload_matches(payload, behind.first<record_footer_bytes>())) return record_errc::corrupt_payload;
@@ -214,7 +219,8 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     if (!members.complete() || members_.size() < 2 || largest > options.max_bytes_ahead) return false;
     const std::uint64_t most = std::min<std::uint64_t>(2 * pool_->size() + 2, members_.size());
     const std::uint64_t slots = std::clamp<std::uint64_t>(options.max_bytes_ahead / largest, 1, most);
-    ahead_ = {pool_, static_cast<std::size_t>(slots), {std::move(file), reader.max_record_bytes}};
+    limit_ = reader.max_record_bytes.value_or(RecordReaderOptions::default_buffered_bytes);
+    ahead_ = {pool_, static_cast<std::size_t>(slots), {std::move(file), limit_}};
     return true;
   }
 
@@ -229,9 +235,10 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     if (error_) return false;
     const std::size_t slots = ahead_.size();
     if (member_ != 0) {
-      const std::error_code ec = ahead_[(member_ - 1) % slots].inflated.error();
-      if (ec) {
+      const auto& inflated = ahead_[(member_ - 1) % slots].inflated;
+      if (const std::error_code ec = inflated.error()) {
         error_ = {ec, detail::record_where(path_, number_, offset_) + " of the inflated bytes"};
+        if (ec == record_errc::too_large) error_.where += detail::over_limit(inflated.refused_bytes(), limit_);
         return false;
       }
       if (member_ - 1 + slots < members_.size()) want(member_ - 1 + slots);
@@ -247,6 +254,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
   std::unique_ptr<BasicRecordReader<I>> stream_;  // null when the members are inflated ahead
   std::vector<GzipMember> members_;
   PoolAhead<detail::InflateMembers<I>> ahead_;
+  std::uint64_t limit_ = 0;  // bytes of a record
   std::size_t member_ = 0;  // members taken; the last of them is at hand
   ByteView window_;  // verified frames of it
   std::uint64_t offset_ = 0;

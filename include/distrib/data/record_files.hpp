@@ -43,7 +43,7 @@ template <Inflates I> class InflatedRecords {
     std::error_code ec;
     RecordReaderOptions options;
     if (salvage) options.damage.action = DamagePolicy::OnDamage::salvage;
-    options.max_record_bytes = std::min(options.max_record_bytes, max_bytes);
+    options.max_record_bytes = max_bytes;
     BasicRecordReader<I> reader =
         remote ? BasicRecordReader<I>{remote(path), path, options} : BasicRecordReader<I>{path, options, ec};
     if (ec) {
@@ -62,8 +62,7 @@ template <Inflates I> class InflatedRecords {
     error = reader.error();
     for (const Damage& damage : reader.damage())
       lost.push_back({damage.code, record_where(path, damage.record, damage.offset)});
-    if (error.code == record_errc::too_large && max_bytes < RecordReaderOptions{}.max_record_bytes)
-      error.code = data_errc::inflated_too_large;
+    if (error.code == record_errc::too_large) error.code = data_errc::inflated_too_large;
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }

@@ -19,7 +19,7 @@ enum class record_errc {
   corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
   truncated_header,  ///< The file ends inside a record's header. Restore it, or see `RecordReaderOptions::TruncatedHeader`.
   truncated_payload,  ///< The file ends inside a record's payload. Restore it, or use the records before.
-  too_large,  ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
+  too_large,  ///< A record is longer than the limit; nothing is damaged. Raise `RecordReaderOptions::max_record_bytes`.
   corrupt_compression,  ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
   truncated_compression,  ///< The gzip or zlib data ends early: the writer was not closed. Use the records before.
   compressed,  ///< Random access needs a file that is not compressed. Write it without compression.
@@ -66,6 +66,9 @@ inline constexpr ErrorText record_texts[] = {
 
 /// "path: record 2 at offset 33".
 DISTRIB_DECL auto record_where(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string;
+
+/// What follows the place of a record that is `too_large`: ": 2000 bytes, the limit is 1000".
+DISTRIB_DECL auto over_limit(std::uint64_t record_bytes, std::uint64_t limit) -> std::string;
 
 /// Category "distrib.record".
 [[nodiscard]] inline auto record_category() noexcept -> const std::error_category& {

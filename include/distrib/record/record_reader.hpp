@@ -64,8 +64,12 @@ struct RecordReaderOptions {
   /// Set: how the file must be wrapped. `none` reads it as plain, whatever it is, so that compressed data come out as
   /// `corrupt_length`; the others refuse what is not theirs with `corrupt_compression`, as TensorFlow does.
   std::optional<Compression> compression{};
-  /// Longer records are refused. The default is what protobuf and Hadoop can hold.
-  std::uint64_t max_record_bytes = (std::uint64_t{1} << 31) - 1;
+  /// Longer records are refused with `too_large`, whatever the damage policy says, since they are not damaged. Without a
+  /// limit of its own a reader takes every record of a file that is mapped, where a record needs no memory, and records
+  /// of up to `default_buffered_bytes` of what it reads in pieces, because a small compressed file may inflate to a huge
+  /// record.
+  std::optional<std::uint64_t> max_record_bytes{};
+  static constexpr std::uint64_t default_buffered_bytes = std::uint64_t{8} << 30;
 };
 
 /// Reads the records of a TFRecord file in order and verifies both checksums of each. Plain, gzip and zlib files are
@@ -81,8 +85,8 @@ struct RecordReaderOptions {
 ///
 /// Lifetime of a record's bytes: of a file that is mapped that of the reader, also when it is moved, since they lie in
 /// the mapping and are not copied; else until the next record is asked for.
-/// Memory: 256 KiB, or twice the longest record, of a file that is not mapped. Threads: one at a time. Movable; a
-/// reader that was moved from can only be destroyed or assigned to. `I` reads compressed files.
+/// Memory: 256 KiB, or twice the longest record, of a file that is not mapped; none of one that is. Threads: one at a
+/// time. Movable; a reader that was moved from can only be destroyed or assigned to. `I` reads compressed files.
 template <Inflates I = Inflater> class BasicRecordReader {
  public:
   using Iterator = RecordIterator<BasicRecordReader>;
@@ -105,7 +109,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   /// `MappedFile` for instance, whose pages are then fetched once for all readers. `name` is what errors call it.
   BasicRecordReader(ByteView file, std::string name, const RecordReaderOptions& options = {})
       : path_{std::move(name)}, options_{options}, window_{file} {
-    options_.max_record_bytes = std::min(options_.max_record_bytes, longest);
+    set_limit();
   }
 
   /// Reads what comes from elsewhere, plain or compressed. `name` is what errors call it.
@@ -113,6 +117,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   BasicRecordReader(S source, std::string name, const RecordReaderOptions& options = {})
       : BasicRecordReader{ByteView{}, std::move(name), options} {
     stream_ = std::make_unique<Stream>(AnyByteSource{std::move(source)}, options.compression == Compression::none);
+    set_limit();
   }
 
   /// The next record, or nothing: at the end of the file, or after a failure, which `error()` tells apart.
@@ -141,10 +146,20 @@ template <Inflates I = Inflater> class BasicRecordReader {
  private:
   friend Iterator;
   using Stream = detail::RecordStream<I>;
-  static constexpr std::uint64_t longest = std::uint64_t{1} << 62;  // keeps sums below from overflowing
+  static constexpr std::uint64_t longest = std::uint64_t{1} << 62;  // no file has it, and sums do not overflow
 
   void open() {
-    options_.max_record_bytes = std::min(options_.max_record_bytes, longest);
+    open_file();
+    set_limit();
+  }
+
+  /// How long a record may be, now that it is known whether records need memory.
+  void set_limit() noexcept {
+    constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+    limit_ = options_.max_record_bytes.value_or(stream_ ? RecordReaderOptions::default_buffered_bytes : none);
+  }
+
+  void open_file() {
     const bool local =
         options_.access == RecordReaderOptions::FileAccess::mapped || !detail::is_on_remote_file_system(path_);
     if (options_.access != RecordReaderOptions::FileAccess::buffered && local) {
@@ -204,7 +219,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     ahead_.clear();
     if (offset_ == 0 && !wrapped_right()) return false;
     if (options_.checksums == RecordReaderOptions::Checksums::ignore_like_hadoop) return read_unverified();
-    while (!ahead_.verify(window_, options_.max_record_bytes, suspect_, offset_, number_))
+    while (!ahead_.verify(window_, limit_, suspect_, offset_, number_))
       if (!get_over()) return false;
     return true;
   }
@@ -215,8 +230,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
     if (!has(record_header_bytes)) return finish();
     const std::optional<std::uint64_t> length = parse_record_header(window_.template first<record_header_bytes>());
     if (!length) return lose_header(record_errc::corrupt_length);
-    if (*length > options_.max_record_bytes) return lose_header(record_errc::too_large);
-    const std::uint64_t size = record_frame_bytes + *length;
+    if (is_too_long(*length)) return refuse_length(*length);
+    const std::uint64_t size = record_frame_bytes + std::min(*length, longest);
     if (!has(size)) return lose_header(record_errc::truncated_payload);
     if (window_.size() > had) return true;  // now it may well be in order
     if (options_.damage.action == DamagePolicy::OnDamage::stop) return fail(record_errc::corrupt_payload);
@@ -282,6 +297,20 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return false;
   }
 
+  /// Whether the record at hand is longer than the limit and not just a length that lies. Of a stream no more is read
+  /// than the limit.
+  auto is_too_long(std::uint64_t length) -> bool {
+    if (length <= limit_) return false;
+    return has(record_frame_bytes + std::min(stream_ != nullptr ? limit_ : length, longest));
+  }
+
+  /// That is no damage, so that no policy goes on behind it.
+  auto refuse_length(std::uint64_t length) -> bool {
+    static_cast<void>(fail(record_errc::too_large));
+    error_.where += detail::over_limit(length, limit_);
+    return false;
+  }
+
   auto fail(std::error_code code) -> bool {
     error_ = {code, detail::record_where(path_, number_, offset_)};
     if (inflates()) error_.where += " of the inflated bytes";
@@ -301,8 +330,9 @@ template <Inflates I = Inflater> class BasicRecordReader {
   auto read_unverified() -> bool {
     if (error_) return false;
     if (!has(record_header_bytes) && window_.size() < sizeof(std::uint64_t)) return finish();
-    const auto length = load_le<std::uint64_t>(window_.data());
-    if (length > options_.max_record_bytes) return fail(record_errc::too_large);
+    const auto announced = load_le<std::uint64_t>(window_.data());
+    if (is_too_long(announced)) return refuse_length(announced);
+    const std::uint64_t length = std::min(announced, longest);
     const auto size = static_cast<std::size_t>(length);
     if (!has(record_frame_bytes + length) && window_.size() < record_header_bytes + size && size != 0)
       return fail(stream_error() ? stream_error() : record_errc::truncated_payload);
@@ -320,6 +350,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   ByteView window_;  // bytes at hand, behind the records that are verified
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
+  std::uint64_t limit_ = 0;  // bytes of a record
   std::uint64_t finder_offset_ = 0;  // where the finder's bytes begin
   std::uint64_t lost_bytes_ = 0;
   bool suspect_ = false;

@@ -4,9 +4,11 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/example/error.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/example/feature.hpp>
 #include <distrib/example/sequence_example_view.hpp>
+#include <distrib/spark/detail/utf8_names.hpp>
 #include <distrib/spark/spark_encoder.hpp>
 #include <distrib/spark/spark_error.hpp>
 #include <distrib/spark/spark_schema.hpp>
@@ -111,6 +113,7 @@ template <class T> [[nodiscard]] auto convert_all(const FeatureView& feature, st
 /// | Boolean | not 0 is true | `spark_errc::unsupported_type` |
 /// | bytes that are no UTF-8 in a String | as they are | U+FFFD |
 /// | a feature without a kind | as if it were missing, in a list empty | `spark_errc::wrong_kind` |
+/// | a name that is no UTF-8 | as any other | `example_errc::malformed` |
 /// | a name in the context and the feature lists | arrays of arrays from the lists, others from the context | from the context |
 ///
 /// Movable; one thread at a time.
@@ -146,6 +149,8 @@ template <class E, SparkMember... Ms> class SparkDecoder {
         });
       }
     }
+    if (!error && rules_ == SparkRules::like_connector && !detail::has_utf8_names(record, record_type_))
+      error.code = example_errc::malformed;
     std::size_t i = 0;
     std::apply([&](const auto&... column) { (take(i++, column, row, error), ...); }, schema_.bound());
   }

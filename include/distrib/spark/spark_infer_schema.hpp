@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,15 +21,20 @@ namespace distrib {
 inline namespace v0 {
 
 /// Finds out which columns Spark would see in records, one after the other: a feature of one value is a scalar, of more
-/// an array, of none tells nothing; feature lists are always arrays of arrays. What nobody saw a value of is a String.
+/// an array; feature lists are always arrays of arrays. What nobody saw the kind of is a String. With `checked`, the
+/// columns fit: a `SparkDecoder` that has them decodes all of these records. With `like_connector` that may fail, as it
+/// does there.
 ///
 /// | | `checked` | `like_connector` |
 /// |---|---|---|
 /// | kinds that differ between records | `spark_errc::kind_conflict` | the higher of Long, Float, String; then decoding fails |
 /// | a scalar here, an array there | an array | the same |
-/// | a feature without a kind | tells nothing | `spark_errc::no_kind` |
+/// | a feature of no values | an array of its kind | tells nothing; then decoding may fail |
+/// | a feature without a kind | null | `spark_errc::no_kind` |
 /// | a feature list without steps | tells that it is one | `spark_errc::no_steps` |
-/// | nullable | if a record lacks it | always |
+/// | a name in the context and the feature lists | the feature lists, where it has any | the higher type |
+/// | a name that is no UTF-8 | as any other | `example_errc::malformed` |
+/// | nullable | if a record lacks it, or has it without a kind | always |
 ///
 /// Memory grows with the number of different names, up to `most_columns`. One thread at a time.
 class SparkSchemaInference {
@@ -53,12 +59,15 @@ class SparkSchemaInference {
  private:
   struct Seen {
     SparkType type;
-    std::uint64_t records = 0;
+    std::uint64_t records = 0;  // where it is not null
   };
+  using Columns = std::map<std::string, Seen, std::less<>>;
 
   DISTRIB_DECL void add_features(const ExampleView& example, Error& error);
 
-  DISTRIB_DECL void see(std::string_view name, SparkType type, Error& error);
+  DISTRIB_DECL void add_lists(const SequenceExampleView& sequence, Error& error);
+
+  DISTRIB_DECL void see(Columns& columns, std::string_view name, SparkType type, bool is_null, Error& error);
 
   DISTRIB_DECL auto type_of(const FeatureView& feature, Error& error) const -> SparkType;
 
@@ -68,7 +77,8 @@ class SparkSchemaInference {
 
   SparkRecordType record_type_;
   SparkRules rules_;
-  std::map<std::string, Seen, std::less<>> seen_;
+  Columns features_;  // and, like the connector, feature lists
+  Columns lists_;
   std::uint64_t records_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #error "distrib: <distrib/spark/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/spark/detail/impl/utf8_names.ipp>
 #include <distrib/spark/impl/spark_decoder.ipp>
 #include <distrib/spark/impl/spark_directory.ipp>
 #include <distrib/spark/impl/spark_infer_schema.ipp>

@@ -11,8 +11,7 @@ inline namespace v0 {
 /// Why events could not be read. Damaged records come as `record_errc`, what the operating system refuses as its own
 /// code of `std::generic_category()`.
 enum class summary_errc {
-  not_events = 1,   ///< The file does not begin with the version record of event files. Name an event file.
-  unknown_version,  ///< The file was written in another version than "brain.Event:2". Read it with TensorBoard.
+  not_events = 1,   ///< No record of the file is an event. Name an event file, or take this one away.
   corrupt_event,    ///< A record is no event, though its checksums are right. Restore the file or leave it out.
   no_event_files,   ///< The directory has no file with "tfevents" in its name. Name the directory of one run.
 };
@@ -20,7 +19,6 @@ enum class summary_errc {
 namespace detail {
 inline constexpr ErrorText summary_texts[] = {
     {summary_errc::not_events, failure::invalid_argument, "not an event file"},
-    {summary_errc::unknown_version, failure::unsupported, "unknown version of event file"},
     {summary_errc::corrupt_event, failure::corrupt, "the event is damaged"},
     {summary_errc::no_event_files, failure::not_found, "no event files in this directory"},
 };

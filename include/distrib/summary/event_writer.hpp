@@ -36,8 +36,8 @@ namespace detail {
 /// events that were made before.
 ///
 /// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks and every later call
-/// repeats it. The destructor closes and cannot tell of a failure, so call `close()`. Each writer has a file of its
-/// own, whatever else writes into the directory. Movable; one thread at a time.
+/// repeats it. The destructor closes and cannot tell of a failure, so call `close()`. Each writer has a file of its own,
+/// whatever else writes into the directory, also in another container. Movable; one thread at a time.
 class EventWriter {
  public:
   /// Makes `directory` if need be and begins a file in it, on the disk at once, so that TensorBoard finds the run.
@@ -119,7 +119,8 @@ class EventWriter {
 
   DISTRIB_DECL void open(std::string directory);
 
-  DISTRIB_DECL static auto unused_name(const std::string& directory) -> std::string;
+  /// Makes an empty file that nobody else writes; its path. `ec`: the system's reason.
+  DISTRIB_DECL static auto claim_file(const std::string& directory, std::error_code& ec) -> std::string;
 
   void remember(std::error_code& ec) {
     if (!error_ && ec) error_ = writer_->error();

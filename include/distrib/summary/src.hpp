@@ -6,6 +6,7 @@
 #error "distrib: <distrib/summary/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/summary/detail/impl/run_collector.ipp>
 #include <distrib/summary/detail/impl/tensor_shape.ipp>
 #include <distrib/summary/impl/event.ipp>
 #include <distrib/summary/impl/event_reader.ipp>

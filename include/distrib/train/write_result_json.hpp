@@ -16,7 +16,7 @@ namespace detail {
 
 /// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
 /// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
-/// names, null for one that is not finite.
+/// names. A number that is not finite is a text: "NaN", "Infinity" or "-Infinity".
 [[nodiscard]] DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view events,
                                             const std::vector<std::pair<std::string, double>>& further = {})
     -> std::string;

@@ -43,12 +43,6 @@ class RowParser {
  private:
   DISTRIB_DECL auto read_example(ByteView record) -> bool;
 
-  /// Whether the name whose last eight bytes are `tail`, and which has `front` more, is ASCII.
-  static auto is_ascii(const std::byte* name, std::size_t front, std::uint64_t tail) noexcept -> bool {
-    for (std::size_t i = 0; i < front; i += 8) tail |= load_le<std::uint64_t>(name + i);
-    return (tail & varint_more) == 0;
-  }
-
   DISTRIB_DECL auto read_features(ByteView features) -> bool;
 
   /// Reads entries of the usual form and less than 128 bytes, as long as there are any: single numbers that are wanted,

@@ -12,16 +12,14 @@
 #include <string_view>
 
 // The one way through the bytes of a tf.train.Example (example.proto, feature.proto), whoever walks it. Everything that
-// protobuf's parser takes is taken, with the same meaning; everything that it refuses is refused.
+// protobuf's parser takes is taken, with the same meaning; everything that it refuses is refused, but for names that are
+// no UTF-8: TensorFlow's parse_example takes those, so that one odd name does not cost the record.
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
 inline constexpr std::uint32_t first_message = wire_tag(1, WireType::bytes);  // every message here has its content in 1
 inline constexpr std::uint32_t second_message = wire_tag(2, WireType::bytes);
-
-/// Whether protobuf takes `text` for a name.
-[[nodiscard]] DISTRIB_DECL auto is_utf8(std::string_view text) noexcept -> bool;
 
 /// Gives the values of a BytesList, FloatList or Int64List (`kind`) to a sink:
 /// `bytes(ByteView)`, `floats(ByteView)` (whole numbers of little-endian floats), `int64(number)`, and
@@ -74,7 +72,6 @@ template <class Sink> [[nodiscard]] auto read_entry(ByteView bytes, unsigned lev
   while (entry.next()) {
     if (entry.tag() == first_message) {
       key = entry.text();
-      if (!is_utf8(key)) return false;
     } else if (entry.tag() == second_message) {
       value = entry.bytes();
       ++parts;

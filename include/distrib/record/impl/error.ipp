@@ -11,6 +11,10 @@ DISTRIB_DECL auto record_where(std::string_view path, std::uint64_t number, std:
   return std::string{path} + ": record " + std::to_string(number) + " at offset " + std::to_string(offset);
 }
 
+DISTRIB_DECL auto over_limit(std::uint64_t record_bytes, std::uint64_t limit) -> std::string {
+  return ": " + std::to_string(record_bytes) + " bytes, the limit is " + std::to_string(limit);
+}
+
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib

@@ -5,16 +5,29 @@
 
 #include <distrib/core/paths.hpp>
 
+#include <sys/stat.h>
+
+#include <algorithm>
+
 namespace distrib {
 inline namespace v0 {
 namespace detail {
+
+DISTRIB_DECL auto is_event_file_name(std::string_view name) noexcept -> bool {
+  if (name.find("tfevents") == std::string_view::npos || name.starts_with('.')) return false;
+  for (const std::string_view unfinished : {"~", ".tmp", ".part", ".gstmp", "._COPYING_"})
+    if (name.ends_with(unfinished)) return false;
+  return true;
+}
 
 DISTRIB_DECL auto event_files(const std::string& directory, Error& error) -> std::vector<std::string> {
   std::vector<std::string> files;
   std::error_code ec;
   for (const std::string& name : list_directory(directory, ec)) {
+    if (!is_event_file_name(name)) continue;
     std::string path = join_path(directory, name);
-    if (name.find("tfevents") != std::string::npos && !is_directory(path)) files.push_back(std::move(path));
+    struct ::stat status{};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) files.push_back(std::move(path));
   }
   if (ec) error = {ec, directory};
   else if (files.empty()) error = {summary_errc::no_event_files, directory};

@@ -29,7 +29,11 @@ DISTRIB_DECL void EventWriter::open(std::string directory) {
     error_ = {ec, directory_};
     return;
   }
-  path_ = unused_name(directory_);
+  path_ = claim_file(directory_, ec);
+  if (ec) {
+    error_ = {ec, path_};
+    return;
+  }
   writer_.emplace(path_, RecordWriterOptions{}, ec);
   if (!ec) {
     write_version_event(event_, now());
@@ -39,14 +43,16 @@ DISTRIB_DECL void EventWriter::open(std::string directory) {
   remember(ec);
 }
 
-// As TensorFlow 2 does, process and a counter follow, so that two writers of one second do not share a file.
-DISTRIB_DECL auto EventWriter::unused_name(const std::string& directory) -> std::string {
+// As TensorFlow 2 does, process and a counter follow the host, so that two writers of one second do not share a file. In
+// two containers both host and process can be the same, so the system decides whose name it is.
+DISTRIB_DECL auto EventWriter::claim_file(const std::string& directory, std::error_code& ec) -> std::string {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
   const auto name = detail::event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
   for (int count = 0;; ++count) {
     std::string path = name + '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
-    if (!detail::path_exists(path)) return path;
+    const detail::FileDescriptor claimed{path, O_WRONLY | O_CREAT | O_EXCL, ec};
+    if (ec != std::errc::file_exists) return path;
   }
 }
 

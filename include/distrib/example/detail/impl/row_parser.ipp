@@ -78,7 +78,6 @@ DISTRIB_DECL auto RowParser::read_short_entries(const std::byte* at, const std::
     const KeyCell& cell = keys.look(cells, name_tail, key_size, name);
     const std::byte* const next = at + length + 2;
     if (cell.name == nullptr) {
-      if (!is_ascii(name, front, name_tail)) return at;
       at = next;
       continue;
     }
@@ -112,7 +111,7 @@ DISTRIB_DECL auto RowParser::read_entry_at(const std::byte* at, const std::byte*
       if (take_message(in, next, kind_tag, list) && in == next && !list.empty() &&
           take_message(in = list.data(), next, 0x0a, content) && in == next) {
         const KeyCell& cell = keys_.look(cells_, as_text(key));
-        if (cell.name == nullptr) return is_utf8(as_text(key)) ? next : nullptr;
+        if (cell.name == nullptr) return next;
         return read_content(slots_[cell.index], kind_tag, content, feature) ? next : nullptr;
       }
     }

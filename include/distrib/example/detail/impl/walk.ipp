@@ -3,24 +3,9 @@
 
 #include <distrib/example/detail/walk.hpp>
 
-#include <distrib/core/utf8.hpp>
-
 namespace distrib {
 inline namespace v0 {
 namespace detail {
-
-DISTRIB_DECL auto is_utf8(std::string_view text) noexcept -> bool {
-  while (text.size() >= 8) {
-    if ((load_le<std::uint64_t>(as_bytes(text).data()) & varint_more) != 0) break;
-    text.remove_prefix(8);
-  }
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 // Looks at everything and keeps nothing: for those who only want to know whether it is well formed.
 struct CheckFeature {
