@@ -11,6 +11,9 @@
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from seeds: of each kind of job 10000
 #                               seeds of its cores alone and 1000 of trainers by sim::run, or N of both, from A or 0 on;
 #                               a seed that fails is named, and runs again by --from SEED --count 1
+#        tests/run.sh mutations [NAME...]   one-line mistakes planted in headers: those that no test noticed once, and 40 drawn
+#                               in each core, or in each header or folder of headers that is named, as sim/disk and sim;
+#                               tests/mutations.py names the options
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
@@ -176,6 +179,15 @@ simulation() {  # FROM COUNT PROGRAM TAG
   passed=$((passed + 1))
 }
 
+# Says of each mistake which test noticed it.
+mutations() {  # OPTION... NAME...
+  if ! python3 -B tests/mutations.py build "$@"; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  passed=$((passed + 1))
+}
+
 whole_number() {  # WHO VALUE OF-WHAT
   case $2 in '' | *[!0-9]*) echo "error: $1 takes a number of $3, not '$2'" >&2; exit 64 ;; esac
 }
@@ -229,6 +241,10 @@ case ${1:-} in
     part "simulation: trainers" simulation "$from" "${count:-1000}" distrib_sim_tests "[trainers]"
     part "simulation: other trainers" simulation "$from" "${count:-1000}" distrib_simulation_tests "[trainers]"
     ;;
+  mutations)
+    ensure_packages build tests
+    part "mutations" mutations "${@:2}"
+    ;;
   packages)
     ensure_packages build tests clang packages
     part "all ways to consume the library" consumers
@@ -262,7 +278,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,19s/^# //p' "$0" >&2
+    sed -n '3,22s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -6,6 +6,7 @@
 #include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
+#include <distrib/checkpoint/table_writer.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
@@ -504,4 +505,33 @@ TEST_CASE("a part is read as a checkpoint of its own", "[checkpoint][bundle_read
   support::write_file(distrib::data_file_name(prefix, 1, 2), std::string(200, 'x'));
   reader->verify(error);
   CHECK(error.code == checkpoint_errc::corrupt_data);
+}
+
+TEST_CASE("a piece that an index puts outside its data file is found at open", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const std::string prefix = directory / "c";
+  support::write_file(distrib::data_file_name(prefix, 0, 1), "8 bytes.");
+  const struct {
+    std::uint64_t offset;
+    std::uint64_t size;
+    bool inside;
+  } cases[] = {
+      {0, 8, true}, {4, 4, true}, {5, 4, false}, {9, 4, false}, {std::uint64_t{1} << 40, 4, false}, {1, 8, false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.offset, c.size);
+    const Shape elements{static_cast<std::int64_t>(c.size / 4)};
+    distrib::TableWriter table;
+    table.add("", distrib::detail::encode_header(1));
+    table.add("v", distrib::detail::encode_entry({DType::float32, elements, 0, c.offset, c.size, 1, {}, {}}));
+    const support::Bytes index = table.finish();
+    support::write_file(distrib::index_file_name(prefix), index);
+    support::write_file(distrib::part_file_name(prefix, 0, 1), index);
+    Error error;
+    CHECK(BundleReader::open(prefix, error).has_value() == c.inside);
+    CHECK(error.code == (c.inside ? std::error_code{} : make_error_code(checkpoint_errc::corrupt_data)));
+    error = {};
+    CHECK(BundleReader::open_part(prefix, 0, 1, error).has_value() == c.inside);
+    CHECK(error.code == (c.inside ? std::error_code{} : make_error_code(checkpoint_errc::corrupt_data)));
+  }
 }

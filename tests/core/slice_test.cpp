@@ -82,6 +82,9 @@ TEST_CASE("copy_overlap: what two boxes have in common, and nothing else", "[cor
       {{{0}, {0}}, {{0}, {3}}},                               // empty
       {{{0, 0}, {4, 5}}, {{1, 0}, {2, 5}}},                   // whole rows: one run
       {{{0, 0}, {4, 5}}, {{0, 1}, {4, 3}}},                   // columns
+      {{{0, 0}, {2, 2}}, {{0, 0}, {2, 4}}},                   // all of it, into rows that are longer
+      {{{0, 1}, {2, 2}}, {{0, 0}, {2, 4}}},
+      {{{0, 0, 0}, {2, 2, 3}}, {{0, 0, 0}, {2, 4, 3}}},       // into more rows
       {{{1, 2}, {3, 3}}, {{0, 0}, {3, 4}}},                   // a corner
       {{{0, 0, 0}, {3, 4, 5}}, {{1, 0, 0}, {2, 4, 5}}},
       {{{0, 0, 0}, {3, 4, 5}}, {{0, 1, 0}, {3, 2, 5}}},
@@ -134,4 +137,12 @@ TEST_CASE("parse_slice: nothing else", "[core]") {
     CAPTURE(text);
     CHECK_FALSE(distrib::detail::parse_slice(text));
   }
+}
+
+TEST_CASE("copy_overlap: where only the target is wider, a row goes to the begin of a row", "[core]") {
+  const int from[] = {1, 2, 3, 4};
+  int to[8] = {};
+  CHECK(copy_overlap(Slice{{0, 0}, {2, 2}}, std::as_bytes(std::span{from}).data(), Slice{{0, 0}, {2, 4}},
+                     std::as_writable_bytes(std::span{to}).data(), sizeof(int)) == 4);
+  CHECK(std::vector<int>(std::begin(to), std::end(to)) == std::vector<int>{1, 2, 0, 0, 3, 4, 0, 0});
 }

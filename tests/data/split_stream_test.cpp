@@ -93,3 +93,34 @@ TEST_CASE("SplitStream: shares that cannot be", "[data]") {
   CHECK(!nothing.next(error));
   CHECK(error.code == data_errc::no_files);
 }
+
+TEST_CASE("SplitStream: damage of a header is told in the share where it lies, and what lies behind it in none",
+          "[data]") {
+  const support::TempDirectory directory;
+  files::write_items(directory / "a", 0, 100);
+  const auto size = std::filesystem::file_size(directory / "a");
+  for (const std::size_t record : {70U, 3U, 99U}) {
+    CAPTURE(record);
+    const auto at = size / 100 * record + 2;
+    files::damage(directory / "a", at);
+    std::size_t failures = 0;
+    std::size_t found = 0;
+    for (const std::int64_t index : {0, 1, 2, 3}) {
+      auto stream = tfrecords(directory / "a").split_stream(4, index);
+      while (true) {
+        Error error;
+        const auto one = stream.next(error);
+        if (error) {
+          ++failures;
+          CHECK(static_cast<std::size_t>(index) == record / 25);
+          CHECK(error.code == distrib::record_errc::corrupt_length);
+        }
+        if (!one && !error) break;
+        if (one) ++found;
+      }
+    }
+    CHECK(failures == 1);
+    CHECK(found == record);
+    files::damage(directory / "a", at);  // as it was
+  }
+}

@@ -7,11 +7,13 @@ using distrib::Adagrad;
 using namespace reference;
 
 TEST_CASE("Adagrad: a += g * g; w -= rate * g / sqrt(a), each operation rounded", "[optimizer]") {
-  check_updater(Adagrad{.learning_rate = 0.3F, .initial_accumulator_value = 0.2F},
-                [](std::uint64_t, float g, float& w, auto& slots) {
-                  slots[0] = plus(slots[0], times(g, g));
-                  w = minus(w, over(times(0.3F, g), root(slots[0])));
-                });
+  check_updater(
+      Adagrad{.learning_rate = 0.3F, .initial_accumulator_value = 0.2F},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        slots[0] = plus(slots[0], times(g, g));
+        w = minus(w, over(times(0.3F, g), root(slots[0])));
+      },
+      [](std::uint64_t) { return distrib::detail::AdagradFactors{0.3F}; });
 }
 
 TEST_CASE("Adagrad: as TensorFlow's", "[optimizer]") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/adam.hpp>
 
-#include "optimizer/reference.hpp"
+#include "optimizer/adam_moments.hpp"
+#include "optimizer/against_reference.hpp"
 #include "support/catch.hpp"
 
 #include <array>
@@ -27,28 +28,14 @@ void apply(const Adam& adam, std::uint64_t count, std::span<const float> gradien
 }  // namespace
 
 TEST_CASE("Adam: moments and values, each operation rounded", "[optimizer]") {
-  const Adam adam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F};
-  for (std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 1003U}) {
-    const std::vector<float> gradient = reference::numbers(size, 1);
-    State state{reference::numbers(size, 2), std::vector<float>(size), std::vector<float>(size)};
-    State expected = state;
-    for (std::uint64_t count = 1; count <= 3; ++count) {
-      const float alpha = distrib::detail::adam_alpha(0.1F, adam.beta1_power(count), adam.beta2_power(count));
-      for (std::size_t i = 0; i < size; ++i) {
-        using namespace reference;
-        float& m = expected.m[i];
-        float& v = expected.v[i];
-        m = plus(m, times(minus(gradient[i], m), minus(1.0F, 0.8F)));
-        v = plus(v, times(minus(times(gradient[i], gradient[i]), v), minus(1.0F, 0.95F)));
-        expected.values[i] = minus(expected.values[i], over(times(m, alpha), plus(root(v), 0.01F)));
-      }
-      apply(adam, count, gradient, state);
-      CAPTURE(size, count);
-      CHECK(state.m == expected.m);
-      CHECK(state.v == expected.v);
-      CHECK(state.values == expected.values);
-    }
-  }
+  using namespace reference;
+  check_updater(
+      Adam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
+      [](std::uint64_t count, float g, float& w, auto& slots) {
+        const float alpha = adam_moments(count, g, slots[0], slots[1]);
+        w = minus(w, over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
+      },
+      [](std::uint64_t count) { return adam_factors<distrib::detail::AdamFactors<>>(count); });
 }
 
 TEST_CASE("Adam: as TensorFlow's, epsilon outside the root", "[optimizer]") {

@@ -9,11 +9,13 @@ using namespace reference;
 
 TEST_CASE("AdamW: weights decay beside Adam, each operation rounded", "[optimizer]") {
   const float decay = times(0.25F, 0.1F);
-  check_updater(AdamW{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F, .weight_decay = 0.25F},
-                [decay](std::uint64_t count, float g, float& w, auto& slots) {
-                  const float alpha = adam_moments(count, g, slots[0], slots[1]);
-                  w = minus(minus(w, times(w, decay)), over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
-                });
+  check_updater(
+      AdamW{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F, .weight_decay = 0.25F},
+      [decay](std::uint64_t count, float g, float& w, auto& slots) {
+        const float alpha = adam_moments(count, g, slots[0], slots[1]);
+        w = minus(minus(w, times(w, decay)), over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
+      },
+      [decay](std::uint64_t count) { return adam_factors<distrib::detail::AdamWFactors<>>(count, decay); });
 }
 
 TEST_CASE("AdamW: without a gradient only the decay moves a weight", "[optimizer]") {

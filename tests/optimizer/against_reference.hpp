@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // An updater beside the same update of one element, written with the operations of reference.hpp: all bits are equal,
-// whatever the size of the block, out of place and in place, and in rows of any length.
+// whatever the size of the block, out of place and in place, in rows of any length, and by each set of instructions.
 #pragma once
 
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include "optimizer/reference.hpp"
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +18,17 @@
 
 namespace reference {
 
-/// `next(count, gradient, weight, slots)` updates one element by `updater`'s rule.
-template <class U, class Next>
-void check_updater(const U& updater, Next next) {
+/// Every set of instructions that this machine has.
+inline auto all_instructions() -> std::vector<distrib::detail::Instructions> {
+  std::vector<distrib::detail::Instructions> all;
+  for (int i = 0; i <= static_cast<int>(distrib::detail::best_instructions()); ++i)
+    all.push_back(static_cast<distrib::detail::Instructions>(i));
+  return all;
+}
+
+/// `apply(count, gradient, from, to, slots)` updates a block, `apply_row(count, row, gradient)` one row, in whatever way.
+template <class U, class Next, class Apply, class ApplyRow>
+void check_way(const U& updater, Next next, Apply apply, ApplyRow apply_row) {
   constexpr std::size_t n = distrib::detail::slot_count<U>;
   for (const std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 16U, 17U, 31U, 33U, 1003U}) {
     CAPTURE(size);
@@ -45,10 +55,9 @@ void check_updater(const U& updater, Next next) {
       for (std::size_t i = 0; i < n; ++i) spans[i] = slots[i];
       std::vector<float> to(size, -7.0F);
       const bool in_place = count % 2 == 0;
-      updater.apply({count}, gradient, values, in_place ? values : to, spans);
+      apply(count, gradient, values, in_place ? values : to, spans);
       if (!in_place) values = to;
-      float* const rows[] = {row.data()};
-      distrib::detail::apply_rows(updater, {count}, {.dim = size, .rows = rows, .gradients = gradient});
+      apply_row(count, row, gradient);
 
       CHECK(values == expected);
       for (std::size_t i = 0; i < n; ++i) CHECK(slots[i] == expected_slots[i]);
@@ -56,6 +65,37 @@ void check_updater(const U& updater, Next next) {
       for (std::size_t i = 0; i < n; ++i) all.insert(all.end(), slots[i].begin(), slots[i].end());
       CHECK(row == all);
     }
+  }
+}
+
+/// `next(count, gradient, weight, slots)` updates one element by `updater`'s rule, and `factors(count)` is what its
+/// kernels are given: by each set of instructions they do the same as the updater, which takes the widest.
+template <class U, class Next, class Factors>
+void check_updater(const U& updater, Next next, Factors factors) {
+  using Gradient = std::vector<float>;
+  check_way(
+      updater, next,
+      [&](std::uint64_t count, const Gradient& gradient, const auto& from, auto& to, const auto& slots) {
+        updater.apply({count}, gradient, from, to, slots);
+      },
+      [&](std::uint64_t count, auto& row, const Gradient& gradient) {
+        float* const rows[] = {row.data()};
+        distrib::detail::apply_rows(updater, {count}, {.dim = gradient.size(), .rows = rows, .gradients = gradient});
+      });
+  for (const distrib::detail::Instructions instructions : all_instructions()) {
+    CAPTURE(static_cast<int>(instructions));
+    check_way(
+        updater, next,
+        [&](std::uint64_t count, const Gradient& gradient, const auto& from, auto& to, const auto& slots) {
+          distrib::detail::BlockUpdate block{
+              gradient.data(), from.data(), to.data(), {to.data(), to.data(), to.data()}, to.size()};
+          for (std::size_t i = 0; i < slots.size(); ++i) block.slots[i] = slots[i].data();
+          distrib::detail::update_block(factors(count), block, instructions);
+        },
+        [&](std::uint64_t count, auto& row, const Gradient& gradient) {
+          float* const rows[] = {row.data()};
+          distrib::detail::update_rows(factors(count), {rows, gradient.data(), 1, gradient.size()}, instructions);
+        });
   }
 }
 

@@ -10,12 +10,14 @@ using distrib::AMSGrad;
 using namespace reference;
 
 TEST_CASE("AMSGrad: Adam by the largest mean of squares, each operation rounded", "[optimizer]") {
-  check_updater(AMSGrad{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
-                [](std::uint64_t count, float g, float& w, auto& slots) {
-                  const float alpha = adam_moments(count, g, slots[0], slots[1]);
-                  slots[2] = std::max(slots[2], slots[1]);
-                  w = minus(w, over(times(slots[0], alpha), plus(root(slots[2]), 0.01F)));
-                });
+  check_updater(
+      AMSGrad{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
+      [](std::uint64_t count, float g, float& w, auto& slots) {
+        const float alpha = adam_moments(count, g, slots[0], slots[1]);
+        slots[2] = std::max(slots[2], slots[1]);
+        w = minus(w, over(times(slots[0], alpha), plus(root(slots[2]), 0.01F)));
+      },
+      [](std::uint64_t count) { return adam_factors<distrib::detail::AMSGradFactors<>>(count); });
 }
 
 TEST_CASE("AMSGrad: the largest stays when gradients get small", "[optimizer]") {

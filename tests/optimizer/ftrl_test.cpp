@@ -19,7 +19,8 @@ TEST_CASE("Ftrl: a root of the accumulator, each operation rounded", "[optimizer
         slots[0] = n;
         const float z = slots[1];
         w = std::abs(z) > 0.5F ? over(minus(std::copysign(0.5F, z), z), plus(over(root(n), 0.3F), 0.5F)) : 0.0F;
-      });
+      },
+      [](std::uint64_t) { return distrib::detail::FtrlFactors{0.3F, 0.5F, 0.5F, 0.5F, 0.25F}; });
 }
 
 TEST_CASE("Ftrl: as TensorFlow's, the first step throws the weights away", "[optimizer]") {

@@ -8,11 +8,13 @@ using distrib::LazyAdam;
 using namespace reference;
 
 TEST_CASE("LazyAdam: Adam's arithmetic, each operation rounded", "[optimizer]") {
-  check_updater(LazyAdam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
-                [](std::uint64_t count, float g, float& w, auto& slots) {
-                  const float alpha = adam_moments(count, g, slots[0], slots[1]);
-                  w = minus(w, over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
-                });
+  check_updater(
+      LazyAdam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
+      [](std::uint64_t count, float g, float& w, auto& slots) {
+        const float alpha = adam_moments(count, g, slots[0], slots[1]);
+        w = minus(w, over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
+      },
+      [](std::uint64_t count) { return adam_factors<distrib::detail::AdamFactors<>>(count); });
 }
 
 TEST_CASE("LazyAdam: what it says of itself", "[optimizer]") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/momentum.hpp>
 
-#include "optimizer/reference.hpp"
+#include "optimizer/against_reference.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -22,33 +22,21 @@ void apply(const Momentum& momentum, std::span<const float> gradient, std::span<
 }  // namespace
 
 TEST_CASE("Momentum: the accumulator, then the values, each operation rounded", "[optimizer]") {
-  for (const bool nesterov : {false, true})
-    for (std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 1003U}) {
-      const Momentum momentum{.learning_rate = 0.3F, .momentum = 0.7F, .use_nesterov = nesterov};
-      const std::vector<float> gradient = reference::numbers(size, 1);
-      const std::vector<float> from = reference::numbers(size, 2);
-      std::vector<float> accumulator = reference::numbers(size, 3);
-      std::vector<float> expected(size);
-      std::vector<float> expected_accumulator(size);
-      for (std::size_t i = 0; i < size; ++i) {
-        const float a = reference::plus(reference::times(0.7F, accumulator[i]), gradient[i]);
-        const float step = nesterov ? reference::plus(reference::times(0.3F, gradient[i]),
-                                                      reference::times(reference::times(0.7F, a), 0.3F))
-                                    : reference::times(0.3F, a);
-        expected_accumulator[i] = a;
-        expected[i] = reference::minus(from[i], step);
-      }
-      CAPTURE(nesterov, size);
-      std::vector<float> in_place = from;
-      std::vector<float> copy = accumulator;
-      std::vector<float> to(size, -7.0F);
-      apply(momentum, gradient, from, to, accumulator);
-      CHECK(to == expected);
-      CHECK(accumulator == expected_accumulator);
-      apply(momentum, gradient, in_place, in_place, copy);
-      CHECK(in_place == expected);
-      CHECK(copy == expected_accumulator);
-    }
+  using namespace reference;
+  check_updater(
+      Momentum{.learning_rate = 0.3F, .momentum = 0.7F},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        slots[0] = plus(times(0.7F, slots[0]), g);
+        w = minus(w, times(0.3F, slots[0]));
+      },
+      [](std::uint64_t) { return distrib::detail::MomentumFactors{0.3F, 0.7F}; });
+  check_updater(
+      Momentum{.learning_rate = 0.3F, .momentum = 0.7F, .use_nesterov = true},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        slots[0] = plus(times(0.7F, slots[0]), g);
+        w = minus(w, plus(times(0.3F, g), times(times(0.7F, slots[0]), 0.3F)));
+      },
+      [](std::uint64_t) { return distrib::detail::NesterovFactors{0.3F, 0.7F}; });
 }
 
 TEST_CASE("Momentum: three steps of a constant gradient", "[optimizer]") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/reduce.hpp>
 
-#include "optimizer/reference.hpp"
+#include "optimizer/against_reference.hpp"
 #include "support/catch.hpp"
 
 #include <span>
@@ -9,7 +9,7 @@
 
 TEST_CASE("reduce_mean: adds in order, then divides", "[optimizer]") {
   for (std::size_t ranks : {1U, 2U, 3U, 7U})
-    for (std::size_t size : {0U, 1U, 3U, 4U, 5U, 8U, 1003U}) {
+    for (std::size_t size : {0U, 1U, 3U, 4U, 5U, 8U, 9U, 17U, 1003U}) {
       std::vector<std::vector<float>> blocks;
       for (std::size_t rank = 0; rank < ranks; ++rank)
         blocks.push_back(reference::numbers(size, static_cast<std::uint32_t>(rank)));
@@ -24,6 +24,12 @@ TEST_CASE("reduce_mean: adds in order, then divides", "[optimizer]") {
       distrib::reduce_mean(contributions, mean);
       CAPTURE(ranks, size);
       CHECK(mean == expected);
+      for (const distrib::detail::Instructions instructions : reference::all_instructions()) {
+        CAPTURE(static_cast<int>(instructions));
+        mean.assign(size, -7.0F);
+        distrib::detail::mean_of({contributions.data(), ranks, mean.data(), size}, instructions);
+        CHECK(mean == expected);
+      }
       distrib::reduce_mean(contributions, blocks[0]);  // into the first of them
       CHECK(blocks[0] == expected);
     }

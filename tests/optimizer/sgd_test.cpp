@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/sgd.hpp>
 
-#include "optimizer/reference.hpp"
+#include "optimizer/against_reference.hpp"
 #include "support/catch.hpp"
 
 #include <vector>
@@ -10,19 +10,10 @@ using distrib::Linear;
 using distrib::Sgd;
 
 TEST_CASE("Sgd: w -= rate * g, each operation rounded, any length, in place or not", "[optimizer]") {
-  const Sgd sgd{.learning_rate = 0.3F};
-  for (std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 1003U}) {
-    const std::vector<float> gradient = reference::numbers(size, 1);
-    const std::vector<float> from = reference::numbers(size, 2);
-    std::vector<float> expected(size);
-    for (std::size_t i = 0; i < size; ++i) expected[i] = reference::minus(from[i], reference::times(0.3F, gradient[i]));
-    std::vector<float> to(size, -7.0F);
-    sgd.apply({1}, gradient, from, to, {});
-    CHECK(to == expected);
-    to = from;
-    sgd.apply({1}, gradient, to, to, {});
-    CHECK(to == expected);
-  }
+  reference::check_updater(
+      Sgd{.learning_rate = 0.3F},
+      [](std::uint64_t, float g, float& w, auto&) { w = reference::minus(w, reference::times(0.3F, g)); },
+      [](std::uint64_t) { return distrib::detail::SgdFactors{0.3F}; });
 }
 
 TEST_CASE("Sgd: as TensorFlow's GradientDescent", "[optimizer]") {

@@ -488,3 +488,104 @@ TEST_CASE("RecordReader: pipes, plain and compressed", "[record][record_reader]"
   CHECK(reading.payloads.size() == 2);
   CHECK(reading.error.code == record_errc::truncated_payload);
 }
+
+TEST_CASE("RecordReader: a policy says how damage is met, and what is lost is listed", "[record][record_reader]") {
+  using distrib::Damage;
+  using OnDamage = distrib::DamagePolicy::OnDamage;
+  const support::TempDirectory directory;
+  const std::string file = support::framed("zero") + support::framed("one") + support::framed("two") +
+                           support::framed("three");  // at 0, 20, 39, 58; ends at 79
+  struct Row {
+    const char* what;
+    std::vector<std::size_t> flipped;
+    OnDamage action;
+    distrib::DamagePolicy limits;
+    std::vector<std::string> payloads;
+    std::vector<Damage> damage;
+    std::error_code error;
+  };
+  const auto payload = make_error_code(record_errc::corrupt_payload);
+  const auto length = make_error_code(record_errc::corrupt_length);
+  const auto too_much = make_error_code(record_errc::too_much_damage);
+  const Row rows[] = {
+      {"a payload stops", {32}, OnDamage::stop, {}, {"zero"}, {}, payload},
+      {"a payload is skipped", {32}, OnDamage::skip, {}, {"zero", "two", "three"}, {{20, 19, 1, payload}}, {}},
+      {"the last payload is skipped", {70}, OnDamage::skip, {}, {"zero", "one", "two"}, {{58, 21, 3, payload}}, {}},
+      {"not when the next header is damaged, too", {32, 39}, OnDamage::skip, {}, {"zero"}, {}, payload},
+      {"a header stops", {20}, OnDamage::skip, {}, {"zero"}, {}, length},
+      {"unless it is salvaged", {20}, OnDamage::salvage, {}, {"zero", "two", "three"}, {{20, 19, 1, length}}, {}},
+      {"a payload and the next header: one range",
+       {32, 39},
+       OnDamage::salvage,
+       {},
+       {"zero", "three"},
+       {{20, 38, 1, payload}},
+       {}},
+      {"two ranges", {12, 51}, OnDamage::skip, {}, {"one", "three"}, {{0, 20, 0, payload}, {39, 19, 2, payload}}, {}},
+      {"as many ranges as may be",
+       {12, 51},
+       OnDamage::skip,
+       {.max_ranges = 2},
+       {"one", "three"},
+       {{0, 20, 0, payload}, {39, 19, 2, payload}},
+       {}},
+      {"more ranges than may be",
+       {12, 51},
+       OnDamage::skip,
+       {.max_ranges = 1},
+       {"one"},
+       {{0, 20, 0, payload}, {39, 19, 2, payload}},
+       too_much},
+      {"as many bytes as may be",
+       {12, 51},
+       OnDamage::skip,
+       {.max_bytes = 39},
+       {"one", "three"},
+       {{0, 20, 0, payload}, {39, 19, 2, payload}},
+       {}},
+      {"more bytes than may be",
+       {12, 51},
+       OnDamage::skip,
+       {.max_bytes = 38},
+       {"one"},
+       {{0, 20, 0, payload}, {39, 19, 2, payload}},
+       too_much},
+  };
+  for (const Row& row : rows) {
+    std::string bytes = file;
+    for (const std::size_t at : row.flipped) bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    support::write_file(directory / "file", bytes);
+    for (const FileAccess access : {FileAccess::mapped, FileAccess::buffered}) {
+      CAPTURE(row.what, static_cast<int>(access));
+      RecordReaderOptions options{.access = access, .damage = row.limits};
+      options.damage.action = row.action;
+      RecordReader reader{directory / "file", options};
+      std::vector<std::string> payloads;
+      while (const auto record = reader.try_next()) payloads.emplace_back(distrib::as_text(record->bytes));
+      CHECK(payloads == row.payloads);
+      CHECK((reader.damage() == row.damage));
+      CHECK(reader.error().code == row.error);
+      CHECK(reader.number() == payloads.size() + row.damage.size() - (row.error == too_much ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("RecordReader: what is salvaged behind damage is suspect until the rest of the file fits",
+          "[record][record_reader]") {
+  const support::TempDirectory directory;
+  std::string bytes = support::framed("zero") + support::framed("one") + support::framed("two");
+  bytes[20] = static_cast<char>(bytes[20] ^ 1);
+  for (const bool whole : {true, false}) {
+    support::write_file(directory / "file", whole ? bytes : bytes + "tail");
+    RecordReader reader{directory / "file", {.damage = {.action = distrib::DamagePolicy::OnDamage::salvage}}};
+    CHECK_FALSE(reader.try_next()->suspect);
+    const auto two = reader.try_next();
+    REQUIRE(two);
+    CHECK(two->number == 2);
+    CHECK(two->offset == 39);
+    CHECK(two->suspect == !whole);
+    CHECK_FALSE(reader.try_next());
+    CHECK_FALSE(reader.error());
+    CHECK(reader.damage().size() == (whole ? 1 : 2));
+  }
+}

@@ -355,3 +355,319 @@ TEST_CASE("ClientCore: a reply to a call that was not made yet never reaches it"
   CHECK(pair.client.calls() == 1);
   CHECK_FALSE(pair.client.reason());
 }
+
+TEST_CASE("ClientCore: what is queued may be as much as is owed at most, and a call more", "[rpc]") {
+  std::size_t of_a_call = 0;
+  {
+    Pair pair;
+    pair.carry();
+    pair.call("a");
+    of_a_call = stream::take_output(pair.client, pair.now).size();
+  }
+  struct Row {
+    std::size_t owed_bytes;
+    std::size_t refused;
+  };
+  for (const Row& row : {Row{of_a_call - 1, 2}, Row{of_a_call, 1}, Row{2 * of_a_call - 1, 1}, Row{2 * of_a_call, 0}}) {
+    CAPTURE(row.owed_bytes);
+    distrib::RpcClientOptions options;
+    options.owed_bytes = row.owed_bytes;
+    Pair pair{distrib::RpcServerOptions{}, options};
+    pair.carry();
+    for (int i = 0; i < 3; ++i) pair.call("a");
+    pair.take_events();
+    CHECK(pair.at_client.size() == 1 + row.refused);
+    for (std::size_t i = 1; i < pair.at_client.size(); ++i) CHECK(pair.at_client[i].code == rpc_errc::exhausted);
+  }
+}
+
+TEST_CASE("ClientCore: the server is told the milliseconds that are left, rounded up", "[rpc]") {
+  struct Row {
+    std::chrono::microseconds left;
+    std::uint32_t told;
+  };
+  for (const Row& row : {Row{1us, 1}, Row{999us, 1}, Row{1000us, 1}, Row{1001us, 2}, Row{1500us, 2}, Row{2000us, 2},
+                         Row{24h * 365, 0xfffffffe}}) {
+    CAPTURE(row.left.count());
+    Pair pair;
+    pair.carry();
+    pair.client.call(1, {}, nullptr, pair.now + row.left, pair.now);
+    const stream::Bytes bytes = stream::take_output(pair.client, pair.now);
+    REQUIRE(bytes.size() >= distrib::frame_header_bytes + 8);
+    CHECK(distrib::load_le<std::uint32_t>(bytes.data() + distrib::frame_header_bytes) == row.told);
+  }
+  Pair pair;
+  pair.carry();
+  pair.call("a");
+  const stream::Bytes bytes = stream::take_output(pair.client, pair.now);
+  CHECK(distrib::load_le<std::uint32_t>(bytes.data() + distrib::frame_header_bytes) == 0xffffffff);  // no deadline
+}
+
+namespace {
+
+/// What is to be written now, as kinds of frames.
+auto kinds_of_client(Pair& pair) -> std::vector<FrameKind> {
+  return stream::kinds_of(stream::take_output(pair.client, pair.now));
+}
+
+/// Hands bytes to the client alone.
+void give_client(Pair& pair, const stream::Bytes& bytes) {
+  REQUIRE(stream::give(pair.client, bytes, bytes.size(), pair.now) == bytes.size());
+  pair.take_events();
+  pair.client.keep();
+}
+
+}  // namespace
+
+TEST_CASE("ClientCore: it says whether one more call would be sent", "[rpc]") {
+  distrib::RpcServerOptions few;
+  few.max_calls = 2;
+  Pair pair{few};
+  CHECK_FALSE(pair.client.available());  // the server was not heard of
+  CHECK_FALSE(pair.client.has_room());
+  pair.carry();
+  CHECK(pair.client.available());
+  const auto first = pair.call("a");
+  CHECK(pair.client.has_room());
+  pair.call("a");
+  CHECK(pair.client.available());
+  CHECK_FALSE(pair.client.has_room());
+  CHECK_FALSE(pair.client.ready());
+  pair.call("a");
+  CHECK(pair.client.ready());  // it was refused at once
+  pair.carry();
+  CHECK_FALSE(pair.client.ready());
+  pair.server.reply(first, {});
+  pair.carry();
+  CHECK(pair.client.has_room());
+  SECTION("closed") { pair.client.close(); }
+  SECTION("lost") { pair.client.lost({}); }
+  SECTION("the server said goodbye") {
+    pair.server.drain(pair.now + 1h);
+    pair.carry();
+  }
+  CHECK_FALSE(pair.client.available());
+  CHECK_FALSE(pair.client.has_room());
+}
+
+TEST_CASE("ClientCore: closed, it says so once and ends with its last call", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.client.close();
+  pair.client.close();
+  CHECK(kinds_of_client(pair) == std::vector{FrameKind::goodbye});
+  CHECK_FALSE(pair.client.finished());
+  CHECK(pair.client.wake());
+  pair.server.reply(id, {});
+  pair.carry();
+  CHECK(pair.client.finished());
+  CHECK(!pair.client.wake());
+  CHECK_FALSE(pair.client.reason());
+  pair.call("b");
+  pair.take_events();
+  CHECK(pair.at_client.back().code == rpc_errc::closed);
+}
+
+TEST_CASE("ClientCore: the first reason for its end stays", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.client.lost({});
+  CHECK(pair.client.reason().code == rpc_errc::lost);
+  CHECK(pair.client.reason().where == "closed by the peer");
+  pair.client.give_up({rpc_errc::protocol, "too late"});
+  CHECK(pair.client.reason().code == rpc_errc::lost);
+  pair.client.woken(pair.now + 1000h);
+  CHECK(pair.client.reason().code == rpc_errc::lost);
+  pair.take_events();
+  CHECK(pair.at_client.back().call == id);
+  CHECK(pair.at_client.back().code == rpc_errc::lost);
+  const std::size_t before = pair.at_client.size();
+  pair.take_events();
+  CHECK(pair.at_client.size() == before);
+}
+
+TEST_CASE("ClientCore: what was not handed over when the connection was lost was not sent", "[rpc]") {
+  Pair pair;
+  pair.carry();
+  const auto sent = pair.call("a");
+  CHECK_FALSE(pair.client.output().empty());  // it may be on its way
+  const auto waits = pair.call("a");
+  pair.client.lost(std::make_error_code(std::errc::connection_reset));
+  pair.take_events();
+  REQUIRE(pair.at_client.size() == 3);
+  CHECK(pair.at_client[1].call == sent);
+  CHECK(pair.at_client[1].code == rpc_errc::lost);
+  CHECK(pair.at_client[2].call == waits);
+  CHECK(pair.at_client[2].code == rpc_errc::not_sent);
+  CHECK(pair.at_client[2].where == make_error_code(rpc_errc::lost).message());
+  for (const rpc_errc why : {rpc_errc::unauthorized, rpc_errc::closed}) {  // as much is said by these
+    Pair other;
+    other.carry();
+    other.call("a");
+    other.client.give_up({why, "why"});
+    other.take_events();
+    CHECK(other.at_client.back().code == why);
+    CHECK(other.at_client.back().where == "why");
+  }
+}
+
+TEST_CASE("ClientCore: a server that does not greet is given up", "[rpc]") {
+  distrib::RpcClientOptions options;
+  options.greeting_within = 20s;
+  Pair pair{distrib::RpcServerOptions{}, options};
+  CHECK(*pair.client.wake() == pair.now + 20s);
+  pair.pass(19'999ms);
+  CHECK_FALSE(pair.client.finished());
+  pair.pass(1ms);
+  CHECK(pair.client.reason().code == rpc_errc::silent);
+  CHECK(pair.client.reason().where == "no greeting");
+}
+
+TEST_CASE("ClientCore: a ping when nothing was heard for so long, once; whatever comes is a sign of life", "[rpc]") {
+  Pair pair;
+  pair.carry();
+  CHECK(*pair.client.wake() == pair.now + 10s);
+  pair.pass(9'999ms);
+  CHECK(kinds_of_client(pair).empty());
+  pair.pass(1ms);
+  CHECK(kinds_of_client(pair) == std::vector{FrameKind::ping});
+  CHECK(*pair.client.wake() == pair.now + 10s);
+  pair.client.woken(pair.now);
+  CHECK(kinds_of_client(pair).empty());
+  pair.pass(5s);
+  give_client(pair, stream::frame({FrameKind::pong}));
+  CHECK(*pair.client.wake() == pair.now + 10s);
+  CHECK(kinds_of_client(pair).empty());
+  give_client(pair, stream::frame({FrameKind::ping}));
+  CHECK(kinds_of_client(pair) == std::vector{FrameKind::pong});
+  pair.now += 30s;
+  pair.client.woken(pair.now - 1ms);
+  CHECK_FALSE(pair.client.finished());
+  pair.client.woken(pair.now);
+  CHECK(pair.client.reason().code == rpc_errc::silent);
+}
+
+TEST_CASE("ClientCore: frames that have no place end the connection, those that come late do not", "[rpc]") {
+  const stream::Bytes wrong[] = {
+      stream::frame({FrameKind::request, 0, 1, 0, 1ULL << 32, 0}, "12345678"),
+      stream::frame({FrameKind::cancel, 0, 0, 0, 1ULL << 32, 0}), stream::frame({FrameKind::greeting}),
+      stream::frame({FrameKind::credit, 0, 0, 0, 1ULL << 32, 0}, "abc"), stream::Bytes(100, std::byte{'G'})};
+  for (const stream::Bytes& bytes : wrong) {
+    Pair pair;
+    pair.carry();
+    const auto id = pair.call("a");
+    stream::take_output(pair.client, pair.now);
+    give_client(pair, bytes);
+    CHECK(pair.client.finished());
+    CHECK(pair.at_client.back().call == id);
+    CHECK(pair.at_client.back().code == (bytes.size() == 100 ? rpc_errc::not_ours : rpc_errc::protocol));
+    CHECK_FALSE(pair.client.reads());
+  }
+  Pair pair;
+  pair.carry();
+  const std::uint64_t nobody = 9ULL << 32;
+  for (const FrameKind kind : {FrameKind::reply, FrameKind::error, FrameKind::end, FrameKind::item})
+    give_client(pair, stream::frame({kind, 0, 0, 0, nobody, 0}));
+  give_client(pair, stream::frame({FrameKind::credit, 0, 0, 0, nobody, 0}, "1234"));
+  CHECK(pair.at_client.size() == 1);  // the greeting
+  CHECK_FALSE(pair.client.finished());
+  pair.client.end_items(nobody);  // and what is said of a call that is over is nothing
+  pair.client.taken(nobody);
+  pair.client.take_in_chunks(nobody);
+  CHECK_FALSE(pair.client.item(nobody, {}));
+  CHECK(kinds_of_client(pair).empty());
+}
+
+TEST_CASE("ClientCore: a large reply comes in chunks where they are wanted, a small one whole", "[rpc]") {
+  Pair pair;
+  const auto wanted = pair.call("a"), other = pair.call("a"), small = pair.call("a");
+  pair.client.take_in_chunks(wanted);
+  pair.client.take_in_chunks(small);
+  pair.carry();
+  pair.at_client.clear();
+  pair.server.reply(wanted, distrib::as_bytes("head"), stream::body(10'000));
+  pair.server.reply(other, distrib::as_bytes("other"), stream::body(10'000));
+  pair.server.reply(small, distrib::as_bytes("small"), stream::body(1000));
+  pair.carry(3000);
+  REQUIRE(pair.at_client.size() > 5);
+  CHECK(pair.at_client[0].kind == static_cast<int>(ClientEvent::Kind::begun));
+  CHECK(pair.at_client[0].head == "head");
+  CHECK(pair.at_client[0].body_bytes == 0);
+  std::size_t bytes = 0;
+  std::size_t i = 1;
+  for (; pair.at_client[i].kind == static_cast<int>(ClientEvent::Kind::chunk); ++i) {
+    CHECK(pair.at_client[i].call == wanted);
+    bytes += pair.at_client[i].body_bytes;
+  }
+  CHECK(bytes == 10'000);
+  REQUIRE(pair.at_client.size() == i + 3);
+  for (std::size_t last = i; last < i + 3; ++last) CHECK(pair.at_client[last].kind == kind_reply);
+  CHECK(pair.at_client[i].call == wanted);
+  CHECK(pair.at_client[i].body_bytes == 0);
+  CHECK(pair.at_client[i + 1].head == "other");
+  CHECK(pair.at_client[i + 1].body_bytes == 10'000);
+  CHECK(pair.at_client[i + 2].head == "small");
+  CHECK(pair.at_client[i + 2].body_bytes == 1000);
+  CHECK(pair.client.calls() == 0);
+}
+
+TEST_CASE("ClientCore: a head counts with its metadata, which the server is told apart", "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.limits = {100, 1000};
+  Pair pair{options};
+  pair.carry();
+  const std::string metadata(42, 'm');
+  for (const auto& [size, fits] : {std::pair{50U, true}, std::pair{51U, false}}) {
+    pair.client.call(1, distrib::as_bytes(std::string(size, 'h')), {}, std::nullopt, pair.now,
+                     distrib::as_bytes(metadata));
+    pair.carry();
+    CHECK(pair.at_server.back().head == std::string(50, 'h'));
+    CHECK((pair.at_client.back().code == rpc_errc::too_large) == !fits);
+    CHECK(pair.server.calls() == 1);
+  }
+}
+
+TEST_CASE("ClientCore: memory of large bodies is given back when none has come for a while", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.server.reply(id, {}, stream::body(100'000));
+  pair.carry();
+  CHECK(*pair.client.wake() == pair.now + distrib::memory_kept_for);
+  pair.pass(distrib::memory_kept_for);
+  CHECK(*pair.client.wake() == pair.now - distrib::memory_kept_for + 10s);
+  CHECK_FALSE(pair.client.finished());
+}
+
+TEST_CASE("ClientCore: a call is taken back for a reason, and its slot is used again when that was told", "[rpc]") {
+  Pair pair;
+  const auto first = pair.call("a", {}, nullptr, 50ms);
+  pair.carry();
+  pair.client.cancel(first, rpc_errc::exhausted);
+  CHECK(pair.client.calls() == 1);
+  const auto second = pair.call("a");
+  CHECK(static_cast<std::uint32_t>(second) != static_cast<std::uint32_t>(first));
+  pair.take_events();
+  CHECK(pair.at_client.back().call == first);
+  CHECK(pair.at_client.back().code == rpc_errc::exhausted);
+  CHECK(pair.client.calls() == 1);
+  const auto third = pair.call("a");
+  CHECK(static_cast<std::uint32_t>(third) == static_cast<std::uint32_t>(first));
+  pair.pass(100ms);  // the deadline was that of the first one
+  CHECK(pair.client.calls() == 2);
+  CHECK(kinds_of_client(pair) == std::vector{FrameKind::cancel, FrameKind::request, FrameKind::request});
+}
+
+TEST_CASE("ClientCore: an error of the connection is the reason of all that is in flight", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.server.refuse(rpc_errc::exhausted, "enough");
+  pair.carry();
+  CHECK(pair.client.reason().code == rpc_errc::exhausted);
+  CHECK_THAT(pair.client.reason().where, ContainsSubstring("enough"));
+  CHECK(pair.at_client.back().call == id);
+  CHECK(pair.at_client.back().code == rpc_errc::exhausted);
+}

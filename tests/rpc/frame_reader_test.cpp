@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
@@ -287,4 +289,88 @@ TEST_CASE("FrameReader: a large head that came whole, and alone, is something to
   CHECK(reader.has_rest());
   REQUIRE(reader.next(frame));
   CHECK_FALSE(reader.has_rest());
+}
+
+namespace {
+
+/// A frame of which the body came in chunks.
+struct InChunks {
+  std::string head;
+  Bytes body;
+  std::uint32_t checksum = 0;
+  bool ended = false;
+};
+
+/// As `feed`, asking for chunks.
+template <class Piece>
+auto feed_chunks(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<InChunks> {
+  std::vector<InChunks> frames;
+  for (std::size_t at = 0; at < bytes.size() && !reader.error();) {
+    at += stream::give(reader, distrib::ByteView{bytes}.subspan(at), piece());
+    for (distrib::Frame frame; reader.next(frame, [](const FrameHeader&) { return true; });) {
+      const distrib::ByteView some = frame.body.bytes();
+      if (frame.part == distrib::FramePart::begin || frame.part == distrib::FramePart::whole) {
+        CHECK((frames.empty() || frames.back().ended));
+        frames.push_back({std::string{distrib::as_text(frame.head)}, {}, 0, false});
+      }
+      REQUIRE_FALSE(frames.empty());
+      InChunks& last = frames.back();
+      CHECK(frame.header->body_bytes >= last.body.size() + some.size());
+      if (frame.part == distrib::FramePart::chunk && last.body.size() + some.size() < frame.header->body_bytes)
+        CHECK(some.size() % 64 == 0);
+      last.body.insert(last.body.end(), some.begin(), some.end());
+      if (frame.is_last()) last.checksum = frame.body_checksum;
+      last.ended = frame.is_last();
+    }
+    reader.keep();
+  }
+  return frames;
+}
+
+}  // namespace
+
+TEST_CASE("FrameReader: bodies in chunks, one after the other, each with its own checksum", "[rpc]") {
+  const std::size_t sizes[] = {4096, 4097, 5000, 64 << 10, 70'000, 0, 200'001};  // not over 4 KiB: whole
+  Bytes bytes;
+  for (const std::size_t size : sizes)
+    for (const std::size_t head : {std::size_t{3}, std::size_t{20'000}}) {
+      const auto frame = stream::frame({FrameKind::request}, std::string(head, 'h'), stream::body(size));
+      bytes.insert(bytes.end(), frame.begin(), frame.end());
+    }
+  std::mt19937 random{3};
+  const auto any = [&] { return std::size_t{1} + random() % 9000; };
+  const auto check = [&](const std::vector<InChunks>& frames) {
+    REQUIRE(frames.size() == 2 * std::size(sizes));
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      CAPTURE(i);
+      const auto expected = stream::body(sizes[i / 2]);
+      CHECK(frames[i].ended);
+      CHECK(frames[i].head == std::string(i % 2 == 0 ? 3 : 20'000, 'h'));
+      CHECK(distrib::as_text(frames[i].body) == distrib::as_text(expected->bytes()));
+      CHECK(frames[i].checksum == (expected->size() == 0 ? 0 : distrib::crc32c(expected->bytes())));
+    }
+  };
+  for (int way = 0; way < 3; ++way) {
+    FrameReader reader;
+    check(way == 0 ? feed_chunks(reader, bytes, all_at_once)
+                   : feed_chunks(reader, bytes, way == 1 ? std::function{byte_by_byte} : std::function{any}));
+    CHECK_FALSE(reader.error());
+    CHECK_FALSE(reader.in_frame());
+  }
+}
+
+TEST_CASE("FrameReader: damage of a frame that comes in chunks is found", "[rpc]") {
+  const auto good = stream::frame({FrameKind::request}, std::string(20'000, 'h'), stream::body(70'000));
+  const std::size_t body_at = 32 + 20'000 + 4;
+  for (const std::size_t at : {std::size_t{32}, std::size_t{20'031}, std::size_t{20'033}, body_at, body_at + 69'999,
+                               body_at + 70'000, body_at + 70'003}) {
+    CAPTURE(at);
+    Bytes damaged = good;
+    damaged[at] ^= std::byte{1};
+    FrameReader reader;
+    const auto frames = feed_chunks(reader, damaged, all_at_once);
+    CHECK(reader.error() == rpc_errc::corrupt);
+    CHECK(frames.size() == (at < body_at ? 0 : 1));  // a head that is damaged is not handed out
+    if (!frames.empty()) CHECK_FALSE(frames[0].ended);
+  }
 }

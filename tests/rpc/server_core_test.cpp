@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/server_core.hpp>
 
+#include <distrib/core/crc32c.hpp>
+#include <distrib/rpc/remote_error.hpp>
+
 #include "rpc/pair.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 using distrib::FrameKind;
 using distrib::rpc_errc;
@@ -467,4 +475,391 @@ TEST_CASE("ServerCore: what came with the greeting is looked at again where it g
   full->bytes = 0;
   ends.pass(20ms);
   CHECK(ends.at_server.size() == 1);
+}
+
+namespace {
+
+/// Gives the server a request with so much time left, and lets it be taken later: the deadline that the handler is told.
+auto deadline_told(Pair& ends, std::uint32_t left_ms, std::chrono::milliseconds taken_after)
+    -> std::optional<distrib::Instant> {
+  const Bytes bytes = request(1ULL << 32, text({left_ms, 0}));
+  REQUIRE(stream::give(ends.server, bytes, bytes.size(), ends.now) == bytes.size());
+  distrib::ServerEvent event;
+  if (!ends.server.next(ends.now + taken_after, event)) return std::nullopt;
+  CHECK(event.kind == distrib::ServerEvent::Kind::request);
+  return event.deadline;
+}
+
+}  // namespace
+
+TEST_CASE("ServerCore: a deadline counts from when the request came, however late it is taken", "[rpc]") {
+  struct Row {
+    std::chrono::milliseconds taken_after;
+    bool in_time;
+  };
+  for (const Row& row : {Row{0ms, true}, Row{40ms, true}, Row{99ms, true}, Row{100ms, false}, Row{150ms, false}}) {
+    CAPTURE(row.taken_after.count());
+    Pair ends;
+    ends.carry();
+    const auto told = deadline_told(ends, 100, row.taken_after);
+    CHECK(told.has_value() == row.in_time);
+    if (told) CHECK(*told == ends.now + 100ms);
+    CHECK(ends.server.calls() == (row.in_time ? 1 : 0));
+  }
+  Pair ends;
+  ends.carry();
+  CHECK(deadline_told(ends, 0xffffffff, 150ms) == distrib::Instant::max());  // none
+}
+
+TEST_CASE("ServerCore: what items bring is held until they are taken, and given back once", "[rpc]") {
+  const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
+  Pair ends{budget};
+  const auto id = ends.call("a");
+  ends.carry();
+  CHECK(budget->bytes == 8);  // the head of the request: how much time is left, and how much metadata there is
+  CHECK(ends.client.item(id, distrib::as_bytes("i"), stream::body(100)));
+  CHECK(ends.client.item(id, distrib::as_bytes("item")));
+  ends.carry();
+  CHECK(budget->bytes == 8 + 101 + 4);
+  ends.server.taken(id, 101);
+  CHECK(budget->bytes == 8 + 4);
+  SECTION("answered") { ends.server.reply(id, {}); }
+  SECTION("cancelled") { ends.client.cancel(id); }
+  ends.carry();
+  CHECK(budget->bytes == 0);
+  CHECK(budget->calls == 0);
+  ends.server.taken(id, 4);  // too late: it was given back with the call
+  CHECK(budget->bytes == 0);
+}
+
+TEST_CASE("ServerCore: of a body in chunks the head is held, when all of it has come", "[rpc]") {
+  const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
+  budget->takes_chunks = [](std::uint32_t) { return true; };
+  Pair ends{budget};
+  const auto id = ends.call("a", std::string(2000, 'h'), stream::body(5000));
+  ends.carry(1000);
+  REQUIRE(ends.at_server.size() > 3);
+  CHECK(ends.at_server[1].kind == static_cast<int>(distrib::ServerEvent::Kind::request));
+  CHECK(ends.at_server[2].kind == static_cast<int>(distrib::ServerEvent::Kind::chunk));
+  CHECK(ends.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::body_end));
+  CHECK(budget->bytes == 2008);
+  CHECK(budget->calls == 1);
+  ends.server.reply(id, {});
+  ends.carry();
+  CHECK(budget->bytes == 0);
+}
+
+TEST_CASE("ServerCore: an item after the end is refused, also where there is credit left for it", "[rpc]") {
+  Pair ends;
+  const auto id = ends.call("a");
+  ends.carry();
+  ends.client.end_items(id);
+  ends.carry();
+  CHECK(ends.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::ended));
+  const std::size_t before = ends.at_server.size();
+  give(ends, stream::frame({FrameKind::item, 0, 0, 0, id, 0}, "after the end"));
+  CHECK(ends.at_server.size() == before);
+  CHECK(ends.server.reason() == rpc_errc::protocol);
+}
+
+namespace {
+
+/// What is to be written now, as kinds of frames.
+auto kinds_from(Pair& ends) -> std::vector<FrameKind> {
+  return stream::kinds_of(stream::take_output(ends.server, ends.now));
+}
+
+}  // namespace
+
+TEST_CASE("ServerCore: the first reason for its end stays, and then it wants nothing more", "[rpc]") {
+  Pair silent;
+  silent.server.lost({});
+  CHECK(silent.server.reason() == rpc_errc::lost);
+  Pair reset;
+  const auto id = reset.call("a");
+  reset.carry();
+  CHECK(reset.server.awaits(id));
+  CHECK_FALSE(reset.server.awaits(id + 1));
+  reset.server.lost(std::make_error_code(std::errc::connection_reset));
+  CHECK(reset.server.reason() == std::errc::connection_reset);
+  reset.server.lost({});
+  reset.server.refuse(rpc_errc::protocol, "too late");
+  CHECK(reset.server.reason() == std::errc::connection_reset);
+  CHECK(reset.server.finished());
+  CHECK_FALSE(reset.server.awaits(id));
+  CHECK_FALSE(reset.server.reads());
+  CHECK_FALSE(reset.server.ready());
+  CHECK(!reset.server.wake());
+  CHECK(kinds_from(reset).empty());
+  reset.server.reply(id, {});  // nobody waits for it
+  CHECK_FALSE(reset.server.item(id, {}));
+  reset.server.woken(reset.now + 1000h);
+  CHECK(reset.server.reason() == std::errc::connection_reset);
+
+  Pair refused;
+  refused.carry();
+  refused.server.refuse(rpc_errc::protocol, "first");
+  refused.server.refuse(rpc_errc::closed, "second");
+  CHECK(refused.server.reason() == rpc_errc::protocol);
+  CHECK(kinds_from(refused) == std::vector{FrameKind::error});
+}
+
+TEST_CASE("ServerCore: drained twice, the earlier end counts, and the client is told once", "[rpc]") {
+  for (const auto& [first, second] : {std::pair{10s, 20s}, std::pair{20s, 10s}}) {
+    Pair ends;
+    ends.call("a");
+    ends.carry();
+    ends.server.drain(ends.now + first);
+    ends.server.drain(ends.now + second);
+    CHECK(kinds_from(ends) == std::vector{FrameKind::goodbye});
+    CHECK(*ends.server.wake() == ends.now + 10s);
+    ends.pass(9999ms);
+    CHECK_FALSE(ends.server.finished());
+    ends.pass(1ms);
+    CHECK(ends.server.reason() == rpc_errc::lost);
+  }
+}
+
+TEST_CASE("ServerCore: a client that says goodbye has its answers, and begins no more calls", "[rpc]") {
+  Pair ends;
+  const auto id = ends.call("a");
+  ends.carry();
+  give(ends, stream::frame({FrameKind::goodbye}));
+  CHECK_FALSE(ends.server.finished());
+  give(ends, request((1ULL << 32) | 7, text({1000, 0})));
+  CHECK(ends.server.calls() == 1);
+  CHECK(kinds_from(ends) == std::vector{FrameKind::error});
+  ends.server.reply(id, {});
+  CHECK(ends.server.finished());
+  CHECK_FALSE(ends.server.reason());
+  CHECK(kinds_from(ends) == std::vector{FrameKind::reply});
+}
+
+TEST_CASE("ServerCore: pings are answered, pongs are not", "[rpc]") {
+  Pair ends;
+  ends.carry();
+  const std::size_t events = ends.at_server.size();
+  give(ends, stream::frame({FrameKind::pong}));
+  CHECK(kinds_from(ends).empty());
+  give(ends, stream::frame({FrameKind::ping}));
+  CHECK(kinds_from(ends) == std::vector{FrameKind::pong});
+  CHECK(ends.at_server.size() == events);
+}
+
+TEST_CASE("ServerCore: the greeting is awaited from the begin, whatever comes of it; a greeted peer may only read",
+          "[rpc]") {
+  Pair slow;
+  const Bytes greeting = stream::take_output(slow.client, slow.now);
+  slow.pass(3s);
+  give(slow, Bytes(greeting.begin(), greeting.begin() + 1));
+  slow.server.written(slow.now);
+  CHECK(*slow.server.wake() == slow.now + 2s);
+  slow.pass(2s);
+  CHECK(slow.server.reason() == rpc_errc::silent);
+
+  Pair reads;
+  const auto id = reads.call("a");
+  reads.carry();
+  reads.now += 50s;
+  reads.server.reply(id, {});
+  CHECK_FALSE(kinds_from(reads).empty());
+  CHECK(*reads.server.wake() == reads.now + 60s);  // somebody reads there
+  reads.now += 60s;
+  reads.server.woken(reads.now - 1ms);
+  CHECK_FALSE(reads.server.finished());
+  reads.server.woken(reads.now);
+  CHECK(reads.server.reason() == rpc_errc::silent);
+}
+
+TEST_CASE("ServerCore: a client that greets late has all of its time from then on", "[rpc]") {
+  Pair ends;
+  ends.now += 4s;
+  ends.client.woken(ends.now);
+  ends.carry();
+  CHECK(*ends.server.wake() == ends.now + 60s);
+}
+
+TEST_CASE("ServerCore: who asks for no service gets the next one in turn", "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.services = 3;
+  const auto budget = std::make_shared<distrib::ServerBudget>(options);
+  std::vector<std::uint32_t> services;
+  for (int i = 0; i < 5; ++i) {
+    Pair ends{budget};
+    ends.carry();
+    services.push_back(ends.at_server[0].method);
+  }
+  CHECK(services == std::vector<std::uint32_t>{0, 1, 2, 0, 1});
+  distrib::RpcClientOptions first;
+  first.service = 0;
+  Pair ends{budget, first};
+  ends.carry();
+  CHECK(ends.at_server[0].method == 0);
+}
+
+TEST_CASE("ServerCore: a client that does not believe the server says why, and gets no answer", "[rpc]") {
+  Pair ends;
+  distrib::WireWriter head;
+  distrib::encode_error(head, rpc_errc::unauthorized, "who are you");
+  const Bytes error = stream::frame({FrameKind::error}, distrib::as_text(head.view()));
+  give(ends, error);
+  CHECK(ends.server.reason() == rpc_errc::unauthorized);
+  CHECK(kinds_from(ends).empty());
+}
+
+TEST_CASE("ServerCore: a slot may be as high as calls are allowed, no higher", "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.max_calls = 4;
+  Pair ends{options};
+  ends.carry();
+  give(ends, request((1ULL << 32) | 3, text({1000, 0})));
+  CHECK(ends.server.calls() == 1);
+  give(ends, request((1ULL << 32) | 4, text({1000, 0})));
+  CHECK(ends.server.calls() == 1);
+  for (std::uint64_t slot = 0; slot < 3; ++slot) give(ends, request((1ULL << 32) | slot, text({1000, 0})));
+  CHECK(ends.server.calls() == 4);
+  CHECK(kinds_from(ends) == std::vector{FrameKind::error});
+}
+
+TEST_CASE("ServerCore: what a request brings is told, and of nothing else that happens to it", "[rpc]") {
+  Pair ends;
+  ends.carry();
+  ends.now += 7s;
+  const auto body = stream::body(100);
+  const auto id =
+      ends.client.call(77, distrib::as_bytes("head"), body, std::nullopt, ends.now, distrib::as_bytes("metadata"));
+  CHECK(ends.client.item(id, distrib::as_bytes("item"), stream::body(3)));
+  ends.client.end_items(id);
+  ends.client.cancel(id);
+  const Bytes bytes = stream::take_output(ends.client, ends.now);
+  REQUIRE(stream::give(ends.server, bytes, bytes.size(), ends.now) == bytes.size());
+  distrib::ServerEvent event;
+  REQUIRE(ends.server.next(ends.now, event));
+  CHECK(event.kind == distrib::ServerEvent::Kind::request);
+  CHECK(event.call == id);
+  CHECK(event.method == 77);
+  CHECK(event.service == 0);
+  CHECK(event.arrived == ends.now);
+  CHECK(event.deadline == distrib::Instant::max());
+  CHECK(distrib::as_text(event.metadata) == "metadata");
+  CHECK(distrib::as_text(event.head) == "head");
+  CHECK(distrib::as_text(event.body.bytes()) == distrib::as_text(body->bytes()));
+  CHECK(event.body_bytes == 100);
+  CHECK(event.body_checksum == distrib::crc32c(body->bytes()));
+  using Kind = distrib::ServerEvent::Kind;
+  for (const Kind kind : {Kind::item, Kind::ended, Kind::cancelled}) {
+    REQUIRE(ends.server.next(ends.now, event));
+    CHECK(event.kind == kind);
+    CHECK(event.call == id);
+    CHECK(event.method == 0);
+    CHECK(event.body_bytes == 0);
+    CHECK(event.body_checksum == 0);
+    CHECK(event.metadata.empty());
+    CHECK(distrib::as_text(event.head) == (kind == Kind::item ? "item" : ""));
+    CHECK(event.body.bytes().size() == (kind == Kind::item ? 3 : 0));
+  }
+  CHECK_FALSE(ends.server.next(ends.now, event));
+  CHECK(ends.server.calls() == 0);
+}
+
+TEST_CASE("ServerCore: metadata may be all of a head; an end and a cancel count once", "[rpc]") {
+  Pair ends;
+  ends.carry();
+  const std::uint64_t id = 1ULL << 32;
+  give(ends, request(id, text({1000, 4}) + "meta"));
+  CHECK(ends.at_server.back().call == id);
+  CHECK(ends.at_server.back().head.empty());
+  const std::size_t before = ends.at_server.size();
+  give(ends, stream::frame({FrameKind::end, 0, 0, 0, id, 0}));
+  give(ends, stream::frame({FrameKind::end, 0, 0, 0, id, 0}));
+  CHECK(ends.at_server.size() == before + 1);
+  give(ends, stream::frame({FrameKind::cancel, 0, 0, 0, id, 0}));
+  give(ends, stream::frame({FrameKind::cancel, 0, 0, 0, id, 0}));
+  CHECK(ends.at_server.size() == before + 2);
+  for (const FrameKind kind : {FrameKind::item, FrameKind::end})  // late: nobody waits for it
+    give(ends, stream::frame({kind, 0, 0, 0, id, 0}));
+  give(ends, stream::frame({FrameKind::credit, 0, 0, 0, id, 0}, text({5})));
+  CHECK(ends.at_server.size() == before + 2);
+  CHECK_FALSE(ends.server.finished());
+}
+
+TEST_CASE("ServerCore: nobody hears of the body in chunks of a call that was not begun", "[rpc]") {
+  const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
+  budget->takes_chunks = [](std::uint32_t method) { return method == 1; };
+  Pair ends{budget};
+  ends.carry();
+  const std::size_t before = ends.at_server.size();
+  const auto large = [](std::uint64_t call, std::uint32_t method) {
+    return stream::frame({FrameKind::request, 0, method, 0, call, 0}, text({1000, 0}), stream::body(10'000));
+  };
+  const auto give_all = [&](const Bytes& bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      at += stream::give(ends.server, distrib::ByteView{bytes}.subspan(at), 3000, ends.now);
+      ends.take_events();
+      ends.server.keep();
+    }
+  };
+  const std::uint64_t id = 1ULL << 32;
+  give_all(large(id | 5000, 1));  // too many calls
+  CHECK(ends.at_server.size() == before);
+  give_all(large(id, 2));  // its body is wanted whole
+  REQUIRE(ends.at_server.size() == before + 1);
+  CHECK(ends.at_server.back().body_bytes == 10'000);
+  CHECK(budget->bytes == 8 + 10'000 + ends.server.output().front().bytes().size());
+  const std::size_t whole = ends.at_server.size();
+  give_all(large(id | 5000, 1));
+  CHECK(ends.at_server.size() == whole);
+  give_all(large(id | 1, 1));
+  REQUIRE(ends.at_server.size() > whole + 2);
+  std::size_t bytes = 0;
+  for (std::size_t i = whole; i < ends.at_server.size(); ++i) {
+    CHECK(ends.at_server[i].call == (id | 1));
+    bytes += ends.at_server[i].body_bytes;
+  }
+  CHECK(bytes == 10'000);
+  CHECK(ends.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::body_end));
+}
+
+TEST_CASE("ServerCore: an item that the client does not take fails its call, and only that", "[rpc]") {
+  distrib::RpcClientOptions small;
+  small.limits = {50, 500};
+  Pair ends{distrib::RpcServerOptions{}, small};
+  const auto id = ends.call("a"), other = ends.call("a");
+  ends.carry();
+  CHECK(ends.server.item(id, std::vector<std::byte>(50), stream::body(500)));
+  CHECK_FALSE(ends.server.item(id, {}, stream::body(501)));
+  CHECK_FALSE(ends.server.item(other, std::vector<std::byte>(51)));
+  ends.carry();
+  CHECK(ends.at_client.back().call == other);
+  CHECK(ends.at_client.back().code == rpc_errc::too_large);
+  CHECK(ends.server.calls() == 0);
+  CHECK_FALSE(ends.client.finished());
+
+  const auto told = ends.call("a");
+  ends.carry();
+  ends.server.fail(told, rpc_errc::exhausted, std::string(1000, 'w'));  // more than would fit
+  ends.carry();
+  CHECK(ends.at_client.back().call == told);
+  CHECK(ends.at_client.back().code == rpc_errc::exhausted);
+  CHECK_FALSE(ends.at_client.back().where.empty());
+  CHECK_FALSE(ends.client.finished());
+}
+
+TEST_CASE("ServerCore: who waits for others looks again in 20 ms, and is not silent meanwhile", "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.server_bytes = 1000;
+  const auto budget = std::make_shared<distrib::ServerBudget>(options);
+  Pair ends{budget};
+  ends.carry();
+  budget->bytes = 1001;
+  give(ends, request(1ULL << 32, text({0xffffffff, 0})));
+  CHECK(ends.server.calls() == 0);
+  CHECK(*ends.server.wake() == ends.now + 20ms);
+  for (int i = 0; i < 5000; ++i) ends.pass(20ms);
+  CHECK_FALSE(ends.server.finished());  // after 100 seconds: it is not the peer who is waited for
+  budget->bytes = 1000;
+  CHECK(ends.server.ready());
+  ends.pass(0ms);
+  ends.take_events();
+  CHECK(ends.server.calls() == 1);
 }

@@ -5,6 +5,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_queue.hpp>
+#include <distrib/rpc/frame_reader.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,6 +52,18 @@ auto give(Reader& reader, distrib::ByteView bytes, std::size_t piece, auto... no
   std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(in_front), count - in_front, space.back.begin());
   reader.bytes_read(count, now...);
   return count;
+}
+
+/// What the frames are that lie on the wire.
+inline auto kinds_of(distrib::ByteView bytes) -> std::vector<distrib::FrameKind> {
+  std::vector<distrib::FrameKind> kinds;
+  distrib::FrameReader reader;
+  while (!bytes.empty() && !reader.error()) {
+    bytes = bytes.subspan(give(reader, bytes, bytes.size()));
+    for (distrib::Frame frame; reader.next(frame);) kinds.push_back(frame.header->kind);
+    reader.keep();
+  }
+  return kinds;
 }
 
 /// One frame.

@@ -80,6 +80,8 @@ TEST_CASE("partition_from_counts: at most one axis is cut", "[sharding]") {
   CHECK(partition_from_counts(Counts{5, 1}, {10, 10}, ec) == Partition{0, 5});
   CHECK_FALSE(ec);
   CHECK(partition_from_counts(Counts{1, 2}, {10, 10}) == Partition{1, 2});
+  CHECK(partition_from_counts(Counts{4, 1}, {4, 3}) == Partition{0, 4});  // a row each
+  CHECK(partition_from_counts(Counts{1, 3}, {4, 3}) == Partition{1, 3});
   CHECK(partition_from_counts(Counts{1, 1}, {10, 10}) == Partition{0, 1});
   CHECK(partition_from_counts(Counts{1}, {0}) == Partition{0, 1});
   CHECK(partition_from_counts(Counts{1, 1}, {10}, ec) == Partition{});

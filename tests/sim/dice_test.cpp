@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <cstdint>
+#include <cstdlib>
 #include <set>
 
 using distrib::sim::Dice;
@@ -23,4 +25,22 @@ TEST_CASE("Dice: ranges include their ends", "[sim]") {
   CHECK(dice.pick({5}) == 5);
   CHECK_FALSE(dice.percent(0));
   CHECK(dice.percent(100));
+}
+
+TEST_CASE("Dice: so many of 100 cases, none of 0 and all of 100; and each one there is to pick", "[sim]") {
+  Dice dice{3};
+  int thirty = 0;
+  std::set<int> picked;
+  std::set<std::uint64_t> one;
+  for (int i = 0; i < 10'000; ++i) {
+    CHECK_FALSE(dice.percent(0));
+    CHECK(dice.percent(100));
+    thirty += dice.percent(30) ? 1 : 0;
+    picked.insert(dice.pick({7, 8, 9}));
+    CHECK(dice.below(3) < 3);
+    one.insert(dice.between(5, 5));
+  }
+  CHECK(std::abs(thirty - 3000) < 150);
+  CHECK(picked == std::set<int>{7, 8, 9});
+  CHECK(one == std::set<std::uint64_t>{5});
 }

@@ -3,7 +3,12 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 using distrib::sim::Scheduler;
 using namespace std::chrono_literals;
@@ -25,4 +30,25 @@ TEST_CASE("Scheduler: by time, at one instant in the order asked for", "[sim]") 
   CHECK(story == "abpastcd");
   CHECK(scheduler.now() == start + 2ms);
   CHECK_FALSE(scheduler.step());
+}
+
+TEST_CASE("Scheduler: many events, each at its time, those of one instant in order", "[sim]") {
+  Scheduler scheduler;
+  CHECK(scheduler.now() == distrib::Instant{1h});  // a core may take 0 for "never"
+  std::vector<std::pair<int, int>> happened;
+  for (int i = 0; i < 200; ++i) {
+    const int when = i * 7919 % 20;
+    scheduler.at(scheduler.now() + std::chrono::milliseconds{when}, [&happened, &scheduler, when, i] {
+      CHECK(scheduler.now() == distrib::Instant{1h} + std::chrono::milliseconds{when});
+      happened.emplace_back(when, i);
+    });
+    CHECK(scheduler.waiting() == static_cast<std::size_t>(i) + 1);
+  }
+  for (std::size_t left = 200; left > 0; --left) {
+    CHECK(scheduler.step());
+    CHECK(scheduler.waiting() == left - 1);
+  }
+  CHECK_FALSE(scheduler.step());
+  CHECK(happened.size() == 200);
+  CHECK(std::ranges::is_sorted(happened));
 }

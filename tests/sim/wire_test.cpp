@@ -7,12 +7,19 @@
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 using distrib::ClientCore;
 using distrib::ClientEvent;
@@ -231,4 +238,325 @@ TEST_CASE("Wire: that one is half open is found out by who is told, or else by i
     CHECK(pair.heard == "1 before\n31 failed\n");  // RpcClientOptions::silent_after
     CHECK(pair.server_gone);
   }
+}
+
+namespace {
+
+/// An end that sends what it is given, and keeps what it reads and what it was told.
+struct WireTape {
+  [[nodiscard]] auto reads() const -> bool { return wants && !finished(); }
+  auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
+    front = std::span{own}.first(front_bytes);
+    back = lent.first(back_bytes);
+    return {front, back};
+  }
+  void bytes_read(std::size_t count, distrib::Instant) {
+    const std::size_t in_front = std::min(count, front.size());
+    received += distrib::as_text(front.first(in_front));
+    received += distrib::as_text(back.first(count - in_front));
+    ++reads_made;
+    largest_read = std::max(largest_read, count);
+  }
+  void keep() { ++kept; }
+  [[nodiscard]] auto ready() const -> bool { return false; }
+  auto output() -> const std::vector<distrib::ByteView>& {
+    if (writing.empty()) writing.swap(pending);
+    views.assign(writing.begin(), writing.end());
+    return views;
+  }
+  void written(distrib::Instant) {
+    writing.clear();
+    ++writes_made;
+  }
+  [[nodiscard]] auto wake() const -> std::optional<distrib::Instant> { return alarm; }
+  void woken(distrib::Instant now) {
+    woken_at.push_back(now);
+    alarm.reset();
+  }
+  void lost(const std::error_code& why) {
+    ++losses;
+    reason = why;
+    received_when_lost = received;
+  }
+  [[nodiscard]] auto finished() const -> bool { return is_finished || losses != 0; }
+
+  void send(const std::string& text) {
+    texts.push_back(std::make_unique<std::string>(text));
+    pending.push_back(distrib::as_bytes(*texts.back()));
+  }
+
+  std::array<std::byte, 64> own{};
+  std::size_t front_bytes = 5;
+  std::size_t back_bytes = 3;
+  std::span<std::byte> front, back;
+  std::vector<std::unique_ptr<std::string>> texts;
+  std::vector<distrib::ByteView> pending, writing, views;
+  std::string received, received_when_lost;
+  std::optional<distrib::Instant> alarm;
+  std::vector<distrib::Instant> woken_at;
+  std::error_code reason;
+  std::size_t largest_read = 0;
+  int losses = 0;
+  int reads_made = 0;
+  int writes_made = 0;
+  int kept = 0;
+  bool wants = true;
+  bool is_finished = false;
+};
+
+/// Two of them, and a wire between.
+struct Tapes {
+  explicit Tapes(std::size_t piece_bytes = 4096, std::uint64_t seed = 1) : dice{seed} {
+    wire = std::make_shared<Wire<WireTape, WireTape>>(scheduler, dice, distrib::sim::NetworkOptions{1ms, piece_bytes});
+    wire->attach(a, [this] { ++a_events; }, b, [this] { ++b_events; });
+  }
+  void send_a(const std::string& text) {
+    a.send(text);
+    wire->flush();
+  }
+  void run_for(std::chrono::microseconds time) {
+    bool over = false;
+    scheduler.after(time, [&] { over = true; });
+    while (!over && scheduler.step()) {
+    }
+  }
+
+  Dice dice;
+  Scheduler scheduler;
+  distrib::Instant begun = scheduler.now();
+  WireTape a, b;
+  int a_events = 0, b_events = 0;
+  std::shared_ptr<Wire<WireTape, WireTape>> wire;
+};
+
+}  // namespace
+
+TEST_CASE("Wire: who leaves while its bytes are held up is read to the end before the peer is told", "[sim]") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    Tapes tapes{4096, seed};
+    tapes.send_a("the last words");
+    tapes.wire->stall(tapes.begun + 1s);
+    tapes.wire->detach_a();
+    tapes.run_for(999ms);
+    CHECK(tapes.b.received.empty());
+    CHECK(tapes.b.losses == 0);
+    tapes.run_for(100ms);
+    CHECK(tapes.b.losses == 1);
+    CHECK_FALSE(tapes.b.reason);
+    CHECK(tapes.b.received_when_lost == "the last words");
+    CHECK(tapes.a.losses == 0);  // its process is gone
+  }
+}
+
+TEST_CASE("Wire: what an end sends arrives in order, in pieces of any size up to the largest", "[sim]") {
+  for (const std::size_t piece_bytes : {1U, 3U, 4096U})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      CAPTURE(piece_bytes, seed);
+      Tapes tapes{piece_bytes, seed};
+      std::string all;
+      for (int i = 0; i < 40; ++i) {
+        const std::string text = "message " + std::to_string(i) + ";";
+        all += text;
+        tapes.send_a(text);
+        tapes.b.send(text);
+        tapes.wire->flush();
+        tapes.run_for(std::chrono::microseconds{tapes.dice.below(900)});
+      }
+      tapes.run_for(1s);
+      CHECK(tapes.b.received == all);
+      CHECK(tapes.a.received == all);
+      CHECK(tapes.a.losses + tapes.b.losses == 0);
+      CHECK(tapes.a_events == tapes.a.reads_made + tapes.a.writes_made);
+      CHECK(tapes.a.kept == tapes.a_events);
+      const auto size = static_cast<int>(all.size());
+      if (piece_bytes == 1) CHECK(tapes.b.reads_made == size);
+      else CHECK(tapes.b.reads_made < size);
+      CHECK(tapes.b.largest_read <= std::min<std::size_t>(piece_bytes, 8));  // so much room it has
+      if (piece_bytes > 1) CHECK(tapes.b.largest_read > 1);
+    }
+}
+
+TEST_CASE("Wire: it takes up to its latency to arrive, and as long to be written; one output at a time", "[sim]") {
+  std::set<std::int64_t> arrived;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Tapes tapes{4096, seed};
+    tapes.send_a("1");
+    tapes.a.send("2");
+    tapes.wire->flush();
+    CHECK(tapes.a.writes_made == 0);
+    while (tapes.b.received.empty()) REQUIRE(tapes.scheduler.step());
+    const auto after = tapes.scheduler.now() - tapes.begun;
+    CHECK(after > 0us);
+    CHECK(after <= 1ms);
+    arrived.insert(after.count());
+    CHECK(tapes.b.received == "1");
+    tapes.run_for(2ms);
+    CHECK(tapes.b.received == "12");
+    CHECK(tapes.a.writes_made == 2);
+    CHECK(tapes.scheduler.waiting() == 0);  // nothing goes on by itself
+  }
+  CHECK(arrived.size() > 50);
+}
+
+TEST_CASE("Wire: what the cores want to say when they are put at its ends is sent", "[sim]") {
+  Dice dice{1};
+  Scheduler scheduler;
+  WireTape a, b;
+  a.send("to b");
+  b.send("to a");
+  const auto wire =
+      std::make_shared<Wire<WireTape, WireTape>>(scheduler, dice, distrib::sim::NetworkOptions{1ms, 4096});
+  wire->attach(a, [] {}, b, [] {});
+  while (scheduler.step()) {
+  }
+  CHECK(a.received == "to a");
+  CHECK(b.received == "to b");
+  CHECK_FALSE(wire->broken());
+}
+
+TEST_CASE("Wire: when it breaks both ends are told why, once, and what is under way is lost", "[sim]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    Tapes tapes{4096, seed};
+    tapes.send_a("lost");
+    tapes.wire->reset();
+    CHECK(tapes.wire->broken());
+    CHECK(tapes.a.losses + tapes.b.losses == 0);  // not from inside of it
+    tapes.wire->reset();
+    tapes.wire->half_open(true, true);
+    tapes.run_for(1ms);
+    for (const WireTape* end : {&tapes.a, &tapes.b}) {
+      CHECK(end->losses == 1);
+      CHECK(end->reason == std::errc::connection_reset);
+      CHECK(end->received.empty());
+    }
+    CHECK(tapes.a_events == 1);
+    CHECK(tapes.b_events == 1);
+    tapes.send_a("too late");
+    tapes.run_for(1s);
+    CHECK(tapes.b.received.empty());
+    CHECK(tapes.a.losses == 1);
+    CHECK(tapes.a.writes_made == 0);
+    CHECK(tapes.scheduler.waiting() == 0);
+  }
+}
+
+TEST_CASE("Wire: half open, it tells who is to know, carries nothing, and takes what it is given", "[sim]") {
+  for (const bool a_knows : {false, true})
+    for (const bool b_knows : {false, true}) {
+      CAPTURE(a_knows, b_knows);
+      Tapes tapes;
+      tapes.send_a("lost");
+      tapes.wire->half_open(a_knows, b_knows);
+      CHECK(tapes.wire->broken());
+      tapes.wire->half_open(true, true);  // it is already
+      tapes.run_for(10ms);
+      CHECK(tapes.a.losses == (a_knows ? 1 : 0));
+      CHECK(tapes.b.losses == (b_knows ? 1 : 0));
+      if (!a_knows) {
+        CHECK(tapes.a.writes_made == 1);
+        tapes.send_a("lost, too");
+        tapes.run_for(10ms);
+        CHECK(tapes.a.writes_made == 2);  // as a socket's buffer
+      }
+      CHECK(tapes.b.received.empty());
+      tapes.wire->reset();
+      tapes.run_for(10ms);
+      CHECK(tapes.a.losses == 1);
+      CHECK(tapes.b.losses == 1);
+    }
+}
+
+TEST_CASE("Wire: stalled, it carries nothing before the latest time that was said", "[sim]") {
+  Tapes tapes;
+  tapes.wire->stall(tapes.begun + 10s);
+  tapes.wire->stall(tapes.begun + 5s);
+  tapes.send_a("text");
+  tapes.run_for(9999ms);
+  CHECK(tapes.b.received.empty());
+  CHECK_FALSE(tapes.wire->broken());
+  tapes.run_for(2ms);
+  CHECK(tapes.b.received == "text");
+}
+
+TEST_CASE("Wire: a core is woken when it says so, and not when it has changed its mind", "[sim]") {
+  Tapes tapes;
+  tapes.a.alarm = tapes.begun + 5ms;
+  tapes.wire->flush();
+  tapes.a.alarm = tapes.begun + 2ms;
+  tapes.wire->flush();
+  tapes.wire->flush();
+  tapes.run_for(10ms);
+  CHECK(tapes.a.woken_at == std::vector{tapes.begun + 2ms});
+  CHECK(tapes.a_events == 1);
+  tapes.a.alarm = tapes.begun + 20ms;
+  tapes.b.alarm = tapes.begun + 15ms;
+  tapes.wire->flush();
+  tapes.run_for(20ms);
+  CHECK(tapes.a.woken_at == std::vector{tapes.begun + 2ms, tapes.begun + 20ms});
+  CHECK(tapes.b.woken_at == std::vector{tapes.begun + 15ms});
+  tapes.a.alarm = tapes.begun + 40ms;
+  tapes.wire->flush();
+  tapes.wire->detach_a();
+  tapes.run_for(20ms);
+  CHECK(tapes.a.woken_at.size() == 2);  // nobody is there
+}
+
+TEST_CASE("Wire: what came while a core wanted nothing is read when it has been called, and wants it", "[sim]") {
+  Tapes tapes;
+  tapes.b.wants = false;
+  tapes.b.alarm = tapes.begun + 50ms;
+  tapes.send_a("some text");
+  tapes.run_for(40ms);
+  CHECK(tapes.b.received.empty());
+  tapes.b.wants = true;
+  tapes.run_for(5ms);
+  CHECK(tapes.b.received.empty());
+  tapes.run_for(20ms);
+  CHECK(tapes.b.received == "some text");
+}
+
+TEST_CASE("Wire: an end that is finished leaves when all that it said is written, and the peer reads it", "[sim]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    Tapes tapes{2, seed};
+    tapes.send_a("good");
+    tapes.a.send("bye");
+    tapes.a.is_finished = true;
+    tapes.b.send("unheard");
+    tapes.wire->flush();
+    tapes.run_for(100ms);
+    CHECK(tapes.b.received_when_lost == "goodbye");
+    CHECK(tapes.b.losses == 1);
+    CHECK_FALSE(tapes.b.reason);
+    CHECK(tapes.a.losses == 0);
+    CHECK(tapes.a.received.empty());
+    CHECK_FALSE(tapes.wire->broken());
+  }
+}
+
+TEST_CASE("Wire: an owner that leaves in the middle of an event is not called again", "[sim]") {
+  Dice dice{1};
+  Scheduler scheduler;
+  WireTape a, b;
+  int events = 0;
+  const auto wire =
+      std::make_shared<Wire<WireTape, WireTape>>(scheduler, dice, distrib::sim::NetworkOptions{1ms, 4096});
+  wire->attach(
+      a, [] {}, b,
+      [&] {
+        ++events;
+        wire->detach_b();
+      });
+  a.send("longer than is read at once");
+  wire->flush();
+  while (scheduler.step()) {
+  }
+  CHECK(events == 1);
+  CHECK(b.received.size() == 8);
+  CHECK(b.kept == 0);
+  CHECK(b.losses == 0);
+  CHECK(a.losses == 1);
+  CHECK_FALSE(a.reason);
 }

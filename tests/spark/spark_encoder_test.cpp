@@ -118,6 +118,13 @@ TEST_CASE("SparkEncoder: nulls, and numbers that do not fit", "[hadoop]") {
   constexpr auto doubles = spark_schema<EncodedRow>(spark_column("d", &EncodedRow::d));
   (void)SparkEncoder{doubles}.encode(big, ec);
   CHECK(ec == spark_errc::out_of_range);
+  SparkEncoder again{doubles};
+  (void)again.encode(big, ec);
+  CHECK(ec == spark_errc::out_of_range);
+  big.d = 0.5;
+  CHECK(floats(ExampleView{again.encode(big, ec)}.find("d")) == std::vector<float>{0.5F});
+  CHECK_FALSE(ec);  // a row that fits, after one that did not
+  big.d = -1e300;
   SparkEncoder like{doubles, SparkRecordType::example, SparkRules::like_connector};
   CHECK(floats(ExampleView{like.encode(big)}.find("d")) == std::vector<float>{-INFINITY});
   big.d = INFINITY;

@@ -101,3 +101,11 @@ TEST_CASE("Order steps: plain leaves out shuffle and repeat, describe says each 
   CHECK(order.describe() == " shard=2/1 shuffle=5 take=7 repeat=3 concatenate=( take=1 )");
   CHECK(elements(3).skip(2).repeat().open().describe() == " skip=2 repeat=forever");
 }
+
+TEST_CASE("Order steps: repeats of a repeat have epochs of their own", "[data]") {
+  CHECK(all(elements(10).shuffle(7).repeat(2).repeat(2)) == all(elements(10).shuffle(7).repeat(4)));
+  CHECK(all(elements(10).shuffle(7).repeat(3).repeat(2)) == all(elements(10).shuffle(7).repeat(6)));
+  CHECK(all(elements(100).shuffle(7).take(3).repeat(2).repeat(2).repeat(2)) ==
+        all(elements(100).shuffle(7).take(3).repeat(8)));
+  CHECK(first(elements(10).shuffle(7).repeat(2).repeat(), 60) == all(elements(10).shuffle(7).repeat(6)));
+}

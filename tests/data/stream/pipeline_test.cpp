@@ -28,6 +28,7 @@ void resumes_everywhere(Make make) {
     auto second = make();
     if (taken % 2 == 1) CHECK(second.next());
     second.resume(distrib::parse_data_state(text));
+    CHECK(to_string(second.state()) == text);
     const auto rest = numbers::drained(second);
     CHECK(rest == std::vector(whole.begin() + static_cast<std::ptrdiff_t>(taken), whole.end()));
   }
@@ -78,4 +79,22 @@ TEST_CASE("Pipeline: a state of another pipeline is refused", "[data]") {
   const DataState beyond{one.state().data, 0, 1000};
   one.resume(beyond);
   CHECK(!one.next());
+}
+
+TEST_CASE("Pipeline: resumed, it counts on from where the state was taken", "[data]") {
+  const auto counts_on = [](auto make) {
+    auto first = make();
+    for (int i = 0; i < 3; ++i) CHECK(first.next());
+    const DataState state = first.state();
+    CHECK(state.position == 3);
+    auto second = make();
+    second.resume(state);
+    CHECK(second.state() == state);
+    CHECK(second.next());
+    CHECK(second.state().position == 4);
+  };
+  counts_on([] { return ten().take(8); });
+  counts_on([] { return ten().window_shuffle(4, 7); });
+  counts_on([] { return ten().filter(odd).skip(1); });
+  counts_on([] { return ten().repeat(3); });
 }

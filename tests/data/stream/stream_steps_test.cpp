@@ -100,3 +100,11 @@ TEST_CASE("Stream steps: a failure passes through every step, and the stream goe
   survives(broken().window_shuffle(2, 1), 3);
   survives(broken().cache(1000), 3);
 }
+
+TEST_CASE("Stream steps: repeats of a repeat have epochs of their own", "[data]") {
+  const auto shuffled = [] { return ints(10).window_shuffle(4, 7); };
+  CHECK(contents(shuffled().repeat(2).repeat(2)) == contents(shuffled().repeat(4)));
+  CHECK(contents(shuffled().repeat(3).repeat(2)) == contents(shuffled().repeat(6)));
+  CHECK(contents(shuffled().take(3).repeat(2).repeat(2).repeat(2)) == contents(shuffled().take(3).repeat(8)));
+  CHECK(contents(shuffled().repeat(2).repeat().take(60)) == contents(shuffled().repeat(6)));
+}

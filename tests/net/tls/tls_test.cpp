@@ -414,4 +414,32 @@ TEST_CASE("Connection: over TLS, a peer cannot hold up the end for ever", "[net]
   run_until(talk.context, [&] { return ++handlers == 100 || !talk.one->is_open(); });
   CHECK(handlers < 100);  // it waits, and does not ask again and again
 }
+
+TEST_CASE("TlsContext: a wildcard stands for a whole part of a name, not for the rest of one", "[net][tls]") {
+  asio::io_context context{1};
+  const support::Authority ours{"ours"};
+  const TlsContext client{TlsSide::client, trusting(ours)};
+  struct Row {
+    const char* names;
+    bool trusted;
+  };
+  for (const Row& row : {Row{"DNS:*.example.test", true}, Row{"DNS:w*.example.test", false},
+                         Row{"DNS:*r.example.test", false}, Row{"DNS:worker.example.test", true}}) {
+    CAPTURE(row.names);
+    const TlsContext server{TlsSide::server, ours.issue("server", row.names)};
+    const Ends ends{context, server, client, "worker.example.test"};
+    CHECK(ends.of_client.code == (row.trusted ? std::error_code{} : make_error_code(net_errc::untrusted)));
+  }
+}
+
+TEST_CASE("TlsContext: both ends say that TLS 1.2 is the least, whatever the system's is", "[net][tls]") {
+  asio::io_context context{1};
+  const support::Authority ours{"ours"};
+  const TlsContext server{TlsSide::server, ours.issue("server", here)};
+  const TlsContext client{TlsSide::client, trusting(ours)};
+  for (const TlsContext& side : {server, client}) {
+    TlsStream stream = side.stream(TcpSocket{context.get_executor()}, "localhost");
+    CHECK(::SSL_ctrl(stream.native_handle(), SSL_CTRL_GET_MIN_PROTO_VERSION, 0, nullptr) == TLS1_2_VERSION);
+  }
+}
 #endif

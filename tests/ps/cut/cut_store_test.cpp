@@ -2,6 +2,7 @@
 #include <distrib/ps/cut/cut_store.hpp>
 
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/sim/disk.hpp>
 
 #include "ps/cuts.hpp"
 #include "ps/story.hpp"
@@ -976,5 +977,68 @@ TEST_CASE("CutStore: cuts of the version before lineages are of the settings in 
       CHECK(cuts::same(cut, cluster.cut(shard, step)));
       CHECK(cut.lineage == only);
     }
+  }
+}
+
+namespace {
+
+/// The store of the only shard of a job, on a disk that may lose its power.
+struct StoreOnDisk {
+  StoreOnDisk(const support::TempDirectory& folder, std::uint64_t seed)
+      : dice{seed}, disk{(folder / "disk").string(), scheduler, dice}, job{cuts::make_job(1, 1)} {
+    job.total_steps = 1000;
+  }
+
+  auto store() -> CutStore<distrib::sim::Disk::Files> {
+    return {CutSettings{disk.directory(), keep_every, {}}, job, 0, cuts::updaters, disk.files()};
+  }
+  void save(Step step) { store().save(cuts::make_cuts(job, step)[0]); }
+
+  /// What a process that starts after a loss of power goes on from.
+  auto list_after_power_loss() -> Steps {
+    disk.lose_power();
+    std::vector<Error> refused;
+    const Steps steps = store().list(refused);
+    CHECK(refused.empty());
+    for (const Step step : steps) CHECK(cuts::same(store().read(step), cuts::make_cuts(job, step)[0]));
+    return steps;
+  }
+
+  distrib::sim::Dice dice;
+  distrib::sim::Scheduler scheduler;
+  distrib::sim::Disk disk;
+  Job job;
+  std::uint64_t keep_every = 0;
+};
+
+}  // namespace
+
+TEST_CASE("CutStore: a loss of power takes no cut that was saved, and gives none back that was dropped",
+          "[ps][cut_store]") {
+  const support::TempDirectory folder;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    StoreOnDisk one{folder, seed};
+    for (const Step step : {2U, 4U, 6U}) one.save(step);
+    one.store().drop(2);
+    CHECK(one.list_after_power_loss() == Steps{4, 6});
+    one.save(8);
+    one.store().drop(4);
+    one.store().drop(6);
+    CHECK(one.list_after_power_loss() == Steps{8});
+  }
+}
+
+TEST_CASE("CutStore: a loss of power takes no checkpoint that was saved", "[ps][cut_store]") {
+  const support::TempDirectory folder;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    StoreOnDisk one{folder, seed};
+    one.keep_every = 4;
+    for (const Step step : {2U, 4U, 6U, 8U}) one.save(step);
+    one.store().drop(2);
+    CHECK(one.list_after_power_loss() == Steps{4, 6, 8});
+    one.store().drop(6);
+    CHECK(one.list_after_power_loss() == Steps{4, 8});
   }
 }

@@ -398,3 +398,18 @@ TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first c
   AsyncShard came_back{AsyncShardCore{job, 0, sgd(), Cut{3, block(5), {}, {2, 1}}}};
   tell(ShardStory{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
 }
+
+TEST_CASE("AsyncShardCore: a cut that holds half of what a worker keeps does not do for it: a second one follows",
+          "[ps]") {
+  AsyncShard shard = shard_of(1, 99, 0);
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"asks", shard.save(10), {"save 1 w=-1 applied=1"}},
+      {"as much as the cut has", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"asks again", shard.save(10), {}},
+      {"", shard.saved(1), {"save 2 w=-2 applied=2", "notice 10 k=2 cuts=1"}},
+      {"nothing came since", shard.save(10), {}},
+      {"so that was the last one", shard.saved(2), {"notice 10 k=2 cuts=2"}},
+  });
+}

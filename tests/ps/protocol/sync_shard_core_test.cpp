@@ -1031,3 +1031,40 @@ TEST_CASE("SyncShardCore: a due cut is saved over one of another history, and th
       {"all have it", push(5, 4), {"drop 3", "pushed 10 step=5 k=5 cuts=0,2,4"}},
   });
 }
+
+TEST_CASE("SyncShardCore: no cut is dropped while one of them is being read, and all that are due are afterwards",
+          "[ps]") {
+  SyncShard back = came_back(1, 99, 2, 6, -6, {0, 2, 4, 6});
+  tell(ShardStory{
+      {"", back.join(10), {"joined 10 k=6 cuts=0,2,4,6"}},
+      {"it reads 2", back.restore(10, 2), {"load 2"}},
+      {"everybody has 6", back.push(0, 9, 1, 6), {"pushed 10 step=9 k=2 cuts=0,2,4,6"}},
+      {"", back.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
+      {"now 2 may go", back.push(0, 9, 1, 6), {"drop 2", "pushed 10 step=9 k=2 cuts=0,4,6"}},
+  });
+  SyncShard forward = came_back(1, 99, 2, 2, -2, {0, 2, 4, 6, 8});
+  tell(ShardStory{
+      {"", forward.join(10), {"joined 10 k=2 cuts=0,2,4,6,8"}},
+      {"it reads 4", forward.restore(10, 4), {"load 4"}},
+      {"", forward.push(0, 9, 1, 8), {"pushed 10 step=9 k=4 cuts=0,2,4,6,8"}},
+      {"", forward.loaded(4, -4), {"joined 10 k=4 cuts=0,2,4,6,8"}},
+      {"", forward.push(0, 9, 1, 8), {"drop 2", "drop 4", "pushed 10 step=9 k=4 cuts=0,6,8"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: names are compared for as many steps back as the window has (rule 2)", "[ps]") {
+  SyncShard shard = one_rank(99, 0);  // the window is 2
+  const auto differs = [](Step step) {
+    return "refused 10 step=" + std::to_string(step) +
+           " rank=0: " + make_error_code(distrib::ps_errc::not_repeatable).message();
+  };
+  ShardActions ignored;
+  for (const Step step : {1U, 2U, 3U}) shard.push(0, step, 1, 0, 7)(ignored);
+  tell(ShardStory{
+      {"1 with other bytes", shard.push(0, 1, 1, 0, 8), {differs(1), "pushed 10 step=1 k=3 cuts=0"}},
+      {"3 with other bytes", shard.push(0, 3, 1, 0, 8), {differs(3), "pushed 10 step=3 k=3 cuts=0"}},
+      {"4", shard.push(0, 4, 1, 0, 7), {"pushed 10 step=4 k=4 cuts=0"}},
+      {"2 is remembered", shard.push(0, 2, 1, 0, 8), {differs(2), "pushed 10 step=2 k=4 cuts=0"}},
+      {"1 is not", shard.push(0, 1, 1, 0, 8), {"pushed 10 step=1 k=4 cuts=0"}},
+  });
+}

@@ -1016,3 +1016,23 @@ TEST_CASE("SyncWorkerCore: a shard of an older version takes part as long as set
       {"another one", other.joined_in(1, 70, 2, {0, 2}, {{0, 5}, {2, 50}}), {"tells no history 0"}},
   });
 }
+
+TEST_CASE("SyncWorkerCore: a replica that is one step beyond t still has its values, one that is two is not asked",
+          "[ps]") {
+  distrib::Job job = story::job(2, 1, 9, 0);
+  job.replicas = 2;
+  const auto begin_with = [&job](Step of_first) {
+    SyncWorker w{{SyncWorkerCore{job, 0}}};
+    WorkerActions out;
+    for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) w.reconnected(replica)(out);
+    for (const std::uint32_t replica : {1U, 2U, 3U}) w.joined(replica, 2)(out);
+    out.clear();
+    w.joined(0, of_first)(out);
+    std::vector<std::string> texts;
+    for (const auto& action : out) texts.push_back(story::text(action));
+    return texts;
+  };
+  CHECK(begin_with(2) == std::vector<std::string>{"pull 0 step=2", "pull 1 step=2"});
+  CHECK(begin_with(3) == std::vector<std::string>{"pull 0 step=2", "pull 1 step=2"});
+  CHECK(begin_with(4) == std::vector<std::string>{"pull 1 step=2", "pull 2 step=2"});
+}

@@ -928,3 +928,28 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
     CHECK(code == row.code);
   }
 }
+
+TEST_CASE("TableStore: keys that came and went while a copy was made are not in it", "[ps]") {
+  Job job = one_table(table_info("word", 4, 0));
+  job.tables[0].evict_after = 1;
+  const ShardLayout layout{job, 0};
+  for (const int pieces : {0, 10, 40}) {
+    CAPTURE(pieces);
+    TableStore store{job, layout, {distrib::Sgd{}}, plenty};
+    std::uint64_t count = 0;
+    const auto update = [&](std::uint64_t first, std::uint64_t end) {
+      ++count;
+      apply(store, layout, count, {gradients(job, {range(first, end)}, static_cast<float>(count))});
+    };
+    update(0, 30'000);
+    const auto before = plain(cut_of(store));
+    store.begin_copy();
+    for (int piece = 0; piece < pieces; ++piece) REQUIRE_FALSE(store.copy_some(20'000));
+    update(100'000, 103'000);
+    while (count < 64) update(0, 1);
+    CHECK(store.sizes()[0].keys == 1);  // all others went
+    while (!store.copy_some(20'000)) {
+    }
+    CHECK(plain(taken(store)) == before);
+  }
+}

@@ -95,3 +95,14 @@ TEST_CASE("DeadlineWheel: woken when it says so, it misses none", "[rpc]") {
     CHECK(model.empty());
   }
 }
+
+TEST_CASE("DeadlineWheel: where all that is left is behind it in the same word, it is a turn away", "[rpc]") {
+  DeadlineWheel wheel;
+  wheel.set(1, begin + 160ms);
+  wheel.set(2, begin + 2160ms);  // 540 ticks: 28 behind the begin, one turn on
+  wheel.clear(1);
+  CHECK(wheel.wake() == begin + 2160ms);
+  CHECK(!wheel.expired(begin + 2159ms));
+  CHECK(all_expired(wheel, begin + 2160ms) == std::vector<std::uint32_t>{2});
+  CHECK(!wheel.wake());
+}

@@ -6,6 +6,8 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 
+#include <set>
+
 namespace distrib {
 inline namespace v0 {
 namespace sim {
@@ -18,14 +20,15 @@ DISTRIB_DECL void Disk::lose_power() {
     if (change.file != nullptr) left[change.path] = change.file;
     else left.erase(change.path);
   }
+  std::set<std::shared_ptr<File>> cut;  // each may have several names
   for (auto& [path, file] : left) {
     if (!file->synced) {
       file->bytes.resize(dice_.between(0, file->bytes.size()));
       file->synced = true;
-      put(path, *file);
-    } else if (const auto at = names_.find(path); at == names_.end() || at->second != file) {
-      put(path, *file);
+      cut.insert(file);
     }
+    const auto at = names_.find(path);
+    if (cut.contains(file) || at == names_.end() || at->second != file) put(path, *file);
   }
   for (const auto& [path, file] : names_)
     if (!left.contains(path)) ::unlink(path.c_str());
@@ -103,7 +106,8 @@ DISTRIB_DECL void Disk::write(const FileAction& action, Error& error) {
     file->bytes.resize(dice_.below(file->bytes.size() + 1));
     error = distrib::detail::cannot_write(action.path, std::make_error_code(std::errc::no_space_on_device));
   }
-  put(action.path, *file);
+  for (const auto& [path, other] : names_)
+    if (other == file) put(path, *file);
 }
 
 // A new file: names that share the old one may have to show something else.

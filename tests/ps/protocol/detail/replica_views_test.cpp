@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/protocol/detail/replica_views.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <vector>
+
+using distrib::Step;
+using distrib::detail::ReplicaView;
+using distrib::detail::ReplicaViews;
+
+namespace {
+
+/// One shard, whose replicas are all live, at these steps.
+auto live_views(const std::vector<Step>& at) -> ReplicaViews {
+  ReplicaViews views{1, static_cast<std::uint32_t>(at.size())};
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    views[i].live = views[i].joined = true;
+    views[i].progress.done = at[i];
+  }
+  return views;
+}
+
+}  // namespace
+
+TEST_CASE("ReplicaView: it keeps the values of the step that it is at and of the one before", "[ps]") {
+  ReplicaView view;
+  view.progress.done = 5;
+  CHECK(view.is_beyond(3));
+  CHECK_FALSE(view.is_beyond(4));
+  CHECK_FALSE(view.is_beyond(5));
+}
+
+TEST_CASE("ReplicaViews: asked is who will have the values of t first, of equal ones the first", "[ps]") {
+  CHECK(live_views({2, 2}).source(0, 2) == 0);
+  CHECK(live_views({3, 2}).source(0, 2) == 0);
+  CHECK(live_views({4, 2}).source(0, 2) == 1);  // the first has them no more
+  CHECK(live_views({1, 3}).source(0, 2) == 1);
+  CHECK(live_views({1, 2, 3}).source(0, 2) == 1);
+  CHECK(live_views({4, 5}).source(0, 2) == 0);  // nobody has
+  ReplicaViews lost = live_views({2, 4});
+  lost[0].live = false;
+  CHECK(lost.source(0, 2) == 1);
+}
+
+TEST_CASE("ReplicaViews: the common cut is one that all live replicas of each shard have", "[ps]") {
+  ReplicaViews views = live_views({9, 9});
+  CHECK(views.common_cut() == 0);
+  views[0].progress.cuts = {0, 2, 4};
+  views[1].progress.cuts = {0, 2};
+  CHECK(views.common_cut() == 2);
+  views[1].live = false;
+  CHECK(views.common_cut() == 4);
+  views[0].live = false;  // of all that were heard of
+  CHECK(views.common_cut() == 2);
+  views[0].progress.cuts.clear();
+  CHECK(views.common_cut() == 2);
+}
