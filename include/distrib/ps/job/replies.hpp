@@ -39,8 +39,9 @@ struct Progress {
       ///< process of it, which is connected.
   std::uint64_t history =
       0;  ///< The lineage of what it computes next, see `Lineage::digest`. 0: it tells none, being of
-      ///< an older version, or in a job that is asynchronous or has backup workers.
-  std::vector<NamedCut> all_cuts = {};  ///< With Joined, where it tells a history: steps with a durable cut, also of other
+  ///< an older version, or in a job that is asynchronous or has backup workers.
+  std::vector<NamedCut> all_cuts =
+      {};  ///< With Joined, where it tells a history: steps with a durable cut, also of other
       ///< histories, ascending.
 
   /// Whether there is a cut of this step or a later one.
