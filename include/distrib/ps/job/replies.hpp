@@ -37,12 +37,11 @@ struct Progress {
   bool no_values = false;  ///< It is at step 0 and waits for contribution 0, which has the custom initial values.
   bool doubled = false;  ///< Synchronous, with Gone: the newest contribution of the asking rank came from another
       ///< process of it, which is connected.
-  std::uint64_t history =
-      0;  ///< The lineage of what it computes next, see `Lineage::digest`. 0: it tells none, being of
-  ///< an older version, or in a job that is asynchronous or has backup workers.
-  std::vector<NamedCut> all_cuts =
-      {};  ///< With Joined, where it tells a history: steps with a durable cut, also of other
-      ///< histories, ascending.
+  /// The lineage of what it computes next, see `Lineage::digest`. 0: it tells none, because it is of an older version, or the
+  /// job is asynchronous or has backup workers.
+  std::uint64_t history = 0;
+  /// With Joined, where it tells a history: its durable cuts, also those of other histories, steps ascending.
+  std::vector<NamedCut> all_cuts = {};
 
   /// Whether there is a cut of this step or a later one.
   [[nodiscard]] auto has_cut_from(Step step) const noexcept -> bool { return !cuts.empty() && cuts.back() >= step; }
