@@ -998,7 +998,7 @@ struct StoreOnDisk {
   auto list_after_power_loss() -> Steps {
     disk.lose_power();
     std::vector<Error> refused;
-    const Steps steps = store().list(refused);
+    const Steps steps = steps_of(store().list(refused));
     CHECK(refused.empty());
     for (const Step step : steps) CHECK(cuts::same(store().read(step), cuts::make_cuts(job, step)[0]));
     return steps;
