@@ -330,13 +330,6 @@ struct KnowsNoLineage : ShardMistake {
   static auto present(const Job& job) -> Lineage { return Lineage{}.continued(0, settings_hash(to_text(job))); }
 };
 
-/// Sent to a cut of another history, a shard goes to its own of that step.
-struct GoesToItsOwnCut : ShardMistake {
-  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t) override {
-    core.restore(peer, cut, out, 0);
-  }
-};
-
 using MistakenWorker = simulation::MistakenWorker<SyncWorkerCore>;
 
 /// A run whose shards and workers have these mistakes.
@@ -372,7 +365,6 @@ constexpr simulation::Planted mistakes_of_tables[] = {
 };
 constexpr simulation::Planted mistakes_of_changed_settings[] = {
     {"lineages of cuts are not compared", on_shard<KnowsNoLineage>},
-    {"Restore takes the shard's own cut of that step", on_shard<GoesToItsOwnCut>},
 };
 constexpr simulation::Planted mistakes_of_full_disks[] = {
     {"a cut for which there was no room is not tried again", on_shard<TriesNoCutAgain>},

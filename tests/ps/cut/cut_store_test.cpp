@@ -968,8 +968,9 @@ TEST_CASE("CutStore: cuts of the version before lineages are of the settings in 
   Cluster cluster{2};  // wrote them: step 10 in parts, step 20 merged, with values of `cuts::make_cuts`
   for (const auto& file : std::filesystem::directory_iterator{support::test_dir() + "/ps/cut/fixtures/before_lineages"})
     std::filesystem::copy(file.path(), cluster.settings.directory);
-  const auto only = story::only_lineage(cluster.job);
-  cluster.job.data = "other files";  // since then
+  const auto saved = distrib::BundleReader::open(cluster.path(20, "")).read_strings("distrib/job");
+  const auto only = distrib::Lineage{}.continued(0, distrib::settings_hash(saved.front()));
+  CHECK(only != story::only_lineage(cluster.job));  // a job is described in more words since then
   for (const std::uint32_t shard : {0U, 1U}) {
     CHECK(lineages(cluster, shard) == std::vector<distrib::DurableCut>{{10, only}, {20, only}});
     for (const Step step : {10U, 20U}) {

@@ -39,7 +39,8 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
       {ps_errc::directory_in_use, 29, failure::unavailable, "the directory is in use: another process writes there"},
       {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must always give the same"},
-      {ps_errc::not_in_checkpoint, 32, failure::not_found, "map its names, or set allow_missing"},
+      {ps_errc::old_version, 32, failure::unsupported, "start all tasks with one version"},
+      {ps_errc::not_in_checkpoint, 33, failure::not_found, "map its names, or set allow_missing"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

@@ -128,13 +128,13 @@ class SyncShardCore {
 
   /// A worker sends everybody to cut c (rule 11), by the number of its lineage; 0: that of the shard's own history. The
   /// shard is there at once but for the values, which `LoadCut` asks for: until they come it counts nothing and answers no
-  /// pull.
+  /// pull and no further Restore.
   void restore(Peer peer, Step c, auto& out, std::uint64_t lineage = 0) {
+    if (loading_) return;  // everybody is told when the values are there
     const bool is_own = lineage == 0 || history_ == 0 || lineage == lineage_.until(c).digest();
-    if (loading_ && c == k_ && is_own) return;  // everybody is told when the values are there
     const bool kept = is_own && (c == k_ || (previous_ != nullptr && c + 1 == k_));
     const bool has = is_own ? has_cut(c) : has_other_cut(c, lineage);
-    if (kept || loading_ || !has) return out(JoinedReply{peer, named_progress()});
+    if (kept || !has) return out(JoinedReply{peer, named_progress()});
     if (c < k_ || !is_own) forget_after(c);
     go_on_from(c, is_own ? lineage_ : lineages_.at(c));
     if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of values that are no longer there

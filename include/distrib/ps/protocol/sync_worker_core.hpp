@@ -242,7 +242,8 @@ class SyncWorkerCore {
   void begin(auto& out) {
     if (!replicas_.have_one_history()) return join_histories(out);
     const auto joined = std::ranges::find_if(replicas_, &ReplicaView::joined);
-    if (std::exchange(history_, joined->progress.history) != history_) buffer_.clear();  // made from other values
+    if (joined->progress.history != history_) buffer_.clear();  // what it has was made from other values
+    history_ = joined->progress.history;
     t_ = replicas_.least_done();
     while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these are made already
     buffer_.drop_after(*t_);  // made again from here
