@@ -21,19 +21,30 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// How much of two names is the same at their beginnings and at their ends: 1 when all is, 0 when nothing is.
+// How much of two names is the same at their beginnings and ends, or all of one somewhere in the other: from 0 to 1.
 DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> double {
   const std::size_t shorter = std::min(a.size(), b.size());
   std::size_t begin = 0;
   while (begin < shorter && a[begin] == b[begin]) ++begin;
   std::size_t end = 0;
   while (end < shorter - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
-  return a.empty() && b.empty() ? 1 : 2.0 * static_cast<double>(begin + end) / static_cast<double>(a.size() + b.size());
+  const bool contained = a.find(b) != std::string_view::npos || b.find(a) != std::string_view::npos;
+  const std::size_t same = contained ? shorter : begin + end;
+  return same == 0 ? 0 : 2 * static_cast<double>(same) / static_cast<double>(a.size() + b.size());
+}
+
+// "w/part_" of "w/part_12"; empty of other names.
+DISTRIB_DECL auto part_stem(const std::string& name) -> std::string {
+  constexpr std::string_view part = "/part_";
+  const std::size_t at = name.rfind(part);
+  if (at == std::string::npos || name.find_first_not_of("0123456789", at + part.size()) != std::string::npos) return {};
+  return name.substr(0, at + part.size());
 }
 
 // A slice of a part is this slice of the whole.
@@ -290,7 +301,9 @@ DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string 
                     });
   std::vector<const StoredTensor*> likeliest;
   for (std::ptrdiff_t i = 0; i < count; ++i) likeliest.push_back(candidates[static_cast<std::size_t>(i)].tensor);
-  return likeliest.empty() ? " (it has no tensor of numbers)" : " (nearest: " + list(likeliest) + ")";
+  if (likeliest.empty()) return " (it has no tensor of numbers)";
+  if (std::string text = list_parts(part_stem(likeliest.front()->name)); !text.empty()) return text;
+  return " (nearest: " + list(likeliest) + ")";
 }
 
 }  // namespace detail
