@@ -139,12 +139,12 @@ TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins
       text = error.what();
       CHECK(error.code() == ps_errc::not_in_checkpoint);
     }
-    for (const std::string& part :
+    for (const std::string& words :
          {other + ": it lacks bias (nearest: old/bias float32[1], ", std::string{"; it lacks users (nearest: "},
           std::string{"; it lacks items (nearest: old/items/part_0 float32[10,4], old/items/part_1 float32[30,4]: "
                       "separate tensors, which the name old/items/part_* joins)"},
           std::string{": the initial checkpoint lacks what the job begins with"}})
-      CHECK_THAT(text, ContainsSubstring(part));
+      CHECK_THAT(text, ContainsSubstring(words));
   };
   refuse(lacking.with_hooks(line_job::Heard{&heard}).build());
   CHECK(heard.empty());  // nothing was trained
