@@ -28,6 +28,7 @@ checkpoint 0 show --json -n 40 $whole emb/table
 json 'len(lines) == 1 and len(lines[0]["values"]) == 40 and min(lines[0]["values"]) == lines[0]["least"]'
 json 'max(lines[0]["values"]) == lines[0]["most"] and abs(sum(lines[0]["values"]) / 40 - lines[0]["mean"]) < 1e-6'
 checkpoint 0 show -n 2 $whole emb/table; says ', ...'; says 'least '
+checkpoint 0 show $whole f64; says 'least -1.5, most 1e+300, mean 5e+299'
 checkpoint 66 show $whole nothing global_step; says 'nothing' err; says '1234'
 
 checkpoint 0 check $whole; says "$whole: good, 11 tensors, 278 B"
@@ -78,7 +79,8 @@ checkpoint 66 check moved; says 'inference_model' err
 
 # By any of its files; by the index alone; without the index; of version 1.
 for suffix in .index .data-00000-of-00001 .meta; do
-  for command in list show check; do checkpoint 0 $command $whole$suffix; says 'model.ckpt-1234'; done
+  for command in list check; do checkpoint 0 $command $whole$suffix; says "$whole: "; done
+  checkpoint 0 show $whole$suffix global_step; says 1234
 done
 mkdir alone
 cp $whole.index alone/c.index

@@ -228,6 +228,12 @@ auto joined(const std::vector<std::string>& texts, const char* between) -> std::
   return all;
 }
 
+/// With the digits of a float, where it is one.
+auto in_short(double number) -> std::string {
+  const auto rounded = static_cast<float>(number);
+  return std::isfinite(rounded) ? distrib::json_text(rounded) : distrib::json_text(number);
+}
+
 void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_t width, Report& report) {
   const std::uint64_t finite = numbers.count - numbers.not_finite;
   const double mean = finite == 0 ? 0 : numbers.sum / static_cast<double>(finite);
@@ -241,8 +247,7 @@ void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_
   if (numbers.count == 0) return;
   report.line("  " + joined(numbers.first, ", ") + (numbers.count > numbers.first.size() ? ", ..." : ""));
   if (numbers.count > 1 && finite != 0)
-    report.line("  least " + short_text(numbers.least) + ", most " + short_text(numbers.most) + ", mean " +
-                short_text(mean));
+    report.line("  least " + in_short(numbers.least) + ", most " + in_short(numbers.most) + ", mean " + in_short(mean));
   if (numbers.not_finite != 0) report.line("  NOT FINITE: " + std::to_string(numbers.not_finite) + " of them");
 }
 
@@ -294,14 +299,13 @@ void check(const std::string& prefix, Report& report) {
   std::uint64_t total = 0;
   std::uint64_t damaged = 0;
   std::string not_read;
-  const std::size_t width = width_of(reader->tensors());
   for (const StoredTensor& tensor : reader->tensors()) {
     total += size_of(tensor);
     reader->verify(tensor.name, error);
     if (error) report.failure(error, exit_of(error.code)), ++damaged;
     if (tensor.is_readable()) continue;
     not_read += (not_read.empty() ? "" : ",") + distrib::json_text(tensor.name);
-    if (!report.json()) report.line(description(tensor, width));
+    if (!report.json()) report.line(description(tensor, tensor.name.size()));
   }
   if (report.json())
     report.line(JsonLine{}

@@ -108,6 +108,10 @@ TEST_CASE("InitialCheckpoint: parts that are tensors of their own are named, and
   CHECK(read_floats(*InitialCheckpoint::of(job), "weights") == std::vector<float>{1, 2, 3});
   job.variables[0].shape = {4};
   CHECK(why_not(job) == "weights/part_*: it is 2 tensors, the first float32[2], not float32[4], for weights");
+  const Job other = bench.job({{"model/weights", {3}}, {"weights/part_2", {9}}});
+  CHECK_THAT(why_not(other),
+             ContainsSubstring("it lacks model/weights (nearest: weights/part_0 float32[2], weights/part_1 float32[1]: "
+                               "separate tensors, which the name weights/part_* joins)"));
   job.initial_names = {{"bias_*", "weights"}};
   CHECK_THAT(why_not(job), ContainsSubstring("it lacks bias_*, for weights (nearest: bias float32[], "));
 }

@@ -21,19 +21,31 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// How much of two names is the same at their beginnings and at their ends: 1 when all is, 0 when nothing is.
+// How much of two names is the same at their beginnings and ends, or all of one somewhere in the other: from 0 to 1.
 DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> double {
   const std::size_t shorter = std::min(a.size(), b.size());
   std::size_t begin = 0;
   while (begin < shorter && a[begin] == b[begin]) ++begin;
   std::size_t end = 0;
   while (end < shorter - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
-  return a.empty() && b.empty() ? 1 : 2.0 * static_cast<double>(begin + end) / static_cast<double>(a.size() + b.size());
+  const bool contained = a.find(b) != std::string_view::npos || b.find(a) != std::string_view::npos;
+  const std::size_t same = contained ? shorter : begin + end;
+  return same == 0 ? 0 : 2 * static_cast<double>(same) / static_cast<double>(a.size() + b.size());
+}
+
+// "w" of "w/part_12": the variable of which it is a part. Empty: no part, by its name.
+DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {
+  constexpr std::string_view part = "/part_";
+  const std::size_t at = name.rfind(part);
+  const bool is_part = at != std::string_view::npos && at + part.size() < name.size() &&
+                       name.find_first_not_of("0123456789", at + part.size()) == std::string_view::npos;
+  return is_part ? name.substr(0, at) : std::string_view{};
 }
 
 // A slice of a part is this slice of the whole.
@@ -89,6 +101,12 @@ class InitialSearch {
     return tensor.type_name() + to_string(tensor.shape);
   }
 
+  // Without what object-based checkpoints put behind a path.
+  static auto shown_name(const StoredTensor& tensor) -> std::string_view {
+    const std::string_view name = tensor.name;
+    return name.ends_with(variable_value) ? name.substr(0, name.size() - variable_value.size()) : name;
+  }
+
   DISTRIB_DECL auto stored_name_of(const std::string& name) const -> std::string;
   DISTRIB_DECL void take_whole(Wanted wanted);
   DISTRIB_DECL void take_any_keys(const TableInfo& table);
@@ -101,7 +119,10 @@ class InitialSearch {
   DISTRIB_DECL static auto joined(std::span<const StoredTensor* const> parts, const Shape& shape)
       -> std::optional<StoredTensor>;
   DISTRIB_DECL auto must_be_there(const Lack& lack) const -> bool;
+  DISTRIB_DECL auto likeliest(const Lack& lack) const -> std::vector<const StoredTensor*>;
   DISTRIB_DECL auto nearest(const Lack& lack) const -> std::string;
+
+  static constexpr std::size_t most_shown = 3;
 
   const Job& job_;
   const BundleReader& reader_;
@@ -256,23 +277,8 @@ DISTRIB_DECL auto InitialSearch::must_be_there(const Lack& lack) const -> bool {
   return lack.entry != nullptr && !used_.contains(lack.entry);
 }
 
-// " (nearest: ...)": what the checkpoint has under names that are like it.
-DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string {
-  constexpr std::size_t most = 3;
-  const auto shown = [](std::string_view name) {
-    return name.ends_with(variable_value) ? name.substr(0, name.size() - variable_value.size()) : name;
-  };
-  const auto list = [&](std::span<const StoredTensor* const> tensors) {
-    std::string text;
-    for (const StoredTensor* const tensor : tensors.first(std::min(most, tensors.size())))
-      text += (text.empty() ? "" : ", ") + std::string{shown(tensor->name)} + " " + described(*tensor);
-    return text;
-  };
-  const std::string& name = lack.stored_name;
-  if (const auto parts = parts_of(name + "/part_"); !parts.empty())
-    return " (nearest: " + list(parts) + (parts.size() > most ? ", ..." : "") + ": separate tensors, which the name " +
-           name + "/part_* joins)";
-
+// The tensors of numbers whose names are most like the one that is missing; those of its form come before others.
+DISTRIB_DECL auto InitialSearch::likeliest(const Lack& lack) const -> std::vector<const StoredTensor*> {
   struct Candidate {
     double likeness;
     const StoredTensor* tensor;
@@ -281,16 +287,36 @@ DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string 
   for (const StoredTensor& tensor : reader_.tensors()) {
     if (tensor.dtype == DType::string || !tensor.is_readable()) continue;
     const bool has_form = tensor.dtype == lack.wanted.dtype && tensor.shape == lack.wanted.shape;
-    candidates.push_back({likeness(shown(tensor.name), name) + (has_form ? 0.5 : 0), &tensor});
+    const std::string_view whole = whole_of_part(shown_name(tensor));
+    const std::string_view name = whole.empty() ? shown_name(tensor) : whole;
+    candidates.push_back({likeness(name, lack.stored_name) + (has_form ? 0.5 : 0), &tensor});
   }
-  const auto count = static_cast<std::ptrdiff_t>(std::min(most, candidates.size()));
-  std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end(),
-                    [](const Candidate& a, const Candidate& b) {
-                      return a.likeness != b.likeness ? a.likeness > b.likeness : a.tensor->name < b.tensor->name;
-                    });
-  std::vector<const StoredTensor*> likeliest;
-  for (std::ptrdiff_t i = 0; i < count; ++i) likeliest.push_back(candidates[static_cast<std::size_t>(i)].tensor);
-  return likeliest.empty() ? " (it has no tensor of numbers)" : " (nearest: " + list(likeliest) + ")";
+  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(most_shown, candidates.size()));
+  std::partial_sort(candidates.begin(), end, candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.likeness != b.likeness ? a.likeness > b.likeness : a.tensor->name < b.tensor->name;
+  });
+  std::vector<const StoredTensor*> tensors;
+  for (auto at = candidates.begin(); at != end; ++at) tensors.push_back(at->tensor);
+  return tensors;
+}
+
+// " (nearest: ...)": what the checkpoint has under names that are like it.
+DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string {
+  std::string whole = lack.stored_name;
+  auto tensors = parts_of(whole + "/part_");
+  bool are_parts = !tensors.empty();
+  if (!are_parts) {
+    tensors = likeliest(lack);
+    if (tensors.empty()) return " (it has no tensor of numbers)";
+    whole = whole_of_part(shown_name(*tensors.front()));
+    are_parts = !whole.empty() && find(whole + "/part_0") != nullptr;
+    if (are_parts) tensors = parts_of(whole + "/part_");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most_shown, tensors.size()); ++i)
+    text += (i == 0 ? " (nearest: " : ", ") + std::string{shown_name(*tensors[i])} + " " + described(*tensors[i]);
+  if (tensors.size() > most_shown) text += ", ...";
+  return text + (are_parts ? ": separate tensors, which the name " + whole + "/part_* joins)" : ")");
 }
 
 }  // namespace detail
