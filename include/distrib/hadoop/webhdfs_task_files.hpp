@@ -105,7 +105,7 @@ class WebHdfsTaskFiles {
     if (!host.ends_with(']')) host = host.substr(0, host.rfind(':'));
     const std::string_view port = address.substr(address.rfind(':') + 1);
     const bool any = address.starts_with("0.0.0.0:");
-    options.namenodes = {"http://" + (any ? detail::host_port(host, port) : std::string{address})};
+    options.namenodes = {"http://" + (any ? distrib::detail::host_port(host, port) : std::string{address})};
     return options;
   }
 
