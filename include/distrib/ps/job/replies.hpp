@@ -40,7 +40,8 @@ struct Progress {
   /// The lineage of what it computes next, see `Lineage::digest`. 0: it tells none, because it is of an older version, or the
   /// job is asynchronous or has backup workers.
   std::uint64_t history = 0;
-  /// With Joined, where it tells a history: its durable cuts, also those of other histories, steps ascending.
+  /// With Joined: its durable cuts, also those of other histories, steps ascending. Empty: it tells no history, or all have
+  /// the lineage of its own, which has one entry.
   std::vector<NamedCut> all_cuts = {};
 
   /// Whether there is a cut of this step or a later one.

@@ -79,6 +79,7 @@ class SyncWorkerCore {
   /// older Joins are not passed on.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
+    view.is_old = progress.history != only_settings_ && progress.history == 0;
     view.progress = known(std::move(progress));
     view.connected = view.live = true;
     view.lame = view.begun = false;
@@ -210,8 +211,7 @@ class SyncWorkerCore {
   // Shards are of different histories: everybody to the newest cut that is the same on all.
   void join_histories(auto& out) {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
-      if (const ReplicaView& view = replicas_[replica]; view.joined && view.progress.all_cuts.empty())
-        return out(TellsNoHistory{replica});
+      if (replicas_[replica].joined && replicas_[replica].is_old) return out(TellsNoHistory{replica});
     const NamedCut cut = replicas_.common_of_histories();
     forget();
     if (stopping_) return leave(out);

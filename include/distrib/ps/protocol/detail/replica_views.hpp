@@ -22,6 +22,7 @@ struct ReplicaView {
   bool connected = false;
   bool live = false;    ///< It has joined on this connection, and does not catch up with another one.
   bool joined = false;  ///< Since everybody was asked to.
+  bool is_old = false;  ///< It tells no history, though the job has one.
   bool begun = false;   ///< Contribution 0 was sent since it joined.
   Step sent = 0;       ///< Contributions through this one were sent since it joined.
   Step awaited = 0;    ///< Pulled since it joined, to hear when it has room for more.
@@ -35,6 +36,9 @@ struct ReplicaView {
 
   /// It says where it is, unless that was heard before. One that was left behind and has moved since is so no more.
   DISTRIB_DECL void learn(Progress heard);
+
+  /// All its cuts. Where it names none all have the lineage of its history, which has one entry.
+  [[nodiscard]] DISTRIB_DECL auto names() const -> std::vector<NamedCut>;
 
   /// It no longer has the values of t.
   [[nodiscard]] auto is_beyond(Step t) const noexcept -> bool { return progress.done > t + 1; }

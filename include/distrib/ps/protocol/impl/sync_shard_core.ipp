@@ -38,7 +38,8 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
 
 DISTRIB_DECL auto SyncShardCore::named_progress() const -> Progress {
   Progress named = progress();
-  if (!tells_history_) return named;
+  const bool is_plain = has_one_setting() && lineages_.size() + 1 == cuts_.size();  // then all have the present lineage
+  if (!tells_history_ || is_plain) return named;
   named.all_cuts.push_back({0, Lineage{}.digest()});
   for (const auto& [step, lineage] : lineages_) named.all_cuts.push_back({step, lineage.digest()});
   return named;

@@ -3,6 +3,8 @@
 
 #include <distrib/ps/protocol/detail/replica_views.hpp>
 
+#include <distrib/ps/job/lineage.hpp>
+
 #include <utility>
 
 namespace distrib {
@@ -16,6 +18,13 @@ DISTRIB_DECL void ReplicaView::learn(Progress heard) {
   if (!lame || progress.done <= helped_at) return;
   lame = false;
   live = true;
+}
+
+DISTRIB_DECL auto ReplicaView::names() const -> std::vector<NamedCut> {
+  if (!progress.all_cuts.empty()) return progress.all_cuts;
+  std::vector<NamedCut> names;
+  for (const Step step : progress.cuts) names.push_back({step, step == 0 ? Lineage{}.digest() : progress.history});
+  return names;
 }
 
 DISTRIB_DECL auto ReplicaViews::all_saved(Step last) const -> bool {
@@ -64,8 +73,8 @@ DISTRIB_DECL auto ReplicaViews::common_of_histories() const -> NamedCut {
   std::optional<std::vector<NamedCut>> common;
   for (const ReplicaView& view : *this) {
     if (!view.joined) continue;
-    if (!common) common = view.progress.all_cuts;
-    const std::vector<NamedCut>& cuts = view.progress.all_cuts;
+    const std::vector<NamedCut> cuts = view.names();
+    if (!common) common = cuts;
     std::erase_if(*common, [&cuts](const NamedCut& cut) { return std::ranges::find(cuts, cut) == cuts.end(); });
   }
   return common->back();
