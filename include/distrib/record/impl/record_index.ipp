@@ -3,6 +3,7 @@
 
 #include <distrib/record/record_index.hpp>
 
+#include <distrib/record/codec.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/detail/frame_at.hpp>
 

@@ -29,7 +29,7 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
   options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
   for (const auto& [prefix, updater] : options_.updaters_of) {
     check_name("with_updater: '" + prefix + "'",
-               [&prefix = prefix](const std::string& name) { return !prefix.empty() && name.starts_with(prefix); });
+               [&prefix](const std::string& name) { return !prefix.empty() && name.starts_with(prefix); });
     updaters_.push_back(updater);
   }
   check_initial_names();
