@@ -4,6 +4,7 @@
 #include <distrib/summary/event_reader.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -59,8 +60,11 @@ int main(int argc, char** argv) try {
     return 64;
   }
   std::map<std::string, std::map<double, double>> curves;  // of one step the newest value counts
-  for (const distrib::ScalarEvent& event : distrib::read_scalars(argv[1]))
-    curves[event.tag][static_cast<double>(event.step)] = event.value;
+  const distrib::RunEvents run = distrib::read_run(argv[1]);
+  for (const distrib::Error& failure : run.failures)  // the other files have curves all the same
+    std::fprintf(stderr, "warning: %s: %s\n", failure.where.c_str(), failure.code.message().c_str());
+  for (const distrib::ScalarEvent& event : run.scalars)
+    if (std::isfinite(event.value)) curves[event.tag][static_cast<double>(event.step)] = event.value;
 
   std::ofstream page{argv[2]};
   page << "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Training curves</title>\n<style>\n"

@@ -156,3 +156,26 @@ TEST_CASE("WriteSummaries: after the first step and then every so many, evaluati
   CHECK(last["evaluation/accuracy"] == 0.75);
   CHECK(last["evaluation/auc"] == 1);
 }
+
+TEST_CASE("WriteSummaries: a run that begins again drops the points beyond its first step", "[train]") {
+  const distrib::Step first = GENERATE(0U, 2U);
+  const support::TempDirectory directory;
+  {
+    distrib::WriteSummaries killed{directory.path().string(), 1};
+    killed.on_start({});
+    for (distrib::Step step = 1; step <= 4; ++step) killed.on_step({step, 1, 64});
+    killed.on_end({});
+  }
+  distrib::WriteSummaries hook{directory.path().string(), 1};
+  hook.on_start({first, 20, 1, 64, {}});
+  hook.on_step({first + 1, 2, 64});
+  hook.on_end({});
+
+  std::map<std::int64_t, double> loss;
+  for (const auto& event : distrib::read_scalars(directory.path()))
+    if (event.tag == "loss") loss[event.step] = event.value;
+  std::map<std::int64_t, double> expected;
+  for (distrib::Step step = 1; step <= first; ++step) expected[static_cast<std::int64_t>(step)] = 1;
+  expected[static_cast<std::int64_t>(first) + 1] = 2;
+  CHECK(loss == expected);
+}

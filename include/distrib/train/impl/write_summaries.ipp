@@ -18,9 +18,9 @@ DISTRIB_DECL void WriteSummaries::on_start(const JobStart& event) {
   since_ = Clock::now();
   std::error_code ec;
   const bool begins = open(ec);
-    // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
+  // TensorBoard then drops the points that an earlier run, which was killed after this step, wrote beyond it.
   const auto first = static_cast<std::int64_t>(event.first_step);
-  if (!ec && first > 0) writer_->session_log(SessionStatus::start, first + 1, {}, ec);
+  if (!ec) writer_->session_log(SessionStatus::start, first + 1, {}, ec);
   write_out(ec, begins);
 }
 
