@@ -8,16 +8,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 enum class json_errc {
-  unexpected_end = 1,    ///< The text ends inside a value. Look whether it was cut short.
-  unexpected_character,  ///< Something stands where JSON has no place for it. Look for commas and comments.
-  bad_number,            ///< Not JSON's form of a number. Write no leading zeros, no plus, digits around the point.
-  bad_escape,            ///< A backslash is followed by nothing JSON knows, or half a surrogate pair stands alone.
-  control_character,     ///< A string holds a raw control character. Write it as an escape.
-  bad_utf8,              ///< A string holds bytes that are no UTF-8. Save the text as UTF-8.
-  too_deep,              ///< Arrays and objects lie more than 64 deep in each other. Flatten the text.
-  trailing_text,         ///< Something follows the value. Keep one value a text.
+  unexpected_end = 1,  ///< The text ends inside a value. Check whether it was cut off.
+  /// JSON does not allow this character here. Look for missing commas, trailing commas and comments.
+  unexpected_character,
+  /// Not a number as JSON writes it. Write no leading zeros, no plus sign, and digits on both sides of the point.
+  bad_number,
+  /// A backslash starts no escape that JSON has, or half of a surrogate pair stands alone. Correct the escape.
+  bad_escape,
+  control_character,  ///< A string contains an unescaped control character. Write it as an escape.
+  bad_utf8,  ///< A string contains bytes that are not UTF-8. Save the text as UTF-8.
+  too_deep,  ///< Arrays and objects are nested more than 64 deep. Flatten the text.
+  trailing_text,  ///< There is more text after the value. Keep one value per text.
 };
 
 namespace detail {
@@ -32,7 +35,7 @@ inline constexpr ErrorText json_texts[] = {
     {json_errc::trailing_text, failure::invalid_argument, "something follows the JSON value"},
 };
 
-/// Category "distrib.json".
+/// Returns the category "distrib.json".
 [[nodiscard]] inline auto json_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.json", json_texts};
   return category;
