@@ -16,7 +16,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Puts arguments, with the flags of files in the place of the files' names, one behind the other.
+// Collects arguments, with the flags of each flag file in place of the argument that names it.
 class FlagFileReader {
  public:
   static constexpr std::size_t max_bytes = std::size_t{1} << 20;
@@ -42,7 +42,7 @@ class FlagFileReader {
   [[nodiscard]] auto arguments() && -> std::vector<std::string> { return std::move(arguments_); }
 
  private:
-  // An argument, or a line of a file.
+  // Adds one argument, or one line of a file.
   void add(std::string_view argument, Error& error) {
     for (const std::string_view flag : {"--flagfile=", "-flagfile="})
       if (argument.starts_with(flag)) return add_file(argument.substr(flag.size()), error);
@@ -83,8 +83,8 @@ class FlagFileReader {
   }
 
   std::vector<std::string> arguments_;
-  std::vector<std::string> open_;  // the files that include the one that is read
-  std::size_t bytes_ = 0;          // read in all
+  std::vector<std::string> open_;  // the files that are being read: each includes the next one
+  std::size_t bytes_ = 0;  // bytes read from all files
 };
 
 }  // namespace detail

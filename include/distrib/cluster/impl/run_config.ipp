@@ -9,7 +9,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// The estimator's rules for a cluster of which `chief` ("chief", or "master" of old) is one job.
+// Checks an estimator's rules for a cluster. `chief`: the name of the chief's job, "chief" or the former "master".
 DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chief, Error& error) {
   const ClusterSpec& cluster = config.cluster;
   const ClusterSpec::Tasks* chiefs = cluster.find(chief);
@@ -29,7 +29,7 @@ DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chie
   }
 }
 
-// The place of a job in the order of global ids.
+// Returns the position of a job in the order of global ids.
 DISTRIB_DECL auto global_order(std::string_view job, std::string_view chief) -> int {
   return job == chief ? 0 : job == "ps" ? 2 : 1;
 }
