@@ -58,8 +58,8 @@ TEST_CASE("rounding at random: the mean over all random numbers is the number it
     for (const float value :
          {1.1F, -1.1F, 3.14159F, 1e-3F, -0.3F, 65503.0F, 6.1e-5F, 5.9e-5F, -3e-5F, 1.3e-7F, 4e-8F}) {
       CAPTURE(to_text(format), value);
-      // float16 ignores the last 3 of the 16 random bits. Below 2^-14 its steps are 2^-24, those of the random numbers
-      // 2^-40.
+      // float16 ignores the last 3 of the 16 random bits. Below 2^-14 its steps are 2^-24, and the random numbers have
+      // steps of 2^-40.
       const double step = std::ldexp(static_cast<double>(std::fabs(value)), -24) + std::ldexp(1.0, -40);
       CHECK(std::fabs(mean(format, value) - static_cast<double>(value)) <= 2 * step);
     }

@@ -29,7 +29,7 @@ inline auto hasty_webhdfs(std::size_t attempts, std::size_t piece_bytes = distri
           .piece_bytes = piece_bytes};
 }
 
-/// Files in memory behind a name node and a data node. They answer as those of Hadoop 3.4.2 do (as far as
+/// Files in memory behind a name node and a data node. They answer as the nodes of Hadoop 3.4.2 do (as far as
 /// tests/remote/webhdfs_contract.txt describes it), or, with `httpfs`, as HttpFS does.
 class FakeHdfs {
  public:

@@ -35,7 +35,7 @@ namespace detail {
 
 /// Reads a cluster from a JSON object. A job is a list of addresses, or an object {"index": "address"}.
 ///
-/// Errors: those of `parse_tf_config`; the place is a byte offset.
+/// Errors: as for `parse_tf_config`; the place is a byte offset.
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json, ErrorRef to) -> ClusterSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json) -> ClusterSpec;
 

@@ -16,7 +16,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// A device or a part of one: its job, replica, task, type and number. A field that is not set leaves the choice open.
-/// A value. Grammar and rules are those of TensorFlow's `DeviceSpec` (device_spec.py).
+/// A value. Grammar and rules are the same as for TensorFlow's `DeviceSpec` (device_spec.py).
 struct DeviceSpec {
   std::optional<std::string> job;
   std::optional<std::int64_t> replica;

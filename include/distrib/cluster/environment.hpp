@@ -16,8 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Environment variables: those of this process, or a given set. A value. Functions that depend on variables take one,
-/// so that tests need not set variables of the process.
+/// The environment variables of this process, or a given set of variables. A value. Functions that depend on variables
+/// take one, so that tests need not set variables of the process.
 class Environment {
  public:
   using Variables = std::map<std::string, std::string, std::less<>>;
@@ -52,7 +52,7 @@ class Environment {
  private:
   explicit Environment(std::nullopt_t) noexcept {}
 
-  std::optional<Variables> variables_;  // empty: those of the process
+  std::optional<Variables> variables_;  // empty: the process's variables
 };
 
 }  // namespace v0

@@ -30,14 +30,14 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
 /// True if `task` initializes, restores and saves: the chief, or worker 0 if there is no chief. Also true for an
 /// evaluator, which does this for its own files.
 ///
-/// Errors: those of `check_role`.
+/// Errors: as for `check_role`.
 [[nodiscard]] DISTRIB_DECL auto is_chief(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec) -> bool;
 [[nodiscard]] DISTRIB_DECL auto is_chief(const ClusterSpec& cluster, const TaskId& task) -> bool;
 
 /// Returns the number of the task among those that compute gradients: the chief first, then the workers. For an
 /// evaluator returns its index.
 ///
-/// Errors: those of `check_role`; `cluster_errc::bad_role` also for a ps.
+/// Errors: as for `check_role`; `cluster_errc::bad_role` also for a ps.
 [[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec)
     -> std::uint32_t;
 [[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task) -> std::uint32_t;
@@ -48,7 +48,7 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
 /// Returns the number of tasks that compute gradients (chief and workers) if `job` is chief or worker, or the number of
 /// evaluators if `job` is evaluator.
 ///
-/// Errors: those of `check_role`; `cluster_errc::bad_role` also for a ps.
+/// Errors: as for `check_role`; `cluster_errc::bad_role` also for a ps.
 [[nodiscard]] DISTRIB_DECL auto worker_count(const ClusterSpec& cluster, std::string_view job, std::error_code& ec)
     -> std::size_t;
 [[nodiscard]] DISTRIB_DECL auto worker_count(const ClusterSpec& cluster, std::string_view job) -> std::size_t;

@@ -44,7 +44,7 @@ struct ServerDefOptions {
 };
 
 /// Returns the definition of a server of `cluster`. Default of the job: the cluster's only job. Default of the index:
-/// that of the job's only task, which need not be 0. Default of the protocol: "grpc". Nothing else is checked; see
+/// the index of the job's only task, which need not be 0. Default of the protocol: "grpc". Nothing else is checked; see
 /// `check_server_def`.
 ///
 /// Errors: `cluster_errc::missing_job`, `missing_index` if a default is ambiguous; `no_such_job` if the index is not
@@ -69,7 +69,7 @@ namespace detail {
 /// Returns the server that TensorFlow's tf_std_server starts for TF_CONFIG: the task that it names, with its rpc_layer
 /// as the protocol.
 ///
-/// Errors: `cluster_errc::empty_job` if there is neither a chief nor a worker job; those of `make_server_def`.
+/// Errors: `cluster_errc::empty_job` if there is neither a chief nor a worker job; otherwise as for `make_server_def`.
 [[nodiscard]] DISTRIB_DECL auto standard_server_def(const TfConfig& config, std::error_code& ec) -> ServerDef;
 [[nodiscard]] DISTRIB_DECL auto standard_server_def(const TfConfig& config) -> ServerDef;
 

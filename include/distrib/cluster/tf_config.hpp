@@ -20,7 +20,7 @@ inline namespace v0 {
 struct TfConfig {
   ClusterSpec cluster;
   /// True if the cluster was under the key "sparseCluster". Kubeflow's dynamic workers get that: each task learns only
-  /// its own address, and a worker also those of the ps.
+  /// its own address, and a worker also the addresses of the ps.
   bool sparse_cluster = false;
   std::optional<std::string> task_type;  ///< The job of this process.
   std::optional<std::uint32_t> task_index;  ///< Index of this process in its job.

@@ -8,7 +8,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Element type of a tensor. The values are those of TensorFlow's `DataType` (types.proto), because files contain them.
+/// Element type of a tensor. Its values equal TensorFlow's `DataType` (types.proto), because files contain them.
 enum class DType : std::uint8_t {
   float32 = 1,
   float64 = 2,

@@ -16,7 +16,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the rows of an `Embedding` are created, kept and removed. The fields are those of `TableInfo`.
+/// How the rows of an `Embedding` are created, kept and removed. The fields have the same meaning as in `TableInfo`.
 struct EmbeddingOptions {
   /// The keys are 0 .. rows - 1, and each has a row from the start. 0: any 64-bit number is a key, and rows are created
   /// when keys are used.

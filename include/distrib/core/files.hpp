@@ -51,7 +51,7 @@ DISTRIB_DECL auto read_up_to(const std::string& path, std::size_t most, std::err
 /// Returns the names of all entries of a directory, without "." and "..", in the system's order. On failure sets `ec`.
 DISTRIB_DECL auto list_directory(const std::string& path, std::error_code& ec) -> std::vector<std::string>;
 
-/// Makes a file's bytes durable, or a directory's list of names. `flags`: those of open(2). On failure sets `ec`.
+/// Makes a file's bytes durable, or a directory's list of names. `flags`: as for open(2). On failure sets `ec`.
 inline void sync_path(const std::string& path, int flags, std::error_code& ec) noexcept {
   const FileDescriptor file{path, flags, ec};
   if (!ec && ::fsync(file.get()) != 0) ec = last_os_error();

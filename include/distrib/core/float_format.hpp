@@ -10,7 +10,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Format in which float32 numbers are kept or sent: numbers on the wire (`Job::wire_format`), and the rows of a table
-/// (`TableInfo::kept_as`). They are computed with as float32. The 16-bit formats are those of `core/half.hpp`.
+/// (`TableInfo::kept_as`). They are computed with as float32. For the 16-bit formats see `core/half.hpp`.
 enum class FloatFormat : std::uint8_t {
   float32,  ///< 4 bytes, unchanged.
   bfloat16,  ///< 2 bytes: the range of float32, 8 significant bits.

@@ -35,7 +35,7 @@ struct ReplicaDeviceSetterOptions {
   std::string ps_device = "/job:ps";  ///< Device of variables. "": variables stay on the worker.
   std::string worker_device = "/job:worker";  ///< Device of everything else.
   bool merge_devices = true;  ///< False: an operation that requests a device keeps that text unchanged.
-  std::optional<ClusterSpec> cluster{};  ///< If set, the ps tasks are those of the job that `ps_device` names.
+  std::optional<ClusterSpec> cluster{};  ///< If set, the ps tasks are the tasks of the job that `ps_device` names.
   /// Types of operations that count as variables, instead of TensorFlow's ten.
   std::optional<std::vector<std::string>> ps_ops{};
   /// For a ps job with gaps. False: n means the n-th task that exists. True: n means task n, as in TensorFlow, even if

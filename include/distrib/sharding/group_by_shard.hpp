@@ -14,8 +14,8 @@ inline namespace v0 {
 
 /// Keys grouped by their shard. A value.
 struct ShardGroups {
-  /// Positions of the keys: first those of shard 0, then those of shard 1, and so on, each group in the order of the
-  /// keys.
+  /// Positions of the keys: first the keys of shard 0, then the keys of shard 1, and so on, each group in the order of
+  /// the keys.
   std::vector<std::size_t> positions{};
   /// Where each shard's group begins in `positions`; one further entry is the number of keys.
   std::vector<std::size_t> first{};

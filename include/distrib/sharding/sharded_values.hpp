@@ -28,7 +28,7 @@ enum class RowUpdate { update, add, sub, mul, div, min, max };
 /// The order in which a sparse read returns rows.
 enum class RowOrder {
   as_asked,  ///< The order of the indices.
-  /// First the rows of shard 0, then those of shard 1, and so on, each shard's in the order of the indices: as
+  /// First the rows of shard 0, then the rows of shard 1, and so on, for each shard in the order of the indices: as
   /// TensorFlow.
   by_shard,
 };
@@ -92,7 +92,7 @@ template <std::floating_point T> class ShardedValues {
     return found;
   }
 
-  /// Applies `update` to all values with those of `whole`, row-major: TensorFlow's assign, assign_add, assign_sub.
+  /// Applies `update` to all values with the values of `whole`, row-major: TensorFlow's assign, assign_add, assign_sub.
   /// Works in any layout.
   ///
   /// Errors: `sharding_errc::wrong_size`; nothing is changed.

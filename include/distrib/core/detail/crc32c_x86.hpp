@@ -55,7 +55,8 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_pair_state(Crc32cPair last) noexcept ->
                                 static_cast<std::uint64_t>(last[1]));
 }
 
-/// Combines four states: that of the `front`, and those of the three chains of `chain_bytes` bytes each that follow it.
+/// Combines four states: the state of the `front` and the states of the three chains of `chain_bytes` bytes each that
+/// follow it.
 template <std::size_t chain_bytes>
 DISTRIB_CRC32C_TARGET inline auto crc32c_join(std::uint64_t front, std::uint64_t x, std::uint64_t y,
                                               std::uint64_t z) noexcept -> std::uint32_t {
@@ -167,8 +168,8 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_gather_two(const Crc32cTwo& two) n
   else return first ^ crc32c_fold<behind>(second);
 }
 
-/// Number of steps in a block of `crc32c_twos`, and the bytes per step: those that the folds process, those of each
-/// chain, their sum; and the bytes of a block.
+/// Number of steps in a block of `crc32c_twos`, and the bytes per step: by the folds, by each chain, and in all; then
+/// the bytes of a block.
 inline constexpr std::size_t crc32c_two_steps = 15;
 inline constexpr std::size_t crc32c_two_folded = 128;
 inline constexpr std::size_t crc32c_two_chained = 48;
