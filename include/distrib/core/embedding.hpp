@@ -37,7 +37,7 @@ struct EmbeddingOptions {
 /// the rest at run time. A value.
 template <FixedString Name, class T, std::size_t Dim> class Embedding {
   static_assert(std::is_same_v<T, float>, "distrib: the element type of an Embedding must be float");
-  static_assert(Dim >= 1 && Dim <= 65536, "distrib: a row of an Embedding has 1 to 65536 elements");
+  static_assert(Dim >= 1 && Dim <= 65536, "distrib: a row of an Embedding must have 1 to 65536 elements");
   static_assert(valid_variable_name(Name.view()),
                 "distrib: an Embedding needs a name without spaces, line ends or other control characters");
 

@@ -25,14 +25,14 @@ enum class json_errc {
 
 namespace detail {
 inline constexpr ErrorText json_texts[] = {
-    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text ends too early"},
+    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text ends inside a value"},
     {json_errc::unexpected_character, failure::invalid_argument, "the JSON text has an unexpected character"},
     {json_errc::bad_number, failure::invalid_argument, "not a JSON number"},
-    {json_errc::bad_escape, failure::invalid_argument, "not an escape of JSON strings"},
+    {json_errc::bad_escape, failure::invalid_argument, "not an escape sequence of JSON strings"},
     {json_errc::control_character, failure::invalid_argument, "a control character in a JSON string must be escaped"},
     {json_errc::bad_utf8, failure::invalid_argument, "the JSON string is not UTF-8"},
     {json_errc::too_deep, failure::exhausted, "the JSON text is nested deeper than 64"},
-    {json_errc::trailing_text, failure::invalid_argument, "something follows the JSON value"},
+    {json_errc::trailing_text, failure::invalid_argument, "there is more text after the JSON value"},
 };
 
 /// Returns the category "distrib.json".

@@ -28,11 +28,11 @@ inline namespace v0 {
 /// Name, element type and number of axes are fixed at compile time, extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
-                "distrib: the element type of a Variable must be float, or of a counter double or std::int64_t");
+                "distrib: the element type of a Variable must be float or, for a counter, double or std::int64_t");
   static_assert(Rank <= Shape::max_rank, "distrib: a Variable has at most 8 axes");
   static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
   static_assert(Name.view().empty() || valid_variable_name(Name.view()),
-                "distrib: the name of a Variable has no spaces, line ends or other control characters");
+                "distrib: the name of a Variable must not contain spaces, line ends or other control characters");
 
  public:
   using Element = T;
@@ -49,14 +49,14 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
   template <std::size_t Extents>
     requires(Extents != Rank)
   Variable(const std::int64_t (&)[Extents], Initializer = {}) {
-    static_assert(Extents == Rank, "distrib: a Variable takes as many extents as its rank says");
+    static_assert(Extents == Rank, "distrib: the number of extents of a Variable must equal its rank");
   }
   // The same for a counter with another initializer than zeros.
   template <class Other>
     requires(!std::is_convertible_v<Other, Start> && std::is_convertible_v<Other, Initializer>)
   Variable(std::array<std::int64_t, Rank>, Other) {
     static_assert(std::is_convertible_v<Other, Start>,
-                  "distrib: a counter (a Variable of double or std::int64_t) starts at zeros");
+                  "distrib: a counter (a Variable of double or std::int64_t) must start at zeros");
   }
 
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
