@@ -108,18 +108,20 @@ TEST_CASE("ClusterFlags: an error says what to pass", "[cluster][flags]") {
       {{"--job_name=worker", workers}, cluster_errc::missing_hosts, "--ps_hosts: must be given"},
       {{"--job_name=ps", ps}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
       {{"--job_name=ps", ps, "--worker_hosts="}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
-      {{"--job_name=ps", ps, "--worker_hosts=w:1,,"}, cluster_errc::empty_address, "--worker_hosts=w:1,,: a piece"},
+      {{"--job_name=ps", ps, "--worker_hosts=w:1,,"}, cluster_errc::empty_address, "--worker_hosts=w:1,,: an entry"},
       {{"--job_name=worker", ps, workers, "--task_index=2"},
        cluster_errc::no_such_task,
        "--task_index=2: job 'worker' has 2 hosts: no task"},
       {{"--job_name=ps", ps, workers, "--task_index=1"}, cluster_errc::no_such_task, "job 'ps' has 1 host:"},
       {{"--job_name=ps", ps, workers, "--task_index=1.5"},
        cluster_errc::bad_integer,
-       "--task_index=1.5: a whole number"},
+       "--task_index=1.5: must be a whole number"},
       {{"--job_name=ps", ps, workers, "--task_index=4294967296"}, cluster_errc::bad_integer, "a whole number"},
-      {{"--job_name=ps", ps, workers, "--task_index=-1"}, cluster_errc::bad_integer, "--task_index=-1: a whole"},
-      {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: a whole"},
-      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (known are ps and"},
+      {{"--job_name=ps", ps, workers, "--task_index=-1"},
+       cluster_errc::bad_integer,
+       "--task_index=-1: must be a whole"},
+      {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: must be a whole"},
+      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (must be ps or"},
       {{"--job_name"}, cluster_errc::missing_value, "--job_name: the flag needs a value"},
       {{ps, "--task_indx=1"}, cluster_errc::unknown_flag, "--task_indx=1: unknown flag; known are --job_name"},
       {{ps, "train"}, cluster_errc::unknown_flag, "train: unknown flag"},
@@ -232,7 +234,7 @@ TEST_CASE("ClusterFlags: a TF_CONFIG that does not name all tasks is refused, wh
     std::string where;
   };
   const std::string gap = "TF_CONFIG: job 'worker' has no task ";
-  const std::string alone = "TF_CONFIG: sparseCluster has no worker but this task";
+  const std::string alone = "TF_CONFIG: sparseCluster does not name the other workers";
   const Refusal refusals[] = {
       // the TF_CONFIG of Kubeflow's dynamic workers: for worker 1, worker 0, and each of two ps
       {R"({"sparseCluster": {"worker": {"1": "w1:1"}, "ps": ["p0:1"]}, "task": {"type": "worker", "index": 1}})",
@@ -337,6 +339,6 @@ TEST_CASE("ClusterFlags: flags from a file, and the text for --help", "[cluster]
   const std::string help = ClusterFlags::help();
   for (const distrib::ClusterFlags::FlagInfo& known : ClusterFlags::known)
     CHECK(help.find("  --" + std::string{known.name} + " ") != std::string::npos);
-  CHECK(help.starts_with("  --task_index        which task of its job"));
-  CHECK(help.ends_with("  --flagfile          PATH of a file with more flags, one a line\n"));
+  CHECK(help.starts_with("  --task_index        index of this process in its job"));
+  CHECK(help.ends_with("  --flagfile          PATH of a file with more flags, one per line\n"));
 }

@@ -114,10 +114,10 @@ TEST_CASE("read_flag_files: errors name the file", "[cluster][flags]") {
        "--flagfile=" + files.path(".")},
       {{"--flagfile=" + files("zero", std::string("--a\0", 4))},
        cluster_errc::bad_flag_file,
-       "--flagfile=" + files.path("zero") + ": not a text"},
+       "--flagfile=" + files.path("zero") + ": not text"},
       {{"--flagfile=" + files("long", std::string((std::size_t{1} << 20) + 1, 'a'))},
        cluster_errc::bad_flag_file,
-       "--flagfile=" + files.path("long") + ": more than 1 MiB, with the files before"},
+       "--flagfile=" + files.path("long") + ": more than 1 MiB together with the files before"},
   };
   for (const Case& c : cases) {
     Error error;
@@ -127,9 +127,10 @@ TEST_CASE("read_flag_files: errors name the file", "[cluster][flags]") {
   }
   Error error;
   CHECK(arguments_of({"--flagfile=" + files.path("d0")}, error).empty());
-  CHECK(error.where == "--flagfile=" + files.path("d16") + ": included by 16 files, each by the one before");
+  CHECK(error.where ==
+        "--flagfile=" + files.path("d16") + ": the 17th file of a chain in which each file includes the next one");
   CHECK(arguments_of({"--flagfile=" + files.path("d1")}, error).empty());
-  CHECK(error.where.ends_with(": more than 1 MiB, with the files before"));
+  CHECK(error.where.ends_with(": more than 1 MiB together with the files before"));
   const std::string largest = files("largest", "#" + std::string((std::size_t{1} << 20) - 1, 'a'));
   CHECK(arguments_of({"--flagfile=" + largest}, error).empty());
   CHECK_FALSE(error);

@@ -156,7 +156,7 @@ TEST_CASE("LaunchedTask: errors name the variables", "[cluster][launched]") {
   const Refusal refusals[] = {
       {{{"DISTRIB_JOB_NAME", "gardener"}},
        cluster_errc::no_such_job,
-       "DISTRIB_JOB_NAME=gardener (known are ps and worker)"},
+       "DISTRIB_JOB_NAME=gardener (must be ps or worker)"},
       {{{"DISTRIB_TASK_INDEX", "2"}}, cluster_errc::no_such_task, "DISTRIB_TASK_INDEX=2: job 'ps' has 2 hosts"},
       {{{"DISTRIB_TASK_INDEX", "one"}}, cluster_errc::bad_integer, "DISTRIB_TASK_INDEX=one"},
       {{{"DISTRIB_PS_HOSTS", "a:1,,b:1"}}, cluster_errc::empty_address, "DISTRIB_PS_HOSTS=a:1,,b:1"},
@@ -394,7 +394,7 @@ TEST_CASE("LaunchedTask: errors name what the scheduler does not set", "[cluster
       {joined({slurm, one_ps, {{"DISTRIB_PORT_BASE", "65536"}}}), scheduler_errc::bad_variable,
        "DISTRIB_PORT_BASE=65536"},
       {joined({slurm, one_ps, {{"SLURMD_NODENAME", "n3"}}}), scheduler_errc::placed_elsewhere,
-       "task 0 of n3, in the list task 0 of n2"},
+       "task 0 of n3, in the node list task 0 of n2"},
       {joined({slurm, one_ps, {{"SLURM_PROCID", "5"}}}), scheduler_errc::no_such_rank, "SLURM_PROCID=5 of 5 tasks"},
       {joined({slurm, {{"SLURM_PROCID", "x"}}}), scheduler_errc::bad_variable, "SLURM_PROCID=x"},
       {joined({open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}}), scheduler_errc::unknown_hosts,

@@ -214,9 +214,9 @@ TEST_CASE("SlurmResolver: refuses a task that runs on another host than its rank
                          {"SLURM_STEP_TASKS_PER_NODE", "2(x3)"},
                          {"SLURM_DISTRIBUTION", "cyclic"}};
   refused({}, with(cyclic, {{"SLURM_PROCID", "1"}, {"SLURM_LOCALID", "0"}, {"SLURMD_NODENAME", "n2"}}),
-          scheduler_errc::placed_elsewhere, "task 0 of n2, in the list task 1 of n1");
+          scheduler_errc::placed_elsewhere, "task 0 of n2, in the node list task 1 of n1");
   refused({}, with(cyclic, {{"SLURM_PROCID", "3"}, {"SLURM_LOCALID", "0"}, {"SLURMD_NODENAME", "n2"}}),
-          scheduler_errc::placed_elsewhere, "task 0 of n2, in the list task 1 of n2");
+          scheduler_errc::placed_elsewhere, "task 0 of n2, in the node list task 1 of n2");
   CHECK(SlurmResolver{}
             .resolve(with(cyclic, {{"SLURM_PROCID", "5"}, {"SLURM_LOCALID", "1"}, {"SLURMD_NODENAME", "n3"}}))
             .task == TaskId{"worker", 5});

@@ -82,7 +82,7 @@ TEST_CASE("TfConfig::master: needs the task", "[cluster]") {
   std::error_code ec;
   CHECK(config.master(ec).empty());
   CHECK(ec == cluster_errc::missing_job);
-  CHECK_THROWS_WITH(config.master(), ContainsSubstring("TF_CONFIG: say which job"));
+  CHECK_THROWS_WITH(config.master(), ContainsSubstring("TF_CONFIG: the job of this process"));
   config.task_type = "ps";
   CHECK(config.master(ec).empty());
   CHECK(ec == cluster_errc::missing_index);

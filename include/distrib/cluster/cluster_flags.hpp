@@ -42,7 +42,7 @@ struct ClusterFlags {
 
   /// The four flags, for a program that writes its own help. `help()` returns them as text.
   static constexpr std::array<FlagInfo, 4> known{{
-      {"task_index", "integer", "which task of its job this process is, from 0"},
+      {"task_index", "integer", "index of this process in its job, from 0"},
       {"ps_hosts", "string", "HOST:PORT,... of the parameter servers"},
       {"worker_hosts", "string", "HOST:PORT,... of the workers"},
       {"job_name", "string", "ps or worker; without it this process is the whole job"},

@@ -41,7 +41,7 @@ DISTRIB_DECL auto ClusterFlags::help() -> std::string {
     text += "  --" + std::string{name} + std::string(std::size_t{18} - name.size(), ' ') + std::string{help} + '\n';
   };
   for (const ClusterFlags::FlagInfo& flag : known) line(flag.name, flag.help);
-  line("flagfile", "PATH of a file with more flags, one a line");
+  line("flagfile", "PATH of a file with more flags, one per line");
   return text;
 }
 
@@ -99,7 +99,7 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   if (!texts.job_name || texts.job_name->empty()) return flags;  // without a job name the other flags do not count
   flags.job_name = *texts.job_name;
   if (flags.job_name != "ps" && flags.job_name != "worker") {
-    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (known are ps and worker)"};
+    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (must be ps or worker)"};
     return {};
   }
   flags.ps_hosts = hosts_of_flag("--ps_hosts", texts.ps_hosts, error);
@@ -145,7 +145,7 @@ DISTRIB_DECL void check_whole(const TfConfig& config, Error& error) {
       }
   }
   if (config.sparse_cluster && rank_count(config.cluster) < 2)
-    error = {cluster_errc::sparse_job, "TF_CONFIG: sparseCluster has no worker but this task"};
+    error = {cluster_errc::sparse_job, "TF_CONFIG: sparseCluster does not name the other workers"};
 }
 
 // Returns the addresses of a job; none if the cluster does not have it.

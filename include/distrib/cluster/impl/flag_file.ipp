@@ -57,15 +57,15 @@ class FlagFileReader {
       error = {cluster_errc::bad_flag_file, "--flagfile=" + path + ": " + why};
     };
     if (std::find(open_.begin(), open_.end(), path) != open_.end()) return refuse("includes itself");
-    if (open_.size() == max_depth) return refuse("included by 16 files, each by the one before");
+    if (open_.size() == max_depth) return refuse("the 17th file of a chain in which each file includes the next one");
     const std::string text = read_up_to(path, max_bytes + 1 - bytes_, error.code);
     if (error) {
       error.where = "--flagfile=" + path;
       return;
     }
     bytes_ += text.size();
-    if (bytes_ > max_bytes) return refuse("more than 1 MiB, with the files before");
-    if (text.find('\0') != std::string::npos) return refuse("not a text");
+    if (bytes_ > max_bytes) return refuse("more than 1 MiB together with the files before");
+    if (text.find('\0') != std::string::npos) return refuse("not text");
 
     open_.push_back(path);
     for (std::string_view rest = text; !rest.empty() && !error;) {

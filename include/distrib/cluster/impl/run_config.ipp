@@ -22,7 +22,7 @@ DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chie
   } else if (!config.task_index) {
     error = {cluster_errc::missing_index, "task.index"};
   } else if (*config.task_type == "evaluator") {
-    if (chief == "master") error = {cluster_errc::bad_role, "a cluster with a master has no evaluator"};
+    if (chief == "master") error = {cluster_errc::bad_role, "a cluster with a master must not have an evaluator"};
   } else {
     (void)cluster.task_address(*config.task_type, *config.task_index, error.code);
     if (error) error.where = to_string(*config.task());
@@ -60,8 +60,8 @@ DISTRIB_DECL auto run_config(const TfConfig& config, ErrorRef to) -> RunConfig {
   run.task_type = config.task_type.value_or("worker");
   run.task_id = config.task_index.value_or(0);
   if (!config.cluster) {
-    if (run.task_type != "worker") error = {cluster_errc::bad_role, "without a cluster there is only a worker"};
-    else if (run.task_id != 0) error = {cluster_errc::no_such_task, "without a cluster there is only task 0"};
+    if (run.task_type != "worker") error = {cluster_errc::bad_role, "without a cluster the task must be a worker"};
+    else if (run.task_id != 0) error = {cluster_errc::no_such_task, "without a cluster the index must be 0"};
     run.master = config.session_master.value_or("");
     run.evaluation_master = config.eval_session_master.value_or("");
     return error ? RunConfig{} : run;

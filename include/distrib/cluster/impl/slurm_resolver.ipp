@@ -160,7 +160,7 @@ DISTRIB_DECL void check_slurm_seat(const SlurmSeat& seat, bool host_once, const 
   const bool here = host.empty() || host == *seat.host;
   if (!error && (!here || (local_rank && host_once && *local_rank != seat.local_rank)))
     error = {scheduler_errc::placed_elsewhere, "task " + std::to_string(local_rank.value_or(0)) + " of " +
-                                                   std::string{host} + ", in the list task " +
+                                                   std::string{host} + ", in the node list task " +
                                                    std::to_string(seat.local_rank) + " of " + *seat.host};
 }
 
