@@ -36,10 +36,10 @@ template <class S> constexpr void explain_key_sharding() {
   constexpr bool counts = CountsShards<S>;
   constexpr bool shards = ShardsKeys<S>;
   constexpr bool copies = std::copy_constructible<S>;
-  static_assert(counts, "distrib: a KeySharding needs num_shards() const that returns how many shards there are");
+  static_assert(counts, "distrib: a KeySharding needs num_shards() const that returns the number of shards");
   static_assert(shards,
                 "distrib: a KeySharding needs shard(std::uint64_t key) const that returns the index of a shard");
-  static_assert(copies, "distrib: a KeySharding is a value: let it be copied");
+  static_assert(copies, "distrib: a KeySharding must be copyable");
 }
 }  // namespace detail
 

@@ -43,7 +43,7 @@ template <class P> constexpr void explain_partitioner() {
   static_assert(partitions,
                 "distrib: a Partitioner needs partition(const distrib::Shape&, distrib::DType) const that returns "
                 "distrib::Partition");
-  static_assert(copies, "distrib: a Partitioner is a value: let it be copied");
+  static_assert(copies, "distrib: a Partitioner must be copyable");
 }
 }  // namespace detail
 
