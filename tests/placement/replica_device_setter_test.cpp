@@ -191,7 +191,7 @@ TEST_CASE("replica_device_setter: refuses a strategy's result that is no task", 
     std::error_code ec;
     CHECK(setter({.name = "lost"}, ec).empty());
     CHECK(ec == distrib::placement_errc::no_such_task);
-    CHECK_THROWS_WITH(setter({.name = "lost"}), ContainsSubstring("lost: the strategy answered"));
+    CHECK_THROWS_WITH(setter({.name = "lost"}), ContainsSubstring("lost: the strategy returned"));
   }
 }
 

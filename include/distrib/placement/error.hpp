@@ -18,7 +18,7 @@ enum class placement_errc {
 
 namespace detail {
 inline constexpr ErrorText placement_texts[] = {
-    {placement_errc::no_such_task, failure::not_found, "the strategy answered with a task that there is not"},
+    {placement_errc::no_such_task, failure::not_found, "the strategy returned a task that does not exist"},
     {placement_errc::wrong_number_of_weights, failure::mismatch, "one weight for each task is needed"},
     {placement_errc::zero_weight, failure::invalid_argument, "a weight must be at least 1"},
 };

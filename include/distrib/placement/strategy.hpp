@@ -41,8 +41,8 @@ template <class S> constexpr void explain_placement_strategy() {
   constexpr bool copies = std::copy_constructible<S>;
   static_assert(places,
                 "distrib: a PlacementStrategy needs place(const distrib::PlacementRequest&, std::uint32_t num_tasks) "
-                "that returns the index of a ps task; distrib::FunctionStrategy makes one of a function");
-  static_assert(copies, "distrib: a PlacementStrategy is a value: let it be copied");
+                "that returns the index of a ps task; distrib::FunctionStrategy makes one from a function");
+  static_assert(copies, "distrib: a PlacementStrategy must be copyable");
 }
 }  // namespace detail
 
