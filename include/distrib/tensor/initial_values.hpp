@@ -16,7 +16,7 @@ inline namespace v0 {
 ///
 /// Threads: one at a time.
 template <class Variables> class InitialValues : public detail::VariableBlock {
-  static_assert(detail::is_variable_list<Variables>, "distrib: InitialValues take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: InitialValues needs a VariableList");
 
  public:
   explicit InitialValues(const Variables& variables) : InitialValues{variables.infos()} {}
@@ -30,14 +30,17 @@ template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(InitialValues<Variables>& values) {
   constexpr bool table = detail::is_table<Variables, Name>();
-  static_assert(!table, "distrib: get<NAME>: this NAME is an Embedding, whose rows begin as its initializer says");
+  static_assert(
+      !table,
+      "distrib: get<NAME>: this NAME is an Embedding, whose rows get their initial values from its initializer");
   if constexpr (!table) return detail::view_of<Variables, Name>(values);
 }
 
 // The twin for names that are not in the list, which reports that.
 template <FixedString Name, class Variables> auto get(InitialValues<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
+                "distrib: get<NAME>: the model has no variable of this NAME; the VariableList in this message shows "
+                "the names that it has");
   return {};
 }
 

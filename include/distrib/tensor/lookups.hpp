@@ -37,16 +37,16 @@ template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
   constexpr bool table = detail::is_table<Variables, Name>();
-  static_assert(table, "distrib: get<NAME>(lookups): this NAME is a Variable; only an Embedding is looked up");
+  static_assert(table, "distrib: get<NAME>(lookups): this NAME is a Variable; only an Embedding has lookups");
   if constexpr (table) return lookups.keys(Variables::number_of(Variables::index_of(Name.view())));
 }
 
 // The twin for names that are not in the list, which reports that.
 template <FixedString Name, class Variables>
 auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
-  static_assert(
-      detail::no_variable_of_this_name<Name, Variables>::value,
-      "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the list beside it shows what it has");
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the VariableList in this "
+                "message shows the names that it has");
   return lookups.keys(0);
 }
 

@@ -44,7 +44,7 @@ template <class Variables, FixedString Name, class Holder> auto view_of(Holder& 
 ///
 /// Threads: const access from any thread.
 template <class Variables> class Values : public RuntimeValues {
-  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients need a VariableList");
 
  public:
   explicit Values(const Variables& variables) : Values{variables.infos()} {}
@@ -61,7 +61,7 @@ template <class Variables> class Values : public RuntimeValues {
 ///
 /// Threads: one at a time.
 template <class Variables> class Gradients : public RuntimeGradients {
-  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients need a VariableList");
 
  public:
   explicit Gradients(const Variables& variables) : Gradients{variables.infos()} {}
@@ -115,19 +115,21 @@ template <FixedString Name, class Variables>
 // if the name exists.
 template <FixedString Name, class Variables>
 auto lookup_index(const Values<Variables>&) -> std::span<const std::int64_t> {
-  static_assert(
-      detail::no_variable_of_this_name<Name, Variables>::value,
-      "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the list beside it shows what it has");
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the VariableList in this "
+                "message shows the names that it has");
   return {};
 }
 template <FixedString Name, class Variables> auto get(const Values<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
+                "distrib: get<NAME>: the model has no variable of this NAME; the VariableList in this message shows "
+                "the names that it has");
   return {};
 }
 template <FixedString Name, class Variables> auto get(Gradients<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
+                "distrib: get<NAME>: the model has no variable of this NAME; the VariableList in this message shows "
+                "the names that it has");
   return {};
 }
 
