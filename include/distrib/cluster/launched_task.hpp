@@ -22,8 +22,8 @@ enum class Launcher : std::uint8_t {
   flags,  ///< --job_name, --task_index, --ps_hosts or --worker_hosts on the command line.
   variables,  ///< DISTRIB_JOB_NAME, DISTRIB_PS_HOSTS or DISTRIB_WORKER_HOSTS in the environment, not empty.
   tf_config,  ///< TF_CONFIG in the environment, not empty.
-  /// flux run: FLUX_TASK_RANK. If it has started only one task, `open_mpi`, `mvapich2`, and PMI with several ranks come
-  /// before.
+  /// flux run: FLUX_TASK_RANK. If it has started only one task, `open_mpi`, `mvapich2`, and PMI with several ranks have
+  /// priority.
   flux,
   /// mpirun: OMPI_COMM_WORLD_RANK. Before Slurm: inside an salloc, Slurm's variables describe mpirun's own daemons.
   open_mpi,

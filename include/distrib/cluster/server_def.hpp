@@ -35,7 +35,7 @@ struct ServerDef {
   [[nodiscard]] auto operator==(const ServerDef&) const -> bool = default;
 };
 
-/// Facts beside the cluster; empty if not known.
+/// What the caller knows besides the cluster. Empty: the default is used.
 struct ServerDefOptions {
   std::optional<std::string> job_name = {};
   std::optional<std::uint32_t> task_index = {};

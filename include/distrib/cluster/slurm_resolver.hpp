@@ -58,7 +58,7 @@ struct SlurmResolver {
   std::optional<std::uint32_t> tasks_per_node = {};
   /// Hosts and their numbers of tasks, in the order of the ranks, instead of Slurm's lists. Empty: Slurm's.
   std::vector<Node> nodes = {};
-  bool auto_set_gpu = true;  ///< True: `SlurmTask::visible_devices` is set.
+  bool auto_set_gpu = true;  ///< True: computes `SlurmTask::visible_devices`. False: leaves it empty.
   std::string rpc_layer = "grpc";  ///< For `master_url`.
   bool reserved_ports = true;  ///< True: uses the ports that `srun --resv-ports` has reserved, if it has reserved any.
 

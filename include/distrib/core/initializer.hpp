@@ -115,8 +115,8 @@ namespace detail {
 /// Returns the range of `GlorotUniformInitializer` for a variable of this shape.
 [[nodiscard]] DISTRIB_DECL auto glorot_range(const Shape& shape) noexcept -> UniformInitializer;
 
-/// The elements of a uniformly initialized variable. Element i is word i mod 4 of the Philox block whose counter is (i
-/// / 4, name hash) and whose key is the seed, scaled to [low, high].
+/// The elements of a uniformly initialized variable. Element i is word i mod 4 of the Philox block whose counter is
+/// `(i / 4, name hash)` and whose key is the seed, scaled to [low, high].
 class UniformElements {
  public:
   UniformElements(UniformInitializer uniform, std::uint64_t seed, std::string_view name) noexcept

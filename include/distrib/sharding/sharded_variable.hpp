@@ -38,7 +38,7 @@ class ShardedVariable {
   struct ShardRange {
     std::uint32_t shard = 0;
     std::int64_t start = 0;
-    std::int64_t stop = 0;  ///< -1 if the step is negative and no row of the shard is below the range.
+    std::int64_t stop = 0;  ///< -1 if the step is negative and the range may go down to the shard's row 0.
     std::int64_t step = 1;
 
     /// Returns the number of rows; the last one is start + (count() - 1) * step.
