@@ -31,7 +31,6 @@ namespace detail {
 ///
 /// Errors: the system's code if a file cannot be read; `cluster_errc::missing_value`; `cluster_errc::bad_flag_file` if
 /// a file includes itself, is not text, or is the 17th of a chain, or if the files have more than 1 MiB together.
-/// text or the 17th of a chain, or more than 1 MiB in all. A shell's `<(...)` is read as a file.
 [[nodiscard]] DISTRIB_DECL auto read_flag_files(std::span<const char* const> arguments, Error& error)
     -> std::vector<std::string>;
 
