@@ -24,8 +24,8 @@ inline namespace v0 {
 /// inserts the flags of a file, see `read_flag_files`. Only if none of the four flags is present, reads TF_CONFIG from
 /// the environment; an empty TF_CONFIG counts as not set.
 ///
-/// Errors: every function fails with a `cluster_errc`, with a `json_errc` for TF_CONFIG, or with the system's code for a
-/// flag file. None ends the process.
+/// Errors: every function fails with a `cluster_errc`, with a `json_errc` for TF_CONFIG, or with the system's code for
+/// a flag file. None ends the process.
 struct ClusterFlags {
   /// What happens if the host list of the job has no entry for the task.
   enum class UnlistedTask {

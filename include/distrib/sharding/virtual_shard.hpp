@@ -8,7 +8,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Number of virtual shards: the groups into which the rows of a hashed table are divided, whatever the number of tasks.
+/// Number of virtual shards: the groups into which the rows of a hashed table are divided, for any number of tasks.
 /// Stored data and messages depend on it: it must never change.
 inline constexpr std::uint32_t num_virtual_shards = 1024;
 
