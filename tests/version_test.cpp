@@ -5,7 +5,7 @@
 
 #include <string>
 
-TEST_CASE("version: the number and the words agree", "[version]") {
+TEST_CASE("version: number and text agree", "[version]") {
   const int major = DISTRIB_VERSION / 10000;
   const int minor = DISTRIB_VERSION / 100 % 100;
   const int patch = DISTRIB_VERSION % 100;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is who: ClusterSpec, flags, TF_CONFIG, and what Slurm, MPI and Kubernetes tell a process. Not here: TensorFlow's own
-// definitions of clusters and devices, which <distrib/tf.hpp> has.
+// The tasks of a cluster: ClusterSpec, flags, TF_CONFIG, and what Slurm, MPI and Kubernetes set for a process.
+// TensorFlow's own definitions of clusters and devices are in <distrib/tf.hpp>.
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>

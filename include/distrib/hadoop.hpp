@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MapReduce tasks over Hadoop Pipes and Streaming. Not part of ecosystem.hpp: a task is another program than a trainer.
+// MapReduce tasks over Hadoop Pipes and Streaming. Not part of ecosystem.hpp, because such a task is not a training
+// program.
 #pragma once
 
 #include <distrib/hadoop/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parameter server task a variable goes to.
+// Choice of the parameter server task for each variable.
 #pragma once
 
 #include <distrib/placement/device_scopes.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters: the server, its options, what workers agree on, lookups of rows.
+// Parameters: the server, its options, settings on which all workers must agree, lookups of rows.
 #pragma once
 
 #include <distrib/ps/job/consistency.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files over HTTP and in HDFS. Of the component distrib::http, so not part of ecosystem.hpp.
+// Files over HTTP and in HDFS. Needs the component distrib::http, so it is not part of ecosystem.hpp.
 #pragma once
 
 #include <distrib/remote/http_error.hpp>

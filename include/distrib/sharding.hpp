@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How variables are cut, and on which shard a row is.
+// How variables are divided into parts, and on which shard a row is.
 #pragma once
 
 #include <distrib/sharding/error.hpp>

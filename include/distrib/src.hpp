@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The bodies of all plain functions that ecosystem.hpp reaches. Include this in exactly one unit of a program that
-// defines DISTRIB_SEPARATE_COMPILATION, or each <distrib/ROOM/src.hpp> in a unit of its own; distrib::compiled does
-// so for you.
+// The bodies of all functions that ecosystem.hpp declares and that are not templates. Include this in exactly one unit
+// of a program that defines DISTRIB_SEPARATE_COMPILATION, or include each <distrib/ROOM/src.hpp> in a unit of its own.
+// The library distrib::compiled does that for you.
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #error "distrib: <distrib/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif

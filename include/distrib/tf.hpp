@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is TensorFlow's own: SyncReplicas, its accumulators, where its ParameterServerStrategy puts variables, its
-// definitions of clusters, servers and devices. Not part of ecosystem.hpp.
+// Features that only TensorFlow has: SyncReplicas and its accumulators, the placement of ParameterServerStrategy, and
+// its definitions of clusters, servers and devices. Not part of ecosystem.hpp.
 #pragma once
 
 #include <distrib/cluster/cluster_def.hpp>

@@ -16,7 +16,7 @@ const ClusterSpec mixed =
 
 }  // namespace
 
-TEST_CASE("as_dict: a list without gaps, a mapping with some", "[cluster]") {
+TEST_CASE("as_dict: a job without gaps is a list, a job with gaps is a mapping", "[cluster]") {
   const auto jobs = as_dict(mixed);
   REQUIRE(jobs.size() == 2);
   CHECK(jobs[0].first == "ps");
@@ -26,7 +26,7 @@ TEST_CASE("as_dict: a list without gaps, a mapping with some", "[cluster]") {
   CHECK(std::get<ClusterSpec::Tasks>(none[0].second).empty());
 }
 
-TEST_CASE("cluster_json: what TF_CONFIG says of the cluster, and back", "[cluster]") {
+TEST_CASE("cluster_json: writes the cluster as TF_CONFIG does, and it reads back", "[cluster]") {
   CHECK(distrib::detail::cluster_json(mixed) == R"({"ps":["a:1","b:1"],"worker":{"1":"c:1","3":"d:1"}})");
   CHECK(distrib::detail::cluster_json({}) == "{}");
   CHECK(distrib::detail::parse_cluster_json(distrib::detail::cluster_json(mixed)) == mixed);

@@ -24,14 +24,14 @@ struct KnownFlags {
   Error error;
 };
 
-/// As `parse_known`, without a look at the environment.
+/// As `parse_known`, but without reading the environment.
 auto known(const Arguments& arguments, std::string_view tf_config = "") -> KnownFlags {
   KnownFlags answer;
   answer.flags = ClusterFlags::from(arguments, tf_config, answer.rest, answer.error);
   return answer;
 }
 
-/// TF_CONFIG for the time of a test.
+/// Sets TF_CONFIG for the duration of a test.
 class TfConfigVariable {
  public:
   explicit TfConfigVariable(const char* tf_config) { ::setenv("TF_CONFIG", tf_config, 1); }
@@ -50,7 +50,7 @@ TEST_CASE("ClusterFlags: the flags of a worker", "[cluster][flags]") {
       {"--job_name", "worker", "--task_index", "1", "--ps_hosts", "p0:1,p1:1", "--worker_hosts", "w0:1,w1:1"},
       {"-job_name=worker", "-task_index", "0x1", "-ps_hosts=p0:1,p1:1", "-worker_hosts", "w0:1,w1:1"},
       {"--job_name=ps", "--task_index=7", "--job_name=worker", "--ps_hosts=p0:1,p1:1", "--worker_hosts=w0:1,w1:1",
-       "--task_index=1"},  // the last one counts
+       "--task_index=1"},  // the last value of a flag counts
   };
   for (const Arguments& arguments : forms) {
     const auto [flags, rest, error] = known(arguments, "never looked at");
@@ -68,7 +68,7 @@ TEST_CASE("ClusterFlags: the flags of a worker", "[cluster][flags]") {
   }
 }
 
-TEST_CASE("ClusterFlags: the index is 0 unless told, and worker 0 is the chief", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: the default index is 0, and worker 0 is the chief", "[cluster][flags]") {
   const ClusterFlags flags = known({"--job_name=worker", "--ps_hosts=p0:1", "--worker_hosts=w0:1,w1:1"}).flags;
   CHECK(flags.task_index == 0);
   CHECK(flags.is_chief());
@@ -86,7 +86,7 @@ TEST_CASE("ClusterFlags: without a job name there is one process", "[cluster][fl
   }
 }
 
-TEST_CASE("ClusterFlags: what belongs to somebody else is left in order", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: other arguments are returned in order", "[cluster][flags]") {
   const Arguments arguments = {"--steps",        "5",  "--job_name=worker", "train",
                                "--ps_hosts=p:1", "-",  "--lr=0.1",          "--worker_hosts=w:1",
                                "--nojob_name",   "--", "--job_name=ps",     "last"};
@@ -96,7 +96,7 @@ TEST_CASE("ClusterFlags: what belongs to somebody else is left in order", "[clus
   CHECK(flags.job_name == "worker");
 }
 
-TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: an error says what to pass", "[cluster][flags]") {
   struct Refusal {
     Arguments arguments;
     std::error_code code;
@@ -108,18 +108,20 @@ TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
       {{"--job_name=worker", workers}, cluster_errc::missing_hosts, "--ps_hosts: must be given"},
       {{"--job_name=ps", ps}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
       {{"--job_name=ps", ps, "--worker_hosts="}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
-      {{"--job_name=ps", ps, "--worker_hosts=w:1,,"}, cluster_errc::empty_address, "--worker_hosts=w:1,,: a piece"},
+      {{"--job_name=ps", ps, "--worker_hosts=w:1,,"}, cluster_errc::empty_address, "--worker_hosts=w:1,,: an entry"},
       {{"--job_name=worker", ps, workers, "--task_index=2"},
        cluster_errc::no_such_task,
        "--task_index=2: job 'worker' has 2 hosts: no task"},
       {{"--job_name=ps", ps, workers, "--task_index=1"}, cluster_errc::no_such_task, "job 'ps' has 1 host:"},
       {{"--job_name=ps", ps, workers, "--task_index=1.5"},
        cluster_errc::bad_integer,
-       "--task_index=1.5: a whole number"},
+       "--task_index=1.5: must be a whole number"},
       {{"--job_name=ps", ps, workers, "--task_index=4294967296"}, cluster_errc::bad_integer, "a whole number"},
-      {{"--job_name=ps", ps, workers, "--task_index=-1"}, cluster_errc::bad_integer, "--task_index=-1: a whole"},
-      {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: a whole"},
-      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (known are ps and"},
+      {{"--job_name=ps", ps, workers, "--task_index=-1"},
+       cluster_errc::bad_integer,
+       "--task_index=-1: must be a whole"},
+      {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: must be a whole"},
+      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (must be ps or"},
       {{"--job_name"}, cluster_errc::missing_value, "--job_name: the flag needs a value"},
       {{ps, "--task_indx=1"}, cluster_errc::unknown_flag, "--task_indx=1: unknown flag; known are --job_name"},
       {{ps, "train"}, cluster_errc::unknown_flag, "train: unknown flag"},
@@ -144,7 +146,7 @@ TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
   }
 }
 
-TEST_CASE("ClusterFlags: a task that is not listed, as mnist.py of upstream takes it", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: accepts a task that is not listed, as upstream's mnist.py does", "[cluster][flags]") {
   const Arguments arguments = {"--job_name=worker", "--task_index=1", "--ps_hosts=p0:1,p1:1", "--worker_hosts=w0:1"};
   Strings rest;
   distrib::Error error;
@@ -160,13 +162,13 @@ TEST_CASE("ClusterFlags: a task that is not listed, as mnist.py of upstream take
   CHECK(ec == cluster_errc::no_such_task);
 }
 
-TEST_CASE("ClusterFlags: a bare -- is nothing left over", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: a bare -- is not an unknown flag", "[cluster][flags]") {
   const Arguments argv = {"program", "--"};
   CHECK(ClusterFlags::parse(2, argv.data()).local());
   CHECK(ClusterFlags::parse(0, nullptr).local());
 }
 
-TEST_CASE("ClusterFlags: TF_CONFIG counts only without a cluster flag", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: TF_CONFIG is read only if no cluster flag is present", "[cluster][flags]") {
   const auto [flags, rest, error] = known({"--steps=5"}, worker_tf_config);
   REQUIRE_FALSE(error);
   CHECK(rest == Strings{"--steps=5"});
@@ -225,26 +227,26 @@ TEST_CASE("ClusterFlags: TensorFlow 1's master is the chief", "[cluster][flags]"
   CHECK(alone.flags.local());
 }
 
-TEST_CASE("ClusterFlags: TF_CONFIG that does not name all tasks is refused, whichever task reads it",
+TEST_CASE("ClusterFlags: a TF_CONFIG that does not name all tasks is refused, whichever task reads it",
           "[cluster][flags]") {
   struct Refusal {
     std::string text;
     std::string where;
   };
   const std::string gap = "TF_CONFIG: job 'worker' has no task ";
-  const std::string alone = "TF_CONFIG: sparseCluster has no worker but this task";
+  const std::string alone = "TF_CONFIG: sparseCluster does not name the other workers";
   const Refusal refusals[] = {
-      // what Kubeflow's dynamic workers get: of worker 1, worker 0, and each of two ps
+      // the TF_CONFIG of Kubeflow's dynamic workers: for worker 1, worker 0, and each of two ps
       {R"({"sparseCluster": {"worker": {"1": "w1:1"}, "ps": ["p0:1"]}, "task": {"type": "worker", "index": 1}})",
        gap + "0"},
       {R"({"sparseCluster": {"worker": {"0": "w0:1"}, "ps": ["p0:1"]}, "task": {"type": "worker", "index": 0}})",
        alone},
       {R"({"sparseCluster": {"worker": {}, "ps": ["p0:1"]}, "task": {"type": "ps", "index": 0}})", alone},
       {R"({"sparseCluster": {"worker": {}, "ps": ["p1:1"]}, "task": {"type": "ps", "index": 1}})", alone},
-      // without ps: not the whole job, once for each worker
+      // without ps: each worker would take itself for the whole job
       {R"({"sparseCluster": {"worker": {"0": "w0:1"}, "ps": []}, "task": {"type": "worker", "index": 0}})", alone},
       {R"({"cluster": {"worker": {"2": "w2:1"}}, "task": {"type": "worker", "index": 2}})", gap + "0"},
-      // the index is one that the job has, one of the gap, or none
+      // the index of this task exists, is in the gap, or is missing
       {R"({"cluster": {"ps": ["p:1"], "worker": {"0": "a:1", "2": "c:1"}}, "task": {"type": "worker", "index": 2}})",
        gap + "1"},
       {R"({"cluster": {"ps": ["p:1"], "worker": {"0": "a:1", "2": "c:1"}}, "task": {"type": "worker", "index": 1}})",
@@ -275,7 +277,7 @@ TEST_CASE("ClusterFlags: TF_CONFIG of one process is local", "[cluster][flags]")
   }
 }
 
-TEST_CASE("ClusterFlags: what is wrong with TF_CONFIG", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: errors in TF_CONFIG name their place", "[cluster][flags]") {
   struct Refusal {
     std::string text;
     std::error_code code;
@@ -309,7 +311,7 @@ TEST_CASE("ClusterFlags: what is wrong with TF_CONFIG", "[cluster][flags]") {
   }
 }
 
-TEST_CASE("ClusterFlags: the lines of the 2016 program", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: the lines of the 2016 program work", "[cluster][flags]") {
   const Arguments argv = {"trainer", "--job_name=worker", "--task_index=0", "--ps_hosts=p:1", "--worker_hosts=w:1"};
   const auto flags = distrib::ClusterFlags::parse(static_cast<int>(argv.size()), argv.data());
   REQUIRE_FALSE(flags.local());
@@ -317,7 +319,7 @@ TEST_CASE("ClusterFlags: the lines of the 2016 program", "[cluster][flags]") {
   CHECK(cluster.task_address(flags.job_name, flags.task_index) == "w:1");
 }
 
-TEST_CASE("ClusterFlags: flags of a file, and what --help says of them", "[cluster][flags]") {
+TEST_CASE("ClusterFlags: flags from a file, and the text for --help", "[cluster][flags]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "flags").string();
   std::ofstream{path} << "--job_name=worker\n--ps_hosts=p0:1\n--worker_hosts=w0:1,w1:1\n--mine\n";
@@ -337,6 +339,6 @@ TEST_CASE("ClusterFlags: flags of a file, and what --help says of them", "[clust
   const std::string help = ClusterFlags::help();
   for (const distrib::ClusterFlags::FlagInfo& known : ClusterFlags::known)
     CHECK(help.find("  --" + std::string{known.name} + " ") != std::string::npos);
-  CHECK(help.starts_with("  --task_index        which task of its job"));
-  CHECK(help.ends_with("  --flagfile          PATH of a file with more flags, one a line\n"));
+  CHECK(help.starts_with("  --task_index        index of this process in its job"));
+  CHECK(help.ends_with("  --flagfile          PATH of a file with more flags, one per line\n"));
 }

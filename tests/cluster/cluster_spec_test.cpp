@@ -10,7 +10,7 @@ using Indices = std::vector<std::uint32_t>;
 
 namespace {
 
-/// ps of two, worker of three, and a job with a gap.
+/// Two ps, three workers, and a job with a gap.
 auto example() -> ClusterSpec {
   ClusterSpec cluster{{"ps", {"ps0:2222", "ps1:2222"}}, {"worker", {"worker0:2222", "worker1:2222", "worker2:2222"}}};
   cluster.add("sparse", {{0, "sparse0:2222"}, {3, "sparse3:2222"}});
@@ -19,7 +19,7 @@ auto example() -> ClusterSpec {
 
 }  // namespace
 
-TEST_CASE("ClusterSpec: what dense and sparse jobs answer", "[cluster]") {
+TEST_CASE("ClusterSpec: queries on jobs with and without gaps", "[cluster]") {
   const ClusterSpec cluster = example();
   CHECK(cluster.jobs() == Strings{"ps", "worker", "sparse"});
   CHECK(cluster.contains("ps"));
@@ -40,7 +40,7 @@ TEST_CASE("ClusterSpec: what dense and sparse jobs answer", "[cluster]") {
   CHECK(ClusterSpec::from_sparse({{"worker", {{1, "w1:2222"}}}}).job_tasks("worker") == Tasks{{}, "w1:2222"});
 }
 
-TEST_CASE("ClusterSpec: what is not there", "[cluster]") {
+TEST_CASE("ClusterSpec: errors for unknown jobs and tasks", "[cluster]") {
   const ClusterSpec cluster = example();
   std::error_code ec;
   CHECK(cluster.num_tasks("unknown", ec) == 0);
@@ -62,7 +62,7 @@ TEST_CASE("ClusterSpec: what is not there", "[cluster]") {
   CHECK_THROWS_WITH(cluster.task_address("ps", 2), ContainsSubstring("/job:ps/task:2: no task with this index"));
 }
 
-TEST_CASE("ClusterSpec: empty specs, empty jobs, jobs that cannot be", "[cluster]") {
+TEST_CASE("ClusterSpec: empty clusters, empty jobs, duplicate and too sparse jobs", "[cluster]") {
   CHECK_FALSE(ClusterSpec{});
   CHECK(ClusterSpec{{"job", {"host:port"}}});
   const ClusterSpec empty_job{{"worker", {}}};
@@ -78,14 +78,14 @@ TEST_CASE("ClusterSpec: empty specs, empty jobs, jobs that cannot be", "[cluster
   CHECK_THROWS_WITH((ClusterSpec{{"ps", {"a:1"}}, {"ps", {"b:1"}}}), ContainsSubstring("ps: the job is described"));
 }
 
-TEST_CASE("ClusterSpec: equality is that of job, index, address", "[cluster]") {
+TEST_CASE("ClusterSpec: equal if jobs, indices and addresses are equal", "[cluster]") {
   CHECK(ClusterSpec::from_sparse({{"job", {{0, "host:2222"}}}}) == ClusterSpec{{"job", {"host:2222"}}});
   CHECK(ClusterSpec{{"ps", {"a:1"}}, {"worker", {"b:1"}}} == ClusterSpec{{"worker", {"b:1"}}, {"ps", {"a:1"}}});
   CHECK_FALSE(ClusterSpec{{"ps", {"a:1", "b:1"}}} == ClusterSpec{{"ps", {"b:1", "a:1"}}});
   CHECK_FALSE(ClusterSpec{} == ClusterSpec{{"ps", {}}});
 }
 
-TEST_CASE("ClusterSpec: text, with addresses as they are", "[cluster]") {
+TEST_CASE("ClusterSpec: its text contains the addresses unchanged", "[cluster]") {
   CHECK(to_string(ClusterSpec{{"worker", {"worker0:3333", "worker1:4444"}}, {"ps", {"ps0:1111"}}}) ==
         "ClusterSpec({'ps': ['ps0:1111'], 'worker': ['worker0:3333', 'worker1:4444']})");
   CHECK(to_string(ClusterSpec::from_sparse({{"ps", {{2, "p2:1"}, {0, "p0:1"}}}})) ==

@@ -7,7 +7,7 @@
 using distrib::DeviceSpec;
 using distrib::replaced;
 
-TEST_CASE("replaced: a value sets, nullopt clears, the rest stays", "[cluster][device]") {
+TEST_CASE("replaced: a value sets a field, nullopt clears it, other fields stay", "[cluster][device]") {
   DeviceSpec spec = replaced({}, {.job = "foo"});
   CHECK(to_string(spec) == "/job:foo");
   spec = replaced(spec, {.task = 3});
@@ -17,25 +17,25 @@ TEST_CASE("replaced: a value sets, nullopt clears, the rest stays", "[cluster][d
   spec = replaced(spec, {.replica = 12, .task = std::nullopt});
   CHECK(to_string(spec) == "/job:foo/replica:12/device:CPU:0");
   spec = replaced(spec, {.type = std::nullopt});
-  CHECK(to_string(spec) == "/job:foo/replica:12");  // a number without a type is kept, and not printed
+  CHECK(to_string(spec) == "/job:foo/replica:12");  // a number without a type is kept, but not printed
   CHECK(to_string(replaced(spec, {.type = "TPU"})) == "/job:foo/replica:12/device:TPU:0");
   CHECK(replaced(spec, {}) == spec);
 }
 
-TEST_CASE("replaced: exactly cpu and gpu become upper case", "[cluster][device]") {
+TEST_CASE("replaced: only cpu and gpu become upper case", "[cluster][device]") {
   CHECK(replaced({}, {.type = "cpu"}).type == "CPU");
   CHECK(replaced({}, {.type = "gpu"}).type == "GPU");
   CHECK(replaced({}, {.type = "Gpu"}).type == "Gpu");
   CHECK(replaced({}, {.type = "tpu"}).type == "tpu");
 }
 
-TEST_CASE("the old generation changes the device itself", "[cluster][device]") {
+TEST_CASE("merge_from, parse_into: change the device itself", "[cluster][device]") {
   DeviceSpec base = DeviceSpec::parse("/job:ps/device:GPU:3");
   merge_from(base, DeviceSpec::parse("/task:0/device:CPU:*"));
   CHECK(to_string(base) == "/job:ps/task:0/device:CPU:3");
 
   parse_into(base, "/job:worker");
-  CHECK(to_string(base) == "/job:worker");  // nothing is left of what it was
+  CHECK(to_string(base) == "/job:worker");  // nothing of the old value remains
   std::error_code ec;
   parse_into(base, "/device:GPU", ec);
   CHECK(ec == distrib::cluster_errc::bad_device);

@@ -13,7 +13,7 @@ using distrib::ClusterDeviceFilters;
 using distrib::DeviceSpec;
 using Texts = std::vector<std::string>;
 
-TEST_CASE("ClusterDeviceFilters: a task sees its own devices and what a filter fits", "[cluster]") {
+TEST_CASE("ClusterDeviceFilters: a task sees its own devices and those that match a filter", "[cluster]") {
   ClusterDeviceFilters filters;
   filters.set({"worker", 1}, {"/job:ps", "/job:worker/task:2"});
   const auto sees = [&](const char* device) { return filters.sees({"worker", 1}, DeviceSpec::parse(device)); };
@@ -21,7 +21,7 @@ TEST_CASE("ClusterDeviceFilters: a task sees its own devices and what a filter f
   CHECK(sees("/job:ps/task:5"));
   CHECK(sees("/job:worker/task:2"));
   CHECK_FALSE(sees("/job:worker/task:0"));
-  CHECK(filters.sees({"worker", 0}, DeviceSpec::parse("/job:worker/task:1")));  // it has none
+  CHECK(filters.sees({"worker", 0}, DeviceSpec::parse("/job:worker/task:1")));  // this task has no filters
   CHECK(filters.filters({"worker", 1}) == Texts{"/job:ps", "/job:worker/task:2"});
 
   std::error_code ec;
@@ -32,7 +32,8 @@ TEST_CASE("ClusterDeviceFilters: a task sees its own devices and what a filter f
   CHECK(filters.tasks().empty());
 }
 
-TEST_CASE("ps_device_filters: workers see parameter servers only, and those see workers", "[cluster]") {
+TEST_CASE("ps_device_filters: workers see only parameter servers, and parameter servers see only workers",
+          "[cluster]") {
   const auto filters =
       distrib::detail::ps_device_filters({{"ps", {"p:1"}}, {"worker", {"w:1", "w:2"}}, {"chief", {"c:1"}}});
   CHECK(filters.filters({"worker", 1}) == Texts{"/job:ps"});
@@ -41,7 +42,7 @@ TEST_CASE("ps_device_filters: workers see parameter servers only, and those see 
   CHECK(filters.tasks().size() == 4);
 }
 
-TEST_CASE("ClusterDeviceFilters: its bytes and back", "[cluster]") {
+TEST_CASE("ClusterDeviceFilters: written to bytes and read back", "[cluster]") {
   ClusterDeviceFilters filters;
   filters.set({"worker", 1}, {"/job:ps", "/job:worker/task:2"});
   filters.set({"worker", 0}, {"/job:ps"});

@@ -61,20 +61,20 @@ TEST_CASE("parse_device_name: the runtime's grammar", "[cluster][device]") {
   }
 }
 
-TEST_CASE("is_device_name: what Python lets through and the runtime does not", "[cluster][device]") {
+TEST_CASE("is_device_name: false for devices that Python accepts and the runtime refuses", "[cluster][device]") {
   CHECK(distrib::detail::is_device_name(DeviceSpec::parse("job:ps/cpu")));
   CHECK_FALSE(distrib::detail::is_device_name(DeviceSpec::parse("/job:parameter-server")));
   CHECK_FALSE(distrib::detail::is_device_name(DeviceSpec::parse("/job:ps/task:-1")));
   CHECK_FALSE(distrib::detail::is_device_name(DeviceSpec::parse("/job:")));
 }
 
-TEST_CASE("merge_device_names: symmetric, and may fail", "[cluster][device]") {
+TEST_CASE("merge_device_names: symmetric, and fails on a conflict", "[cluster][device]") {
   struct Case {
     std::string one;
     std::string other;
-    std::string merged;    // "?": refused
+    std::string merged;  // "?": refused
     std::string softened;
-    std::string differ;    // what the message names
+    std::string differ;  // the kind of field that the message names
   };
   const Case cases[] = {
       {"", "", "", "", ""},

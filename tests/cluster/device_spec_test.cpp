@@ -8,7 +8,7 @@
 
 using distrib::DeviceSpec;
 
-TEST_CASE("DeviceSpec: canonical text of what is read", "[cluster]") {
+TEST_CASE("DeviceSpec: canonical text of what was parsed", "[cluster]") {
   struct Case {
     std::string text;
     std::string canonical;
@@ -60,7 +60,7 @@ TEST_CASE("DeviceSpec: canonical text of what is read", "[cluster]") {
     CHECK(ec == (c.canonical == "?" ? distrib::cluster_errc::bad_device : std::error_code{}));
     CHECK(to_string(spec) == (c.canonical == "?" ? "" : c.canonical));
     if (ec) CHECK_THROWS_WITH(DeviceSpec::parse(c.text), ContainsSubstring("'" + c.text + "': not a device"));
-    else CHECK(DeviceSpec::parse(c.canonical) == spec);  // canonical texts read back as themselves
+    else CHECK(DeviceSpec::parse(c.canonical) == spec);  // a canonical text parses to the same device
   }
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("DeviceSpec::merged_with: the argument wins field by field", "[cluster
   const Case cases[] = {
       {"/job:foo/replica:0", "/task:1/device:GPU:2", "/job:foo/replica:0/task:1/device:GPU:2"},
       {"/job:a/task:1", "/job:b", "/job:b/task:1"},
-      {"/device:GPU:3", "/device:CPU:*", "/device:CPU:3"},  // type and number are fields apart
-      {"/task:5", "/task:0", "/task:0"},                    // 0 is a value
+      {"/device:GPU:3", "/device:CPU:*", "/device:CPU:3"},  // type and number are separate fields
+      {"/task:5", "/task:0", "/task:0"},  // 0 counts as a value
       {"/job:a", "", "/job:a"},
       {"", "/job:a", "/job:a"},
   };
@@ -88,7 +88,7 @@ TEST_CASE("DeviceSpec::merged_with: the argument wins field by field", "[cluster
     CHECK(to_string(DeviceSpec::parse(c.base).merged_with(DeviceSpec::parse(c.other))) == c.merged);
 }
 
-TEST_CASE("DeviceSpec: fields are set and cleared", "[cluster]") {
+TEST_CASE("DeviceSpec: fields can be set and cleared", "[cluster]") {
   DeviceSpec spec;
   spec.job = "foo";
   spec.task = 3;

@@ -10,7 +10,7 @@ using distrib::Environment;
 using distrib::Error;
 using distrib::scheduler_errc;
 
-TEST_CASE("Environment: what was written down, and nothing else", "[cluster]") {
+TEST_CASE("Environment: a given set of variables contains nothing else", "[cluster]") {
   const Environment environment{{"A", "1"}, {"EMPTY", ""}};
   CHECK(environment.find("A") == "1");
   CHECK(environment.find("EMPTY") == "");
@@ -20,7 +20,7 @@ TEST_CASE("Environment: what was written down, and nothing else", "[cluster]") {
   CHECK(environment.first_of({"NONE", "EMPTY"}).empty());
 }
 
-TEST_CASE("Environment: that of the process, as it is", "[cluster]") {
+TEST_CASE("Environment: of_process reads the variables of the process", "[cluster]") {
   const Environment environment = Environment::of_process();
   ::setenv("DISTRIB_ENVIRONMENT_TEST", "7", 1);
   CHECK(environment.find("DISTRIB_ENVIRONMENT_TEST") == "7");
@@ -28,7 +28,7 @@ TEST_CASE("Environment: that of the process, as it is", "[cluster]") {
   CHECK_FALSE(environment.find("DISTRIB_ENVIRONMENT_TEST"));
 }
 
-TEST_CASE("Environment: numbers are whole ones", "[cluster]") {
+TEST_CASE("Environment: number accepts only whole numbers", "[cluster]") {
   Error error;
   CHECK(Environment{{"N", "4294967295"}}.number({"M", "N"}, error) == 4294967295U);
   CHECK_FALSE(Environment{{"N", ""}}.number({"N"}, error));

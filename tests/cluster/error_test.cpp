@@ -5,7 +5,7 @@
 
 using distrib::cluster_errc;
 
-TEST_CASE("cluster_errc: every member has words of its own and a condition", "[cluster]") {
+TEST_CASE("cluster_errc: every value has its own message and a condition", "[cluster]") {
   for (int value = 1; value <= static_cast<int>(cluster_errc::bad_cluster_def); ++value) {
     const std::error_code code = static_cast<cluster_errc>(value);
     CAPTURE(value);

@@ -21,7 +21,7 @@ namespace {
 
 class Files {
  public:
-  /// Writes a file and gives its path.
+  /// Writes a file and returns its path.
   auto operator()(const std::string& name, const std::string& text) const -> std::string {
     std::ofstream{path(name), std::ios::binary} << text;
     return path(name);
@@ -40,7 +40,7 @@ auto arguments_of(const std::vector<std::string>& texts, Error& error) -> String
 
 }  // namespace
 
-TEST_CASE("read_flag_files: lines stand where the file was named", "[cluster][flags]") {
+TEST_CASE("read_flag_files: the lines replace the argument that names the file", "[cluster][flags]") {
   const Files files;
   const std::string more = files("more", "--nested\n");
   const std::string path =
@@ -59,7 +59,7 @@ TEST_CASE("read_flag_files: lines stand where the file was named", "[cluster][fl
   }
 }
 
-TEST_CASE("read_flag_files: what is no flag file stays as it is", "[cluster][flags]") {
+TEST_CASE("read_flag_files: other arguments are not changed", "[cluster][flags]") {
   const Files files;
   const std::string path = files("flags", "--one\n");
   Error error;
@@ -84,12 +84,12 @@ TEST_CASE("read_flag_files: ~ is the home directory", "[cluster][flags]") {
   else ::setenv("HOME", home.c_str(), 1);
 }
 
-TEST_CASE("read_flag_files: refused by name", "[cluster][flags]") {
+TEST_CASE("read_flag_files: errors name the file", "[cluster][flags]") {
   const Files files;
   const std::string one = files.path("one");
   const std::string two = files("two", "--flagfile=" + one + "\n");
   files("one", "--flag\n--flagfile=" + two + "\n");
-  // Each of 16 files names the next one ten times, which would be read 10^15 times.
+  // Each of 16 files names the next one ten times: without a limit, 10^15 files would be read.
   for (int i = 0; i < 16; ++i) {
     const std::string next = "--flagfile=" + files.path("d" + std::to_string(i + 1)) + "\n";
     std::string text;
@@ -114,10 +114,10 @@ TEST_CASE("read_flag_files: refused by name", "[cluster][flags]") {
        "--flagfile=" + files.path(".")},
       {{"--flagfile=" + files("zero", std::string("--a\0", 4))},
        cluster_errc::bad_flag_file,
-       "--flagfile=" + files.path("zero") + ": not a text"},
+       "--flagfile=" + files.path("zero") + ": not text"},
       {{"--flagfile=" + files("long", std::string((std::size_t{1} << 20) + 1, 'a'))},
        cluster_errc::bad_flag_file,
-       "--flagfile=" + files.path("long") + ": more than 1 MiB, with the files before"},
+       "--flagfile=" + files.path("long") + ": more than 1 MiB together with the files before"},
   };
   for (const Case& c : cases) {
     Error error;
@@ -127,9 +127,10 @@ TEST_CASE("read_flag_files: refused by name", "[cluster][flags]") {
   }
   Error error;
   CHECK(arguments_of({"--flagfile=" + files.path("d0")}, error).empty());
-  CHECK(error.where == "--flagfile=" + files.path("d16") + ": included by 16 files, each by the one before");
+  CHECK(error.where ==
+        "--flagfile=" + files.path("d16") + ": the 17th file of a chain in which each file includes the next one");
   CHECK(arguments_of({"--flagfile=" + files.path("d1")}, error).empty());
-  CHECK(error.where.ends_with(": more than 1 MiB, with the files before"));
+  CHECK(error.where.ends_with(": more than 1 MiB together with the files before"));
   const std::string largest = files("largest", "#" + std::string((std::size_t{1} << 20) - 1, 'a'));
   CHECK(arguments_of({"--flagfile=" + largest}, error).empty());
   CHECK_FALSE(error);

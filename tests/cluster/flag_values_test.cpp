@@ -41,13 +41,13 @@ TEST_CASE("integer_flag: decimal, 0x, 0o", "[cluster][flags]") {
   }
 }
 
-TEST_CASE("boolean_flag: three words each, in any case", "[cluster][flags]") {
+TEST_CASE("boolean_flag: three words for each value, in any case", "[cluster][flags]") {
   for (const char* text : {"true", "T", "1", "TRUE", "t"}) CHECK(boolean_flag(text) == true);
   for (const char* text : {"false", "F", "0", "False", "f"}) CHECK(boolean_flag(text) == false);
   for (const char* text : {"", "yes", "2", "tru"}) CHECK_FALSE(boolean_flag(text));
 }
 
-TEST_CASE("split_hosts: nothing is trimmed or left out", "[cluster][flags]") {
+TEST_CASE("split_hosts: trims and skips nothing", "[cluster][flags]") {
   CHECK(split_hosts("a:1,b:1") == Strings{"a:1", "b:1"});
   CHECK(split_hosts("") == Strings{""});
   CHECK(split_hosts("a:1,") == Strings{"a:1", ""});

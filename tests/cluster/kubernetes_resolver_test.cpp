@@ -35,7 +35,7 @@ auto two_pods() -> Pods {
 
 }  // namespace
 
-TEST_CASE("parse_pod_list: the four texts of each pod", "[cluster][kubernetes]") {
+TEST_CASE("parse_pod_list: reads four texts of each pod", "[cluster][kubernetes]") {
   CHECK(parse_pod_list(pod_list) == two_pods());
   CHECK(parse_pod_list(R"({"items": [{"metadata": {"name": "p"}, "status": {"phase": "Pending"}}]})") ==
         Pods{{"p", "Pending", "", ""}});
@@ -43,7 +43,7 @@ TEST_CASE("parse_pod_list: the four texts of each pod", "[cluster][kubernetes]")
   CHECK(parse_pod_list(R"({"items": null, "metadata": {"continue": ""}})").empty());
 }
 
-TEST_CASE("parse_pod_list: what is no whole list of pods", "[cluster][kubernetes]") {
+TEST_CASE("parse_pod_list: refuses anything but a complete list of pods", "[cluster][kubernetes]") {
   struct Refusal {
     std::string text;
     std::error_code code;
@@ -82,12 +82,13 @@ TEST_CASE("parse_pod_list: what is no whole list of pods", "[cluster][kubernetes
   CHECK(ec == scheduler_errc::too_many_tasks);
 }
 
-TEST_CASE("pod_list_path: the selector, escaped", "[cluster][kubernetes]") {
+TEST_CASE("pod_list_path: escapes the selector", "[cluster][kubernetes]") {
   CHECK(pod_list_path("job-name=tensorflow") == "/api/v1/pods?labelSelector=job-name%3Dtensorflow");
   CHECK(pod_list_path("a in (b,c)", "team/1") == "/api/v1/namespaces/team%2F1/pods?labelSelector=a%20in%20%28b%2Cc%29");
 }
 
-TEST_CASE("KubernetesResolver: pods by name, selectors in order, all at one port", "[cluster][kubernetes]") {
+TEST_CASE("KubernetesResolver: sorts pods by name, keeps the order of selectors, uses one port",
+          "[cluster][kubernetes]") {
   const KubernetesResolver standard;
   CHECK(standard.selectors() == std::vector<std::string>{"job-name=tensorflow"});
   CHECK(standard.cluster({{"job-name=tensorflow", two_pods()}}) ==
@@ -103,7 +104,7 @@ TEST_CASE("KubernetesResolver: pods by name, selectors in order, all at one port
   CHECK(cluster.jobs() == std::vector<std::string>{"worker", "ps"});
 }
 
-TEST_CASE("KubernetesResolver: a pod that does not run is named", "[cluster][kubernetes]") {
+TEST_CASE("KubernetesResolver: the error names a pod that is not running", "[cluster][kubernetes]") {
   const KubernetesResolver resolver;
   Error error;
   const KubernetesResolver::Pods failed{{"job-name=tensorflow", {{"tensorflow-abc123", "Failed", "10.1.2.3", "h"}}}};
@@ -119,7 +120,7 @@ TEST_CASE("KubernetesResolver: a pod that does not run is named", "[cluster][kub
   CHECK(error.where == "ps");
 }
 
-TEST_CASE("parse_service_list: the first address of the load balancer", "[cluster][kubernetes]") {
+TEST_CASE("parse_service_list: reads the first address of the load balancer", "[cluster][kubernetes]") {
   CHECK(parse_service_list(R"({"kind": "ServiceList", "items": [
           {"metadata": {"name": "a-b-ps-0"},
            "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1", "hostname": "lb"}, {"ip": "1.1.1.2"}]}}},
@@ -131,7 +132,7 @@ TEST_CASE("parse_service_list: the first address of the load balancer", "[cluste
   CHECK(ec == scheduler_errc::bad_answer);
 }
 
-TEST_CASE("task_of_service: the last two of four parts and more", "[cluster][kubernetes]") {
+TEST_CASE("task_of_service: the last two of at least four parts are job and index", "[cluster][kubernetes]") {
   CHECK(distrib::detail::task_of_service("dist-strat-example-worker-0") == TaskId{"worker", 0});
   CHECK(distrib::detail::task_of_service("a-b-ps-12") == TaskId{"ps", 12});
   CHECK(distrib::detail::task_of_service("a--chief-0") == TaskId{"chief", 0});
@@ -149,7 +150,7 @@ TEST_CASE("task_of_service: the last two of four parts and more", "[cluster][kub
   }
 }
 
-TEST_CASE("cluster_of_services: tasks by name, those without an address left out", "[cluster][kubernetes]") {
+TEST_CASE("cluster_of_services: tasks by name, without services that have no address", "[cluster][kubernetes]") {
   const ClusterSpec cluster = cluster_of_services({{"x-y-worker-1", "1.1.1.2"},
                                                    {"kubernetes", ""},
                                                    {"x-y-worker-0", "1.1.1.1"},

@@ -79,7 +79,7 @@ const Variables one_ps{{"DISTRIB_PS", "1"}};
 
 }  // namespace
 
-TEST_CASE("LaunchedTask: the first that says anything counts", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: the first source that has any information counts", "[cluster][launched]") {
   const Variables everything = joined({four_variables, tf_config_variables, open_mpi, slurm, pmi});
   const auto [flags, rest, error] = launched(everything, four_flags);
   REQUIRE_FALSE(error);
@@ -109,7 +109,7 @@ TEST_CASE("LaunchedTask: the first that says anything counts", "[cluster][launch
   CHECK(to_string(Launcher::nobody) == "nobody");
 }
 
-TEST_CASE("LaunchedTask: any cluster flag keeps the environment out", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: with any cluster flag the environment is ignored", "[cluster][launched]") {
   const Launched one_flag = launched(four_variables, {"--task_index=0"});
   CHECK_FALSE(one_flag.error);
   CHECK(one_flag.task.launcher == Launcher::flags);
@@ -132,7 +132,7 @@ TEST_CASE("LaunchedTask: find reads the command line and this process's environm
   CHECK(ec == cluster_errc::no_such_task);
 }
 
-TEST_CASE("LaunchedTask: which index, in the environment", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: sources of the index in the environment", "[cluster][launched]") {
   const auto index = [](const Variables& more) {
     const Launched answer = launched(
         joined({{{"DISTRIB_JOB_NAME", "worker"}, {"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1,c:1"}},
@@ -141,13 +141,13 @@ TEST_CASE("LaunchedTask: which index, in the environment", "[cluster][launched]"
     return answer.task.flags.task_index;
   };
   CHECK(index({}) == 0);
-  CHECK(index({{"DISTRIB_TASK_SLOT", "3"}}) == 2);  // Swarm counts from 1
+  CHECK(index({{"DISTRIB_TASK_SLOT", "3"}}) == 2);  // Swarm's slots count from 1
   CHECK(index({{"JOB_COMPLETION_INDEX", "1"}}) == 1);
   CHECK(index({{"DISTRIB_TASK_SLOT", "3"}, {"JOB_COMPLETION_INDEX", "1"}}) == 2);
   CHECK(index({{"DISTRIB_TASK_INDEX", "1"}, {"DISTRIB_TASK_SLOT", "3"}, {"JOB_COMPLETION_INDEX", "2"}}) == 1);
 }
 
-TEST_CASE("LaunchedTask: what is wrong with variables names them", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: errors name the variables", "[cluster][launched]") {
   struct Refusal {
     Variables changes;
     std::error_code code;
@@ -156,7 +156,7 @@ TEST_CASE("LaunchedTask: what is wrong with variables names them", "[cluster][la
   const Refusal refusals[] = {
       {{{"DISTRIB_JOB_NAME", "gardener"}},
        cluster_errc::no_such_job,
-       "DISTRIB_JOB_NAME=gardener (known are ps and worker)"},
+       "DISTRIB_JOB_NAME=gardener (must be ps or worker)"},
       {{{"DISTRIB_TASK_INDEX", "2"}}, cluster_errc::no_such_task, "DISTRIB_TASK_INDEX=2: job 'ps' has 2 hosts"},
       {{{"DISTRIB_TASK_INDEX", "one"}}, cluster_errc::bad_integer, "DISTRIB_TASK_INDEX=one"},
       {{{"DISTRIB_PS_HOSTS", "a:1,,b:1"}}, cluster_errc::empty_address, "DISTRIB_PS_HOSTS=a:1,,b:1"},
@@ -193,10 +193,10 @@ TEST_CASE("LaunchedTask: host lists and a rank", "[cluster][launched]") {
   CHECK(launched(joined({open_mpi, {{"DISTRIB_PS_HOSTS", "p:1"}}})).error.where == "DISTRIB_WORKER_HOSTS");
 }
 
-TEST_CASE("LaunchedTask: ranks of mpirun on one machine", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: ranks of mpirun on one machine become tasks", "[cluster][launched]") {
   const auto [task, rest, error] = launched(open_mpi);
   REQUIRE_FALSE(error);
-  CHECK(task.flags.task() == TaskId{"worker", 1});  // of -np 2 ps : -np 3 worker
+  CHECK(task.flags.task() == TaskId{"worker", 1});  // from mpirun -np 2 ps : -np 3 worker
   CHECK(task.flags.ps_hosts == Strings{"127.0.0.1:8888", "127.0.0.1:8889"});
   CHECK(task.flags.worker_hosts == Strings{"127.0.0.1:8890", "127.0.0.1:8891", "127.0.0.1:8892"});
 
@@ -215,8 +215,8 @@ TEST_CASE("LaunchedTask: ranks of MVAPICH2, JSM and Flux on one machine", "[clus
   struct Row {
     Variables variables;
     Launcher launcher;
-    const char* rank;       // the variable,
-    const char* elsewhere;  // and one that says that not all are here
+    const char* rank;  // the variable of the rank
+    const char* elsewhere;  // a variable that says that some ranks are on other machines
     const char* value;
   };
   const Row rows[] = {
@@ -226,7 +226,7 @@ TEST_CASE("LaunchedTask: ranks of MVAPICH2, JSM and Flux on one machine", "[clus
   };
   for (const Row& row : rows) {
     CAPTURE(to_string(row.launcher));
-    const auto local_rank = [&](const char* rank) {  // of each but Flux it must be below the local size
+    const auto local_rank = [&](const char* rank) {  // except for Flux, it must be below the local size
       Variables changed = joined({row.variables, one_ps, {{row.rank, rank}}});
       for (auto& [name, value] : changed)
         if (name.ends_with("LOCAL_RANK")) value = rank;
@@ -259,7 +259,7 @@ TEST_CASE("LaunchedTask: ranks of MVAPICH2, JSM and Flux on one machine", "[clus
   }
 }
 
-TEST_CASE("LaunchedTask: a rank without a number of ranks is never the whole job", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: a rank without the number of ranks never counts as the whole job", "[cluster][launched]") {
   const Variables lists{{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1"}};
   const std::pair<Variables, std::string> rows[] = {{pmix, "pmix"}, {pals, "pals"}, {alps, "alps"}};
   for (const auto& [variables, name] : rows) {
@@ -278,19 +278,19 @@ TEST_CASE("LaunchedTask: a rank without a number of ranks is never the whole job
         launched(joined({variables, {{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1"}}}));
     CHECK(beyond.error.code == scheduler_errc::no_such_rank);
     CHECK(beyond.error.where == "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have 2 hosts, this is rank 2");
-    const Launched told = launched(variables, {"--job_name="});  // by whoever knows that it is the whole job
+    const Launched told = launched(variables, {"--job_name="});  // the caller knows that it is the whole job
     CHECK_FALSE(told.error);
     CHECK(told.task.flags.local());
   }
   CHECK(launched({{"PMIX_RANK", "-1"}}).error.code == scheduler_errc::bad_variable);
 }
 
-TEST_CASE("LaunchedTask: who has started this process where several speak", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: which launcher counts if several have set variables", "[cluster][launched]") {
   struct Row {
     const char* what;
     Variables variables;
     Launcher launcher;
-    TaskId task;  // no job: the process is the whole one
+    TaskId task;  // empty job: the process is the whole job
   };
   const Variables step{{"SLURM_PROCID", "1"},
                        {"SLURM_STEP_NODELIST", "n[1-3]"},
@@ -328,12 +328,13 @@ TEST_CASE("LaunchedTask: who has started this process where several speak", "[cl
     CHECK(to_string(task.launcher) == to_string(row.launcher));
     CHECK(task.flags.task() == row.task);
   }
-  const Launched prterun = launched(joined({step, pmix, one_ps}));  // in an salloc: the step is of its daemons
+  // inside an salloc: the step describes prterun's own daemons
+  const Launched prterun = launched(joined({step, pmix, one_ps}));
   CHECK(prterun.error.code == scheduler_errc::unknown_size);
   CHECK(prterun.error.where == "rank 2, started by pmix");
 }
 
-TEST_CASE("LaunchedTask: a step of Slurm", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: a step of Slurm becomes a cluster", "[cluster][launched]") {
   const auto [task, rest, error] = launched(joined({slurm, {{"DISTRIB_PS", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}}));
   REQUIRE_FALSE(error);
   CHECK(task.flags.task() == TaskId{"worker", 0});
@@ -351,7 +352,7 @@ TEST_CASE("LaunchedTask: a step of Slurm", "[cluster][launched]") {
   CHECK(launched(joined({slurm, groups, one_ps})).task.flags.ps_hosts == Strings{"n1:8888"});
 }
 
-TEST_CASE("LaunchedTask: a script of sbatch is no task of a step", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: the script of sbatch is not a task of a step", "[cluster][launched]") {
   const auto [task, rest, error] = launched({{"SLURM_PROCID", "0"},
                                              {"SLURM_NTASKS", "3"},
                                              {"SLURM_TASKS_PER_NODE", "2,1"},
@@ -361,24 +362,25 @@ TEST_CASE("LaunchedTask: a script of sbatch is no task of a step", "[cluster][la
   CHECK(task.flags.local());
 }
 
-TEST_CASE("LaunchedTask: whose variables Slurm's are, within an allocation", "[cluster][launched]") {
-  // mpirun in an salloc: Slurm speaks of mpirun's daemons, one a host.
+TEST_CASE("LaunchedTask: inside an allocation, Slurm's variables may describe another launcher's daemons",
+          "[cluster][launched]") {
+  // mpirun inside an salloc: Slurm's variables describe mpirun's daemons, one per host.
   const Variables daemons{{"SLURM_PROCID", "1"},
                           {"SLURM_STEP_NODELIST", "n[1-3]"},
                           {"SLURM_STEP_NUM_TASKS", "3"},
                           {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"}};
   CHECK(launched(joined({daemons, open_mpi})).task.flags.task() == TaskId{"worker", 1});
-  // MPICH's mpiexec there: 3 ranks by 2 daemons.
+  // MPICH's mpiexec inside an salloc: 3 ranks, 2 daemons.
   const Launched mpich = launched(joined({daemons, {{"SLURM_STEP_NUM_TASKS", "2"}}, pmi, one_ps}));
   CHECK(mpich.task.launcher == Launcher::pmi);
   CHECK(mpich.task.flags.task() == TaskId{"worker", 1});
-  // srun --mpi=pmi2: both say the same.
+  // srun --mpi=pmi2: both describe the same ranks.
   const Launched pmi2 = launched(joined({daemons, {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}, one_ps}));
   CHECK(pmi2.task.launcher == Launcher::slurm);
   CHECK(pmi2.task.flags.task() == TaskId{"worker", 0});
 }
 
-TEST_CASE("LaunchedTask: what a scheduler leaves open is asked for", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: errors name what the scheduler does not set", "[cluster][launched]") {
   struct Refusal {
     Variables variables;
     scheduler_errc code;
@@ -392,7 +394,7 @@ TEST_CASE("LaunchedTask: what a scheduler leaves open is asked for", "[cluster][
       {joined({slurm, one_ps, {{"DISTRIB_PORT_BASE", "65536"}}}), scheduler_errc::bad_variable,
        "DISTRIB_PORT_BASE=65536"},
       {joined({slurm, one_ps, {{"SLURMD_NODENAME", "n3"}}}), scheduler_errc::placed_elsewhere,
-       "task 0 of n3, in the list task 0 of n2"},
+       "task 0 of n3, in the node list task 0 of n2"},
       {joined({slurm, one_ps, {{"SLURM_PROCID", "5"}}}), scheduler_errc::no_such_rank, "SLURM_PROCID=5 of 5 tasks"},
       {joined({slurm, {{"SLURM_PROCID", "x"}}}), scheduler_errc::bad_variable, "SLURM_PROCID=x"},
       {joined({open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}}), scheduler_errc::unknown_hosts,
@@ -412,7 +414,7 @@ TEST_CASE("LaunchedTask: what a scheduler leaves open is asked for", "[cluster][
   }
 }
 
-TEST_CASE("LaunchedTask: the exit code that asks for another start", "[cluster][launched]") {
+TEST_CASE("LaunchedTask: exit_code returns the code that asks for a restart", "[cluster][launched]") {
   CHECK(launched({}).task.exit_code(1) == 1);
   const Launched answer = launched({{"DISTRIB_RETRY_EXIT_CODE", "138"}}, four_flags);
   CHECK_FALSE(answer.error);

@@ -11,7 +11,7 @@ using distrib::open_mpi_rank;
 using distrib::pmi_rank;
 using distrib::scheduler_errc;
 
-TEST_CASE("open_mpi_rank: mpirun -np 2 ps : -np 3 worker, of Open MPI 4.1", "[cluster][mpi]") {
+TEST_CASE("open_mpi_rank: mpirun -np 2 ps : -np 3 worker of Open MPI 4.1", "[cluster][mpi]") {
   const Environment environment{{"OMPI_APP_CTX_NUM_PROCS", "2 3"},   {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "5"}, {"OMPI_COMM_WORLD_NODE_RANK", "1"},
                                 {"OMPI_COMM_WORLD_RANK", "1"},       {"OMPI_COMM_WORLD_SIZE", "5"},
@@ -23,21 +23,21 @@ TEST_CASE("open_mpi_rank: mpirun -np 2 ps : -np 3 worker, of Open MPI 4.1", "[cl
   CHECK_FALSE(pmi_rank(environment));
 }
 
-TEST_CASE("open_mpi_rank: without local numbers, and elsewhere", "[cluster][mpi]") {
+TEST_CASE("open_mpi_rank: without local numbers, and without mpirun", "[cluster][mpi]") {
   CHECK(open_mpi_rank(Environment{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}}) ==
         MpiRank{3, 4, std::nullopt, std::nullopt, {}});
   CHECK_FALSE(open_mpi_rank(Environment{}));
   CHECK_FALSE(open_mpi_rank(Environment{{"OMPI_COMM_WORLD_SIZE", "4"}}));
 }
 
-TEST_CASE("pmi_rank: mpiexec of MPICH 4.0, and srun --mpi=pmi2", "[cluster][mpi]") {
+TEST_CASE("pmi_rank: mpiexec of MPICH 4.0 and srun --mpi=pmi2", "[cluster][mpi]") {
   const Environment mpich{{"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "0"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}};
   CHECK(pmi_rank(mpich) == MpiRank{2, 3, 0, 2, {}});
   CHECK(pmi_rank(Environment{{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}}) == MpiRank{0, 3, std::nullopt, std::nullopt, {}});
   CHECK_FALSE(pmi_rank(Environment{}));
 }
 
-TEST_CASE("open_mpi_rank, pmi_rank: refusals name the variable", "[cluster][mpi]") {
+TEST_CASE("open_mpi_rank, pmi_rank: errors name the variable", "[cluster][mpi]") {
   struct Refusal {
     Environment environment;
     scheduler_errc code;

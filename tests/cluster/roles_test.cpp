@@ -12,7 +12,7 @@ const ClusterSpec workers{{"worker", {"w0:1", "w1:1", "w2:1"}}};
 const ClusterSpec full{{"chief", {"c0:1"}}, {"worker", {"w0:1", "w1:1"}}, {"ps", {"p0:1"}}, {"evaluator", {"e0:1"}}};
 }  // namespace
 
-TEST_CASE("is_chief, id_in_cluster, worker_count: who does what", "[cluster]") {
+TEST_CASE("is_chief, id_in_cluster, worker_count: roles of the tasks", "[cluster]") {
   struct Case {
     const ClusterSpec& cluster;
     TaskId task;
@@ -34,7 +34,7 @@ TEST_CASE("is_chief, id_in_cluster, worker_count: who does what", "[cluster]") {
   }
 }
 
-TEST_CASE("rank_count: chief and workers, whichever there are", "[cluster]") {
+TEST_CASE("rank_count: counts chief and workers", "[cluster]") {
   CHECK(rank_count(workers) == 3);
   CHECK(rank_count(full) == 3);
   CHECK(rank_count(ClusterSpec{{"chief", {"c0:1"}}, {"ps", {"p0:1", "p1:1"}}}) == 1);
@@ -42,7 +42,7 @@ TEST_CASE("rank_count: chief and workers, whichever there are", "[cluster]") {
   CHECK(rank_count(ClusterSpec{}) == 0);
 }
 
-TEST_CASE("check_role, worker_count: a job with gaps has the tasks that it has", "[cluster]") {
+TEST_CASE("check_role, worker_count: a job with gaps has only the tasks that are listed", "[cluster]") {
   const ClusterSpec sparse = ClusterSpec::from_sparse({{"worker", {{1, "w1:1"}, {4, "w4:1"}}}});
   std::error_code ec;
   for (const std::uint32_t index : {1U, 4U}) {
@@ -55,7 +55,7 @@ TEST_CASE("check_role, worker_count: a job with gaps has the tasks that it has",
   CHECK_FALSE(ec);
 }
 
-TEST_CASE("is_chief, id_in_cluster, worker_count: a ps is no worker", "[cluster]") {
+TEST_CASE("is_chief, id_in_cluster, worker_count: a ps is not a worker", "[cluster]") {
   CHECK_FALSE(is_chief(full, {"ps", 0}));
   std::error_code ec;
   CHECK(id_in_cluster(full, {"ps", 0}, ec) == 0);
@@ -66,7 +66,7 @@ TEST_CASE("is_chief, id_in_cluster, worker_count: a ps is no worker", "[cluster]
   CHECK_THROWS_WITH(worker_count(full, "ps"), ContainsSubstring("ps: the roles"));
 }
 
-TEST_CASE("check_role: what training has no role for", "[cluster]") {
+TEST_CASE("check_role: refuses tasks that have no role in training", "[cluster]") {
   struct Case {
     ClusterSpec cluster;
     TaskId task;
@@ -76,7 +76,7 @@ TEST_CASE("check_role: what training has no role for", "[cluster]") {
       {workers, {"worker", 2}, {}},
       {workers, {"worker", 3}, cluster_errc::no_such_task},
       {workers, {"ps", 0}, cluster_errc::no_such_job},
-      {workers, {"evaluator", 5}, {}},  // stands outside
+      {workers, {"evaluator", 5}, {}},  // the evaluator may be outside of the cluster
       {full, {"evaluator", 1}, cluster_errc::no_such_task},
       {workers, {"master", 0}, cluster_errc::bad_role},
       {{{"master", {"a:1"}}, {"worker", {"b:1"}}}, {"worker", 0}, cluster_errc::bad_role},

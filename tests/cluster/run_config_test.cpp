@@ -70,7 +70,7 @@ TEST_CASE("run_config: one process, and a cluster of one", "[cluster]") {
   CHECK(one.is_chief);
 }
 
-TEST_CASE("run_config: the master of old", "[cluster]") {
+TEST_CASE("run_config: a chief with its former name, master", "[cluster]") {
   const std::string old = R"("cluster": {"master": ["m:1"], "worker": ["w:1"]})";
   const auto master = run_config(config(old, R"({"type": "master", "index": 0})"));
   CHECK(master.is_chief);
@@ -80,7 +80,7 @@ TEST_CASE("run_config: the master of old", "[cluster]") {
         cluster_errc::bad_role);
 }
 
-TEST_CASE("run_config: what an estimator refuses", "[cluster]") {
+TEST_CASE("run_config: refuses what an estimator refuses", "[cluster]") {
   CHECK(failure_of(R"("cluster": {"ps": ["p:1"], "worker": ["w:1"]})", R"({"type": "worker", "index": 0})") ==
         cluster_errc::bad_role);
   CHECK(failure_of(R"("cluster": {"chief": ["a:1", "b:1"]})", R"({"type": "chief", "index": 0})") ==

@@ -7,7 +7,7 @@
 
 using distrib::scheduler_errc;
 
-TEST_CASE("scheduler_errc: every member has words of its own and a condition", "[cluster]") {
+TEST_CASE("scheduler_errc: every value has its own message and a condition", "[cluster]") {
   std::set<std::string> texts;
   constexpr int last = static_cast<int>(scheduler_errc::unknown_size);
   for (int value = 1; value <= last; ++value) {

@@ -32,7 +32,7 @@ auto check_of(const ServerDef& def) -> std::error_code {
 
 }  // namespace
 
-TEST_CASE("make_server_def: the only job, its only task and grpc are inferred", "[cluster]") {
+TEST_CASE("make_server_def: infers the only job, its only task, and grpc", "[cluster]") {
   const ServerDef def = make_server_def(ClusterSpec{{"local", {"localhost:2222"}}});
   CHECK(def.job_name == "local");
   CHECK(def.task_index == 0);
@@ -44,11 +44,11 @@ TEST_CASE("make_server_def: the only job, its only task and grpc are inferred", 
   CHECK(failure_of(two_jobs, {}) == cluster_errc::missing_job);
   CHECK(failure_of(two_jobs, {.job_name = "ps"}) == cluster_errc::missing_index);
   CHECK(failure_of(two_jobs, {.job_name = "chief"}) == cluster_errc::no_such_job);
-  CHECK_FALSE(failure_of(two_jobs, {.job_name = "chief", .task_index = 0}));  // that is for check_server_def
+  CHECK_FALSE(failure_of(two_jobs, {.job_name = "chief", .task_index = 0}));  // check_server_def reports that
   CHECK_THROWS_WITH(make_server_def(two_jobs), ContainsSubstring("ServerDef"));
 }
 
-TEST_CASE("make_server_def: what is given takes the place of a definition's own", "[cluster]") {
+TEST_CASE("make_server_def: options replace the fields of a definition", "[cluster]") {
   const ServerDef ps{.cluster = two_jobs, .job_name = "ps", .session_config = {std::byte{1}}};
   const ServerDef worker = make_server_def(ps, {.job_name = "worker", .task_index = 2, .protocol = "p"});
   CHECK(worker.task() == distrib::TaskId{"worker", 2});
@@ -59,7 +59,7 @@ TEST_CASE("make_server_def: what is given takes the place of a definition's own"
   CHECK(merged.job_name == "ps");
 }
 
-TEST_CASE("check_server_def: what is wrong shows when the server is made", "[cluster]") {
+TEST_CASE("check_server_def: reports what TensorFlow reports when it creates the server", "[cluster]") {
   const ServerDef good{.cluster = two_jobs, .job_name = "ps"};
   CHECK_FALSE(check_of(good));
   ServerDef def = good;
@@ -85,7 +85,7 @@ TEST_CASE("check_server_def: what is wrong shows when the server is made", "[clu
                     ContainsSubstring("/job:chief/task:0"));
 }
 
-TEST_CASE("server_target: where sessions find it", "[cluster]") {
+TEST_CASE("server_target: the address at which sessions find the server", "[cluster]") {
   const ServerDef local = distrib::local_server_def();
   CHECK(local.cluster == ClusterSpec{{"localhost", {"localhost:0"}}});
   CHECK(server_target(local, 4711) == "grpc://localhost:4711");
@@ -104,7 +104,7 @@ TEST_CASE("standard_server_def: the task of TF_CONFIG", "[cluster]") {
   CHECK(ec == cluster_errc::empty_job);
 }
 
-TEST_CASE("ServerDef: its bytes and back", "[cluster]") {
+TEST_CASE("ServerDef: written to bytes and read back", "[cluster]") {
   ServerDef def{.cluster = ClusterSpec::from_sparse({{"ps", {{3, "p:1"}}}, {"worker", {{0, "w:1"}}}}),
                 .job_name = "ps",
                 .task_index = 3,
@@ -113,7 +113,7 @@ TEST_CASE("ServerDef: its bytes and back", "[cluster]") {
   def.device_filters.set({"worker", 0}, {"/job:ps"});
   const auto bytes = distrib::detail::write_server_def(def);
   CHECK(distrib::detail::parse_server_def(bytes) == def);
-  for (std::size_t size = 1; size < bytes.size(); ++size) {  // damaged ones end, one way or the other
+  for (std::size_t size = 1; size < bytes.size(); ++size) {  // parsing a damaged one ends, with or without an error
     std::error_code ec;
     const ServerDef part = distrib::detail::parse_server_def(distrib::ByteView{bytes}.first(size), ec);
     CHECK((ec || part != def));

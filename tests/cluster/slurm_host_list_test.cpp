@@ -13,7 +13,7 @@ using distrib::detail::max_slurm_tasks;
 using Strings = std::vector<std::string>;
 using Counts = std::vector<std::uint32_t>;
 
-TEST_CASE("expand_host_list: what each part stands for", "[cluster][slurm]") {
+TEST_CASE("expand_host_list: the hosts of each form", "[cluster][slurm]") {
   CHECK(expand_host_list("n1") == Strings{"n1"});
   CHECK(expand_host_list("n[1,3]") == Strings{"n1", "n3"});
   CHECK(expand_host_list("n[1-2],m5,o[3-4,6,7-9]") == Strings{"n1", "n2", "m5", "o3", "o4", "o6", "o7", "o8", "o9"});
@@ -23,7 +23,7 @@ TEST_CASE("expand_host_list: what each part stands for", "[cluster][slurm]") {
   CHECK(expand_host_list("rack-2.node-[1-2]") == Strings{"rack-2.node-1", "rack-2.node-2"});
 }
 
-TEST_CASE("expand_host_list: several brackets, and text behind the last, in the order of scontrol",
+TEST_CASE("expand_host_list: several brackets and text after the last one, in the order of scontrol",
           "[cluster][slurm]") {
   CHECK(expand_host_list("rack[0-1]node[0-1]") == Strings{"rack0node0", "rack0node1", "rack1node0", "rack1node1"});
   CHECK(expand_host_list("node[1-2].cluster") == Strings{"node1.cluster", "node2.cluster"});
@@ -31,26 +31,27 @@ TEST_CASE("expand_host_list: several brackets, and text behind the last, in the 
         Strings{"r2n08.lan", "r2n09.lan", "r0n08.lan", "r0n09.lan", "r1n08.lan", "r1n09.lan", "m1"});
   CHECK(expand_host_list("n[1-2][3-4]") == Strings{"n13", "n14", "n23", "n24"});
   CHECK(expand_host_list("[1-2]a[3]") == Strings{"1a3", "2a3"});
-  // of three the second moves slowest, then the first: hostlist.c replaces brackets from the right, but for the last
+  // the second of three changes slowest, then the first: hostlist.c expands brackets from the right, except the last
+  // one
   CHECK(expand_host_list("a[0-1]b[0-1]c[0-1]") ==
         Strings{"a0b0c0", "a0b0c1", "a1b0c0", "a1b0c1", "a0b1c0", "a0b1c1", "a1b1c0", "a1b1c1"});
   CHECK(expand_host_list("a[2-1]b[0-9],c[3-1]d[0-1].e").empty());
 }
 
-TEST_CASE("expand_host_list: zeros to the width of a range's first number", "[cluster][slurm]") {
+TEST_CASE("expand_host_list: pads numbers to the width of the first number of a range", "[cluster][slurm]") {
   CHECK(expand_host_list("h-[08-11]") == Strings{"h-08", "h-09", "h-10", "h-11"});
   CHECK(expand_host_list("h[8-011]") == Strings{"h8", "h9", "h10", "h11"});
   CHECK(expand_host_list("h[099-101,1]") == Strings{"h099", "h100", "h101", "h1"});
   CHECK(expand_host_list("h[000]") == Strings{"h000"});
 }
 
-TEST_CASE("expand_host_list: order and doubles are kept, backward ranges are empty", "[cluster][slurm]") {
+TEST_CASE("expand_host_list: keeps the order and duplicates; backward ranges are empty", "[cluster][slurm]") {
   CHECK(expand_host_list("n[3,1],n3") == Strings{"n3", "n1", "n3"});
   CHECK(expand_host_list("n[3-1]").empty());
   CHECK(expand_host_list("n[3-1,5],m") == Strings{"n5", "m"});
 }
 
-TEST_CASE("expand_host_list: what has no meaning is refused, with its place", "[cluster][slurm]") {
+TEST_CASE("expand_host_list: refuses other texts and names the place", "[cluster][slurm]") {
   for (const char* list : {"n[1-2",    "n1-2]",
                            "n]",       "n[]",
                            "[",        ",",
@@ -75,7 +76,7 @@ TEST_CASE("expand_host_list: what has no meaning is refused, with its place", "[
   CHECK_THROWS_WITH(expand_host_list("n[1-2"), ContainsSubstring("'n[1-2' at offset 1: invalid host list"));
 }
 
-TEST_CASE("expand_host_list: bounded before memory is taken", "[cluster][slurm]") {
+TEST_CASE("expand_host_list: refuses long lists before it allocates memory", "[cluster][slurm]") {
   CHECK(expand_host_list("n[1-65536]").size() == max_slurm_tasks);
   CHECK(expand_host_list("n[1-256]m[1-256]").size() == max_slurm_tasks);
   const std::string long_name(300, 'n');
@@ -92,7 +93,7 @@ TEST_CASE("expand_host_list: bounded before memory is taken", "[cluster][slurm]"
   }
 }
 
-TEST_CASE("expand_tasks_per_node: counts, and how often", "[cluster][slurm]") {
+TEST_CASE("expand_tasks_per_node: counts with and without repetition", "[cluster][slurm]") {
   CHECK(expand_tasks_per_node("2") == Counts{2});
   CHECK(expand_tasks_per_node("2,1,3") == Counts{2, 1, 3});
   CHECK(expand_tasks_per_node("3(x2),2,11(x4)") == Counts{3, 3, 2, 11, 11, 11, 11});
@@ -100,7 +101,7 @@ TEST_CASE("expand_tasks_per_node: counts, and how often", "[cluster][slurm]") {
   CHECK(expand_tasks_per_node("007") == Counts{7});
 }
 
-TEST_CASE("expand_tasks_per_node: refusals", "[cluster][slurm]") {
+TEST_CASE("expand_tasks_per_node: refuses other texts", "[cluster][slurm]") {
   for (const char* list : {"", ",", "2,", ",2", "x", "-1", "+1", " 1", "2(3)", "2(x)", "2(x3", "2x3", "(x3)",
                            "2(x3)(x2)", "2(x3)4", "2(x-1)", "2.0"}) {
     CAPTURE(list);

@@ -16,7 +16,7 @@ using Variables = Environment::Variables;
 
 namespace {
 
-/// What `srun -N3 -n5` of Slurm 22.05 tells its third task.
+/// The variables that `srun -N3 -n5` of Slurm 22.05 sets for its third task.
 const Variables three_nodes{{"SLURM_PROCID", "2"},
                             {"SLURM_LOCALID", "0"},
                             {"SLURM_NODEID", "1"},
@@ -28,7 +28,7 @@ const Variables three_nodes{{"SLURM_PROCID", "2"},
                             {"SLURM_TASKS_PER_NODE", "2(x2),1"},
                             {"SLURMD_NODENAME", "n2"}};
 
-/// What `srun -N2 -n2 ps : -N2 -n3 worker` tells its fourth.
+/// The variables that `srun -N2 -n2 ps : -N2 -n3 worker` sets for its fourth task.
 const Variables two_groups{{"SLURM_PROCID", "3"},
                            {"SLURM_LOCALID", "1"},
                            {"SLURM_NODEID", "2"},
@@ -67,16 +67,17 @@ void refused(const SlurmResolver& resolver, const Environment& environment, sche
 
 }  // namespace
 
-TEST_CASE("SlurmResolver: ranks in the order of the node list, a port each on a host", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: ranks in the order of the node list, and a separate port for each task on a host",
+          "[cluster][slurm]") {
   const SlurmTask mine = SlurmResolver{}.resolve(Environment{three_nodes});
   CHECK(mine.cluster == ClusterSpec{{"worker", {"n1:8888", "n1:8889", "n2:8888", "n2:8889", "n3:8888"}}});
   CHECK(mine.task == TaskId{"worker", 2});
   CHECK(mine.rank == 2);
   CHECK(mine.local_rank == 0);
-  CHECK_FALSE(mine.visible_devices);  // nobody knows of GPUs
+  CHECK_FALSE(mine.visible_devices);  // the number of GPUs is not known
 }
 
-TEST_CASE("SlurmResolver: jobs take ranks in the order of their names", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: jobs get ranks in the order of their names", "[cluster][slurm]") {
   const SlurmResolver resolver{.jobs = {{"worker", 2}, {"ps", 2}, {"chief", 1}}, .port_base = 2222};
   const SlurmTask mine = resolver.resolve(Environment{three_nodes});
   CHECK(mine.cluster ==
@@ -85,7 +86,7 @@ TEST_CASE("SlurmResolver: jobs take ranks in the order of their names", "[cluste
   CHECK(mine.task == TaskId{"ps", 1});
 }
 
-TEST_CASE("SlurmResolver: n10 stands behind n9, as its rank does", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: n10 comes after n9, as the ranks do", "[cluster][slurm]") {
   Variables variables{{"SLURM_PROCID", "1"},
                       {"SLURM_STEP_NODELIST", "n[9-10]"},
                       {"SLURM_STEP_NUM_TASKS", "2"},
@@ -96,7 +97,7 @@ TEST_CASE("SlurmResolver: n10 stands behind n9, as its rank does", "[cluster][sl
         "n9:8888");
 }
 
-TEST_CASE("SlurmResolver: a host that is listed twice goes on", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: if a host is listed twice, its local ranks continue", "[cluster][slurm]") {
   const Environment environment{{"SLURM_PROCID", "3"},
                                 {"SLURM_LOCALID", "0"},
                                 {"SLURMD_NODENAME", "a"},
@@ -111,7 +112,7 @@ TEST_CASE("SlurmResolver: a host that is listed twice goes on", "[cluster][slurm
   refused(as_tensorflow, environment, scheduler_errc::no_such_rank, "SLURM_PROCID=3 of 3 tasks");
 }
 
-TEST_CASE("SlurmResolver: what is told instead of asking Slurm", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: members that replace Slurm's variables", "[cluster][slurm]") {
   const Environment environment{{"SLURM_PROCID", "1"}, {"SLURM_STEP_NODELIST", "n[1-2]"}};
   CHECK(SlurmResolver{.jobs = {{"ps", 1}, {"worker", 3}}, .tasks_per_node = 2}.resolve(environment).cluster ==
         ClusterSpec{{"ps", {"n1:8888"}}, {"worker", {"n1:8889", "n2:8888", "n2:8889"}}});
@@ -120,7 +121,7 @@ TEST_CASE("SlurmResolver: what is told instead of asking Slurm", "[cluster][slur
         ClusterSpec{{"ps", {"z:8888"}}, {"worker", {"a:8888", "a:8889"}}});
 }
 
-TEST_CASE("SlurmResolver: variables of the job where the step has none", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: reads the variables of the job if the step has none", "[cluster][slurm]") {
   const Environment environment{{"SLURM_PROCID", "0"},
                                 {"SLURM_NTASKS", "2"},
                                 {"SLURM_JOB_NODELIST", "n[1-2]"},
@@ -140,7 +141,7 @@ TEST_CASE("SlurmResolver: reserved ports", "[cluster][slurm]") {
   refused({.port_base = 65'535}, Environment{three_nodes}, scheduler_errc::bad_port, "n1: task 1");
 }
 
-TEST_CASE("SlurmResolver: GPUs of a host in equal shares", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: divides the GPUs of a host into equal shares", "[cluster][slurm]") {
   const auto share = [](const SlurmResolver& resolver, const char* rank, const char* visible) {
     const Environment environment{{"SLURM_PROCID", rank},
                                   {"SLURM_STEP_NODELIST", "n[1-2]"},
@@ -151,13 +152,13 @@ TEST_CASE("SlurmResolver: GPUs of a host in equal shares", "[cluster][slurm]") {
   };
   CHECK(share({}, "0", "0,1,2,3") == "0,1");
   CHECK(share({}, "3", "0,1,2,3") == "2,3");
-  CHECK(share({}, "1", "4,5,7") == "5");  // by their own numbers, the last one to nobody
+  CHECK(share({}, "1", "4,5,7") == "5");  // with the listed numbers; the last GPU is not used
   CHECK(share({.gpus_per_task = 1}, "2", "GPU-a,GPU-b,GPU-c") == "GPU-a");
   CHECK(share({.gpus_per_node = 6}, "3", "0") == "3,4,5");
-  CHECK(share({.gpus_per_node = 4}, "0", "7") == "0,1");  // what is listed is something else
+  CHECK(share({.gpus_per_node = 4}, "0", "7") == "0,1");  // the listed GPU is ignored, because 4 were given
   CHECK(share({.gpus_per_node = 2, .gpus_per_task = 1}, "1", "6,7") == "7");
   CHECK(share({.gpus_per_task = 0}, "1", "0,1") == "");
-  CHECK_FALSE(share({}, "1", "0"));  // fewer than tasks: they have it together
+  CHECK_FALSE(share({}, "1", "0"));  // fewer GPUs than tasks: the tasks share them
   CHECK_FALSE(share({}, "1", ""));
   CHECK_FALSE(share({.auto_set_gpu = false}, "0", "0,1,2,3"));
 
@@ -165,23 +166,23 @@ TEST_CASE("SlurmResolver: GPUs of a host in equal shares", "[cluster][slurm]") {
   CHECK(share({.gpus_per_node = 4, .as_tensorflow = true}, "3", "0") == "2,3");
 }
 
-TEST_CASE("SlurmResolver: GPUs that Slurm has bound stay as they are", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: keeps GPUs that Slurm has already assigned to each task", "[cluster][slurm]") {
   const Environment bound = with(three_nodes, {{"SLURM_GPUS_PER_TASK", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}});
   CHECK_FALSE(SlurmResolver{}.resolve(bound).visible_devices);
   CHECK(SlurmResolver{.gpus_per_task = 1}.resolve(bound).visible_devices == "0");
 }
 
-TEST_CASE("SlurmResolver: GPUs that there are not", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: refuses to share more GPUs than a node has", "[cluster][slurm]") {
   const Environment environment = with(three_nodes, {{"CUDA_VISIBLE_DEVICES", "0,1,2"}});
   refused({.gpus_per_task = 2}, environment, scheduler_errc::gpu_count, "2 tasks with 2 GPUs each on nodes with 3");
   refused({.gpus_per_node = 4'000'000'000, .gpus_per_task = 4'000'000'000}, environment, scheduler_errc::gpu_count,
           "2 tasks with 4000000000 GPUs each on nodes with 4000000000");
-  // As TensorFlow counts an empty list: one GPU, which two tasks cannot share.
+  // TensorFlow counts an empty list as one GPU, which two tasks cannot share.
   refused({.as_tensorflow = true}, with(three_nodes, {{"CUDA_VISIBLE_DEVICES", ""}}), scheduler_errc::no_gpu,
           "1 GPUs for 2 tasks");
 }
 
-TEST_CASE("SlurmResolver: refusals say which variable and which numbers", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: errors name the variable or the numbers", "[cluster][slurm]") {
   refused({}, Environment{}, scheduler_errc::no_step, "SLURM_PROCID");
   refused({}, Environment{{"SLURM_PROCID", "0"}}, scheduler_errc::no_step, "SLURM_STEP_NUM_TASKS");
   refused({.jobs = {{"worker", 1}}}, Environment{{"SLURM_PROCID", "0"}}, scheduler_errc::no_step,
@@ -206,29 +207,29 @@ TEST_CASE("SlurmResolver: refusals say which variable and which numbers", "[clus
           "12000000000 tasks");
 }
 
-TEST_CASE("SlurmResolver: a task that runs where another one should is refused", "[cluster][slurm]") {
-  // What `srun -N3 -n6 -m cyclic` tells its second and fourth task.
+TEST_CASE("SlurmResolver: refuses a task that runs on another host than its rank", "[cluster][slurm]") {
+  // The variables that `srun -N3 -n6 -m cyclic` sets for its second and fourth task.
   const Variables cyclic{{"SLURM_STEP_NODELIST", "n[1-3]"},
                          {"SLURM_STEP_NUM_TASKS", "6"},
                          {"SLURM_STEP_TASKS_PER_NODE", "2(x3)"},
                          {"SLURM_DISTRIBUTION", "cyclic"}};
   refused({}, with(cyclic, {{"SLURM_PROCID", "1"}, {"SLURM_LOCALID", "0"}, {"SLURMD_NODENAME", "n2"}}),
-          scheduler_errc::placed_elsewhere, "task 0 of n2, in the list task 1 of n1");
+          scheduler_errc::placed_elsewhere, "task 0 of n2, in the node list task 1 of n1");
   refused({}, with(cyclic, {{"SLURM_PROCID", "3"}, {"SLURM_LOCALID", "0"}, {"SLURMD_NODENAME", "n2"}}),
-          scheduler_errc::placed_elsewhere, "task 0 of n2, in the list task 1 of n2");
+          scheduler_errc::placed_elsewhere, "task 0 of n2, in the node list task 1 of n2");
   CHECK(SlurmResolver{}
             .resolve(with(cyclic, {{"SLURM_PROCID", "5"}, {"SLURM_LOCALID", "1"}, {"SLURMD_NODENAME", "n3"}}))
             .task == TaskId{"worker", 5});
 }
 
-TEST_CASE("SlurmResolver: the groups of a heterogeneous job are one step", "[cluster][slurm]") {
+TEST_CASE("SlurmResolver: the groups of a heterogeneous job form one step", "[cluster][slurm]") {
   const SlurmResolver resolver{.jobs = {{"ps", 2}, {"worker", 3}}};
   const SlurmTask mine = resolver.resolve(Environment{two_groups});
   CHECK(mine.cluster == ClusterSpec{{"ps", {"n1:8888", "n2:8888"}}, {"worker", {"n3:8888", "n3:8889", "n4:8888"}}});
   CHECK(mine.task == TaskId{"worker", 1});
 }
 
-TEST_CASE("slurm_group_sizes: tasks of each group", "[cluster][slurm]") {
+TEST_CASE("slurm_group_sizes: number of tasks in each group", "[cluster][slurm]") {
   using Sizes = std::vector<std::uint32_t>;
   CHECK(distrib::detail::slurm_group_sizes(Environment{two_groups}) == Sizes{2, 3});
   const Environment newer =

@@ -17,7 +17,7 @@ const std::string cluster = R"("cluster": {"ps": ["ps0:2222", "ps1:2222"],
 
 }  // namespace
 
-TEST_CASE("parse_tf_config: what resolvers read out of it", "[cluster]") {
+TEST_CASE("parse_tf_config: cluster and task", "[cluster]") {
   const TfConfig config = parse_tf_config("{" + cluster + R"(, "task": {"type": "ps", "index": 0}})");
   CHECK(config.cluster ==
         ClusterSpec{{"ps", {"ps0:2222", "ps1:2222"}}, {"worker", {"worker0:2222", "worker1:2222", "worker2:2222"}}});
@@ -36,7 +36,7 @@ TEST_CASE("parse_tf_config: the other keys", "[cluster]") {
   CHECK(config.coordinator_environment == "google");
   CHECK_FALSE(config.environment);
   CHECK(config.rpc_layer == "grpc");
-  CHECK(config.task() == distrib::TaskId{"ps", 1});  // an index given as text
+  CHECK(config.task() == distrib::TaskId{"ps", 1});  // the index was written as a text
   CHECK(config.master() == "grpc://ps1:2222");
 
   CHECK(parse_tf_config("{" + cluster + R"(, "task": {"type": "ps", "index": 0}, "session_master": "s:1"})").master() ==
@@ -59,7 +59,7 @@ TEST_CASE("parse_tf_config: sparse jobs", "[cluster]") {
   CHECK_FALSE(parse_tf_config(R"({"sparseCluster": null})").sparse_cluster);
 }
 
-TEST_CASE("parse_tf_config: everything may be missing or null", "[cluster]") {
+TEST_CASE("parse_tf_config: every key may be missing or null", "[cluster]") {
   for (const char* text : {"{}", R"({"cluster": {}})", R"({"cluster": null, "task": null, "rpc_layer": null})",
                            R"({"task": {"type": null, "index": null}})"}) {
     CAPTURE(text);
@@ -71,18 +71,18 @@ TEST_CASE("parse_tf_config: everything may be missing or null", "[cluster]") {
   CHECK(parse_tf_config(R"({"cluster": {"worker": ["w:1"]}, "rpc_layer": "grpc"})").master().empty());
 }
 
-TEST_CASE("TfConfig: what is known better is overwritten", "[cluster]") {
+TEST_CASE("TfConfig: fields can be overwritten", "[cluster]") {
   TfConfig config = parse_tf_config("{" + cluster + R"(, "task": {"type": "ps", "index": 1}, "rpc_layer": "grpc"})");
   config.task_index = 0;
   CHECK(config.master() == "grpc://ps0:2222");
 }
 
-TEST_CASE("TfConfig::master: needs to know the task", "[cluster]") {
+TEST_CASE("TfConfig::master: needs the task", "[cluster]") {
   TfConfig config = parse_tf_config("{" + cluster + "}");
   std::error_code ec;
   CHECK(config.master(ec).empty());
   CHECK(ec == cluster_errc::missing_job);
-  CHECK_THROWS_WITH(config.master(), ContainsSubstring("TF_CONFIG: say which job"));
+  CHECK_THROWS_WITH(config.master(), ContainsSubstring("TF_CONFIG: the job of this process"));
   config.task_type = "ps";
   CHECK(config.master(ec).empty());
   CHECK(ec == cluster_errc::missing_index);
@@ -94,7 +94,7 @@ TEST_CASE("TfConfig::master: needs to know the task", "[cluster]") {
   CHECK(ec == cluster_errc::no_such_job);
 }
 
-TEST_CASE("parse_tf_config: refusals tell the place", "[cluster]") {
+TEST_CASE("parse_tf_config: errors name the place", "[cluster]") {
   struct Refusal {
     std::string text;
     std::error_code code;

@@ -1,4 +1,4 @@
-// error: get<NAME>: this NAME is an Embedding, whose rows begin as its initializer says
+// error: get<NAME>: this NAME is an Embedding, whose rows get their initial values from its initializer
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/tensor/initial_values.hpp>
 

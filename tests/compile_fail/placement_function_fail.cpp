@@ -1,4 +1,4 @@
-// error: distrib::FunctionStrategy makes one of a function
+// error: distrib::FunctionStrategy makes one from a function
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/placement/function.hpp>
 #include <distrib/placement/replica_device_setter.hpp>

@@ -1,4 +1,4 @@
-// error: a counter \(a Variable of double or std::int64_t\) starts at zeros
+// error: a counter \(a Variable of double or std::int64_t\) must start at zeros
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
 

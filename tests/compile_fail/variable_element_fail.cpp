@@ -1,4 +1,4 @@
-// error: the element type of a Variable must be float, or of a counter double or std::int64_t
+// error: the element type of a Variable must be float or, for a counter, double or std::int64_t
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
 

@@ -1,4 +1,4 @@
-// error: the name of a Variable has no spaces, line ends or other control characters
+// error: the name of a Variable must not contain spaces, line ends or other control characters
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
 

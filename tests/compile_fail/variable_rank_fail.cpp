@@ -1,4 +1,4 @@
-// error: a Variable takes as many extents as its rank says
+// error: the number of extents of a Variable must equal its rank
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
 

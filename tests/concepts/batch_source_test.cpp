@@ -8,7 +8,7 @@ namespace {
 struct Example {};
 struct Other {};
 
-/// The least that is a BatchSource.
+/// The smallest BatchSource.
 struct LeastBatchSource {
   using ExampleType = Example;
   LeastBatchSource(LeastBatchSource&&) = default;
@@ -40,7 +40,7 @@ static_assert(!distrib::BatchSource<SilentBatchSource>);
 static_assert(!distrib::BatchSource<FixedBatchSource>);
 static_assert(!distrib::BatchSource<int>);
 
-/// The least that is a Dataset.
+/// The smallest Dataset.
 struct LeastDataset {
   using ExampleType = Example;
   auto open() const -> LeastBatchSource;
@@ -61,7 +61,7 @@ static_assert(!distrib::Dataset<LeastBatchSource>);
 
 }  // namespace
 
-TEST_CASE("Dataset: the archetype may say what it is", "[concepts]") {
+TEST_CASE("Dataset: explain_dataset compiles for the smallest model", "[concepts]") {
   distrib::detail::explain_dataset<LeastDataset>();
   SUCCEED();
 }

@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a ByteSource.
+/// The smallest ByteSource.
 struct LeastByteSource {
   LeastByteSource(LeastByteSource&&) = default;
   auto read(std::span<std::byte> to, distrib::Error& error) -> std::size_t;
@@ -27,4 +27,4 @@ static_assert(!distrib::ByteSource<Void>);
 
 }  // namespace
 
-TEST_CASE("ByteSource: the archetype is one", "[concepts]") { SUCCEED(); }
+TEST_CASE("ByteSource: accepts the smallest model", "[concepts]") { SUCCEED(); }

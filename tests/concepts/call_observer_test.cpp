@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a CallObserver.
+/// The smallest CallObserver.
 struct LeastCallObserver {
   LeastCallObserver(const LeastCallObserver&) = delete;
   void started(const distrib::ObservedCall&);
@@ -26,4 +26,4 @@ static_assert(!distrib::CallObserver<ChangesIt>);
 
 }  // namespace
 
-TEST_CASE("CallObserver: an archetype", "[concepts]") { SUCCEED(); }
+TEST_CASE("CallObserver: accepts the smallest model", "[concepts]") { SUCCEED(); }

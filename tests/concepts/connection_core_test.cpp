@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a ConnectionCore.
+/// The smallest ConnectionCore.
 struct LeastConnectionCore {
   auto reads() const -> bool { return false; }
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace { return {lent}; }
@@ -40,4 +40,4 @@ static_assert(!distrib::ConnectionCore<NeverFinished>);
 
 }  // namespace
 
-TEST_CASE("ConnectionCore: the least model does", "[concepts]") { SUCCEED(); }
+TEST_CASE("ConnectionCore: accepts the smallest model", "[concepts]") { SUCCEED(); }

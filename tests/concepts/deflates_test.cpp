@@ -9,7 +9,7 @@ namespace {
 using distrib::ByteView;
 using DeflaterRoom = std::span<std::byte>;
 
-/// The least that Deflates: cannot be copied, moved or made without compression and options.
+/// The smallest type that Deflates: cannot be copied or moved, and is constructed only with compression and options.
 class LeastDeflater {
  public:
   LeastDeflater(distrib::Compression, const distrib::DeflateOptions&) {}
@@ -36,7 +36,7 @@ struct NoFlush {
 
 }  // namespace
 
-TEST_CASE("Deflates: the least model, and what is none", "[concepts]") {
+TEST_CASE("Deflates: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::Deflates<LeastDeflater>);
   STATIC_REQUIRE_FALSE(distrib::Deflates<NoOptions>);
   STATIC_REQUIRE_FALSE(distrib::Deflates<OneStream>);

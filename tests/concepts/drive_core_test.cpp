@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a DriveCore.
+/// The smallest DriveCore.
 struct LeastDriveCore {
   auto next(const std::error_code&, std::size_t) -> distrib::DriveAction { return distrib::DriveAction::done(); }
 };
@@ -22,6 +22,6 @@ static_assert(!distrib::DriveCore<KnowsNoFailure>);
 
 }  // namespace
 
-TEST_CASE("DriveCore: the least model does", "[concepts]") {
+TEST_CASE("DriveCore: accepts the smallest model", "[concepts]") {
   CHECK(LeastDriveCore{}.next({}, 0).kind == distrib::DriveAction::Kind::done);
 }

@@ -13,7 +13,7 @@ template <class... Ms>
 constexpr bool no_feature_members = (!distrib::FeatureMember<Ms> && ...);
 }  // namespace
 
-TEST_CASE("FeatureMember: the types that fit, and their neighbours that do not", "[concepts]") {
+TEST_CASE("FeatureMember: accepts the types that fit, refuses similar types", "[concepts]") {
   STATIC_REQUIRE(
       all_feature_members<float, std::int64_t, std::array<float, 3>, std::array<std::int64_t, 1>,
                           std::span<const float>, std::span<const std::int64_t>, std::span<const std::byte>>);

@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that are Hooks: each hears one event, and can be copied but neither made of nothing nor assigned.
+/// The smallest Hooks: each handles one event, and can be copied, but neither default-constructed nor assigned.
 struct Copied {
   explicit Copied(int) {}
   Copied(const Copied&) = default;
@@ -67,7 +67,7 @@ static_assert(!distrib::Hook<int>);
 
 }  // namespace
 
-TEST_CASE("Hook: the archetypes, each by its one member, and what is none", "[concepts]") {
+TEST_CASE("Hook: accepts a type with any one member function, refuses types that lack a part", "[concepts]") {
   Step step{0};
   CHECK(step.on_step({.step = 7, .loss = 0, .examples = 0}) == 7);
   CHECK(Step{step}.heard == 7);

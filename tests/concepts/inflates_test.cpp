@@ -9,7 +9,7 @@ namespace {
 using distrib::ByteView;
 using InflaterRoom = std::span<std::byte>;
 
-/// The least that Inflates: cannot be copied, moved or made without a compression.
+/// The smallest type that Inflates: cannot be copied or moved, and is constructed only with a compression.
 class LeastInflater {
  public:
   explicit LeastInflater(distrib::Compression) {}
@@ -35,7 +35,7 @@ struct KeepsInput {
 
 }  // namespace
 
-TEST_CASE("Inflates: the least model, and what is none", "[concepts]") {
+TEST_CASE("Inflates: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::Inflates<LeastInflater>);
   STATIC_REQUIRE_FALSE(distrib::Inflates<NoCompression>);
   STATIC_REQUIRE_FALSE(distrib::Inflates<NeverComplete>);

@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a KeySharding: no default constructor, no assignment, no comparison.
+/// The smallest KeySharding: no default constructor, no assignment, no comparison.
 class LeastKeySharding {
  public:
   explicit LeastKeySharding(int) {}
@@ -34,7 +34,7 @@ struct UniqueKeySharding {
 
 }  // namespace
 
-TEST_CASE("KeySharding: the least model, and what is none", "[concepts]") {
+TEST_CASE("KeySharding: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::KeySharding<LeastKeySharding>);
   STATIC_REQUIRE_FALSE(distrib::KeySharding<Uncounted>);
   STATIC_REQUIRE_FALSE(distrib::KeySharding<Lost>);

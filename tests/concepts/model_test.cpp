@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a Model: it can neither be made of nothing nor copied, and its loss is something like a float.
+/// The smallest Model: it can be neither default-constructed nor copied, and its loss converts to float.
 struct LeastModel {
   using Variables = distrib::VariableList<distrib::Variable<"w", float, 1>>;
   struct Example {};
@@ -23,7 +23,7 @@ struct LeastModel {
 static_assert(distrib::Model<LeastModel>);
 static_assert(!distrib::detail::EvaluatedModel<LeastModel>);
 
-/// The least that is an EvaluatedModel.
+/// The smallest EvaluatedModel.
 struct MeasuredModel : LeastModel {
   using LeastModel::LeastModel;
   auto evaluate(const distrib::Batch<Example>&, const distrib::Values<Variables>&) const -> distrib::Metrics {
@@ -87,7 +87,8 @@ static_assert(!distrib::detail::EvaluatedModel<NoLearner>);
 
 }  // namespace
 
-TEST_CASE("Model: the least model, the least measured one, and what is none", "[concepts]") {
+TEST_CASE("Model: accepts the smallest models with and without evaluation, refuses types that lack a part",
+          "[concepts]") {
   const MeasuredModel model{3};
   STATIC_REQUIRE(std::is_same_v<decltype(model.variables()), LeastModel::Variables>);
   STATIC_REQUIRE(distrib::Model<MeasuredModel>);

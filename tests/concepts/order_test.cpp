@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is an Order.
+/// The smallest Order.
 struct LeastOrder {
   static constexpr bool shuffles = false;
   static constexpr bool repeats = false;
@@ -33,4 +33,4 @@ static_assert(!distrib::Order<std::uint64_t>);
 
 }  // namespace
 
-TEST_CASE("Order: the archetype is one", "[concepts]") { SUCCEED(); }
+TEST_CASE("Order: accepts the smallest model", "[concepts]") { SUCCEED(); }

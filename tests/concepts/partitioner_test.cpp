@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a Partitioner: no default constructor, no assignment, no comparison.
+/// The smallest Partitioner: no default constructor, no assignment, no comparison.
 class LeastPartitioner {
  public:
   explicit LeastPartitioner(int) {}
@@ -24,7 +24,7 @@ struct WrongPartitioner {
 
 }  // namespace
 
-TEST_CASE("Partitioner: the least model, and what is none", "[concepts]") {
+TEST_CASE("Partitioner: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::Partitioner<LeastPartitioner>);
   STATIC_REQUIRE_FALSE(distrib::Partitioner<Uncut>);
   STATIC_REQUIRE_FALSE(distrib::Partitioner<MutablePartitioner>);

@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a PlacementStrategy: no default constructor, no assignment, no comparison.
+/// The smallest PlacementStrategy: no default constructor, no assignment, no comparison.
 class LeastStrategy {
  public:
   explicit LeastStrategy(int) {}
@@ -26,7 +26,7 @@ struct UniqueStrategy {
 
 }  // namespace
 
-TEST_CASE("PlacementStrategy: the least model, and what is none", "[concepts]") {
+TEST_CASE("PlacementStrategy: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::PlacementStrategy<LeastStrategy>);
   STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<Unplaced>);
   STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<WrongStrategy>);

@@ -12,7 +12,7 @@ struct Source {
   auto read(std::span<std::byte> to, distrib::Error& error) -> std::size_t;
 };
 
-/// The least that is RemoteFiles.
+/// The smallest RemoteFiles type.
 struct LeastRemoteFiles {
   auto name() const -> const char*;
   auto find(distrib::Error& error) const -> std::vector<std::string>;
@@ -37,4 +37,4 @@ static_assert(!distrib::RemoteFiles<Source>);
 
 }  // namespace
 
-TEST_CASE("RemoteFiles: the archetype is one", "[concepts]") { SUCCEED(); }
+TEST_CASE("RemoteFiles: accepts the smallest model", "[concepts]") { SUCCEED(); }

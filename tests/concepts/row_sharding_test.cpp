@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is a RowSharding: no default constructor, no assignment, no comparison.
+/// The smallest RowSharding: no default constructor, no assignment, no comparison.
 class LeastRowSharding {
  public:
   explicit LeastRowSharding(int) {}
@@ -35,7 +35,7 @@ struct NoKeys {
 
 }  // namespace
 
-TEST_CASE("RowSharding: the least model, and what is none", "[concepts]") {
+TEST_CASE("RowSharding: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::RowSharding<LeastRowSharding>);
   STATIC_REQUIRE(distrib::KeySharding<OfKeys>);
   STATIC_REQUIRE_FALSE(distrib::RowSharding<OfKeys>);

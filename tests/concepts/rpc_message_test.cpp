@@ -5,7 +5,7 @@
 
 namespace {
 
-/// The least that is an RpcMessage.
+/// The smallest RpcMessage.
 struct LeastRpcMessage {
   void encode(distrib::WireWriter&) const {}
   auto decode(distrib::ByteView) -> bool { return true; }
@@ -29,7 +29,7 @@ static_assert(!distrib::RpcMessage<NoDecode>);
 static_assert(!distrib::RpcMessage<NoAnswer>);
 static_assert(!distrib::RpcMessage<NoDefault>);
 
-/// The least that is an RpcMethod.
+/// The smallest RpcMethod.
 struct LeastRpcMethod : distrib::Method<"least", LeastRpcMessage, LeastRpcMessage> {};
 static_assert(distrib::detail::RpcMethod<LeastRpcMethod>);
 struct NamelessRpcMessage : LeastRpcMethod {
@@ -40,4 +40,4 @@ static_assert(!distrib::detail::RpcMethod<LeastRpcMessage>);
 
 }  // namespace
 
-TEST_CASE("RpcMessage and RpcMethod: the least models do", "[concepts]") { SUCCEED(); }
+TEST_CASE("RpcMessage, RpcMethod: accept the smallest models", "[concepts]") { SUCCEED(); }

@@ -15,7 +15,7 @@ template <class... Ms>
 constexpr bool no_spark_members = (!distrib::SparkMember<Ms> && ...);
 }  // namespace
 
-TEST_CASE("SparkMember: the types that are columns, and their neighbours that are none", "[concepts]") {
+TEST_CASE("SparkMember: accepts the types of columns, refuses similar types", "[concepts]") {
   STATIC_REQUIRE(all_spark_members<bool, std::int32_t, std::int64_t, float, double, distrib::SparkDecimal, std::string,
                                    std::vector<std::byte>, distrib::SparkVector, distrib::SparkSparseVector>);
   STATIC_REQUIRE(

@@ -7,7 +7,7 @@ namespace {
 
 struct Element {};
 
-/// The least that is a Stream.
+/// The smallest Stream.
 struct LeastStream {
   using Element = ::Element;
   LeastStream(LeastStream&&) = default;
@@ -33,4 +33,4 @@ static_assert(!distrib::Stream<Element>);
 
 }  // namespace
 
-TEST_CASE("Stream: the archetype is one", "[concepts]") { SUCCEED(); }
+TEST_CASE("Stream: accepts the smallest model", "[concepts]") { SUCCEED(); }

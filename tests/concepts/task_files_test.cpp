@@ -10,7 +10,7 @@ namespace {
 using distrib::Error;
 using distrib::hadoop::TaskContext;
 
-/// The least that is TaskFiles: no default constructor, no copy, no assignment.
+/// The smallest TaskFiles type: no default constructor, no copy, no assignment.
 class LeastFiles {
  public:
   explicit LeastFiles(int) {}
@@ -28,7 +28,7 @@ struct NoPublish {
 
 }  // namespace
 
-TEST_CASE("TaskFiles: the least model, and what is none", "[concepts]") {
+TEST_CASE("TaskFiles: accepts the smallest model, refuses types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::hadoop::TaskFiles<LeastFiles>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::TaskFiles<NoPublish>);
 }

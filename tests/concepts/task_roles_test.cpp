@@ -13,7 +13,7 @@ using distrib::hadoop::KeyValue;
 using distrib::hadoop::TaskContext;
 using distrib::hadoop::Values;
 
-/// The least of each: no default constructor, no copy, no assignment.
+/// The smallest type for each role: no default constructor, no copy, no assignment.
 struct LeastRole {
   explicit LeastRole(int) {}
   LeastRole(LeastRole&&) = default;
@@ -65,7 +65,7 @@ struct NoClose {
 
 }  // namespace
 
-TEST_CASE("Roles of a task: the least models, and what is none", "[concepts]") {
+TEST_CASE("Roles of a task: accept the smallest models, refuse types that lack a part", "[concepts]") {
   STATIC_REQUIRE(distrib::hadoop::Mapper<LeastMapper>);
   STATIC_REQUIRE(distrib::hadoop::Reducer<LeastReducer>);
   STATIC_REQUIRE(distrib::hadoop::Combiner<LeastCombiner>);

@@ -7,7 +7,7 @@
 
 namespace {
 
-/// The least that is an Updater.
+/// The smallest Updater.
 struct LeastUpdater {
   static constexpr const char* name = "archetype";
   static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
@@ -38,7 +38,7 @@ struct ChangingUpdater : LeastUpdater {
   void apply(distrib::UpdateStep, std::span<const float>, std::span<const float>, std::span<float>,
              std::span<const std::span<float>>) {}
 };
-struct ParsesAnother : LeastUpdater {};  // its parse makes an Archetype
+struct ParsesAnother : LeastUpdater {};  // its parse returns a LeastUpdater
 struct NoOptional : LeastUpdater {
   static auto parse(std::string_view) -> const NoOptional*;
 };
@@ -61,7 +61,7 @@ static_assert(!distrib::Updater<int>);
 
 }  // namespace
 
-TEST_CASE("Updater: the archetype may say what it is", "[concepts]") {
+TEST_CASE("Updater: explain_updater compiles for the smallest model", "[concepts]") {
   distrib::detail::explain_updater<LeastUpdater>();
   CHECK(LeastUpdater{}.describe().empty());
   CHECK(LeastUpdater::parse("") == LeastUpdater{});

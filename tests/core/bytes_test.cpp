@@ -8,7 +8,7 @@
 
 using distrib::AlignedBuffer;
 
-TEST_CASE("as_bytes, as_text: the same memory, any bytes", "[core]") {
+TEST_CASE("as_bytes, as_text: refer to the same memory, with any bytes", "[core]") {
   const std::string_view text{"a\0\xff", 3};
   const distrib::ByteView bytes = distrib::as_bytes(text);
   REQUIRE(bytes.size() == 3);
@@ -53,7 +53,7 @@ TEST_CASE("AlignedBuffer: aligned, zeroed, movable, not copyable", "[core]") {
   }
 }
 
-TEST_CASE("AlignedBuffer: an empty one has no memory", "[core]") {
+TEST_CASE("AlignedBuffer: an empty buffer has no memory", "[core]") {
   for (const AlignedBuffer& buffer : {AlignedBuffer{}, AlignedBuffer{0}}) {
     CHECK(buffer.data() == nullptr);
     CHECK(buffer.bytes().empty());
@@ -61,13 +61,13 @@ TEST_CASE("AlignedBuffer: an empty one has no memory", "[core]") {
   }
 }
 
-TEST_CASE("AlignedBuffer: what is written is read", "[core]") {
+TEST_CASE("AlignedBuffer: what is written through as() is read through data()", "[core]") {
   AlignedBuffer buffer{8};
   buffer.as<float>()[1] = 1.0F;
   CHECK(distrib::load_le<float>(buffer.data() + 4) == 1.0F);
 }
 
-TEST_CASE("bytes_of: a value as it lies in memory", "[core]") {
+TEST_CASE("bytes_of: a value's bytes as they lie in memory", "[core]") {
   const std::uint32_t number = 0x04030201;
   const distrib::ByteView bytes = distrib::detail::bytes_of(number);
   REQUIRE(bytes.size() == 4);
@@ -75,7 +75,7 @@ TEST_CASE("bytes_of: a value as it lies in memory", "[core]") {
   CHECK(distrib::as_text(bytes) == "\x01\x02\x03\x04");
 }
 
-TEST_CASE("AlignedBuffer: large ones begin at a page, and within memory of others it stays theirs", "[core]") {
+TEST_CASE("AlignedBuffer: a large buffer begins at a page; a buffer within other memory does not free it", "[core]") {
   const auto misplaced = [](const AlignedBuffer& buffer, std::size_t alignment) {
     return reinterpret_cast<std::uintptr_t>(buffer.data()) % alignment;
   };
@@ -91,7 +91,7 @@ TEST_CASE("AlignedBuffer: large ones begin at a page, and within memory of other
     AlignedBuffer moved = std::move(lent);
     moved.resize(100);
     CHECK(moved.data() == owner.data());
-    moved.resize(5'001);  // has no room there
+    moved.resize(5'001);  // has no memory for it there
     CHECK(moved.data() != owner.data());
     CHECK(moved.bytes().back() == std::byte{0});
   }

@@ -43,7 +43,7 @@ auto bytewise(std::uint32_t state, distrib::ByteView bytes) -> std::uint32_t {
   return distrib::detail::crc32c_bytewise(state, bytes);
 }
 
-/// Whether `expected` is the state after `bytes` by every way that this machine has.
+/// True if every variant that this machine has computes the state `expected` after `bytes`.
 auto same_every_way(std::uint32_t state, distrib::ByteView bytes, std::uint32_t expected) -> bool {
   bool same = ~distrib::detail::crc32c_extend(~state, bytes) == expected;
   same = same && distrib::detail::crc32c_portable(state, bytes) == expected && bytewise(state, bytes) == expected;
@@ -72,7 +72,7 @@ TEST_CASE("crc32c: published values", "[core][crc32c]") {
   CHECK(distrib::crc32c({}) == 0);
 }
 
-TEST_CASE("crc32c: every way gives the same bits at all lengths and alignments", "[core][crc32c]") {
+TEST_CASE("crc32c: all variants compute the same bits at all lengths and alignments", "[core][crc32c]") {
   const std::vector<std::byte> bytes = noise(700);
   for (std::size_t start = 0; start < 64; ++start)
     for (std::size_t size = 0; size <= 600; ++size) {
@@ -82,7 +82,7 @@ TEST_CASE("crc32c: every way gives the same bits at all lengths and alignments",
     }
 }
 
-TEST_CASE("crc32c: every way gives the same bits at lengths up to 1 MiB, from any state", "[core][crc32c]") {
+TEST_CASE("crc32c: all variants compute the same bits at lengths up to 1 MiB, from any state", "[core][crc32c]") {
   const std::vector<std::byte> bytes = noise((1 << 20) + 64);
   std::uint32_t state = 0x12345678;
   for (std::size_t size = 600; size <= 1 << 20; size += 1 + size / 7) {
@@ -96,11 +96,11 @@ TEST_CASE("crc32c: every way gives the same bits at lengths up to 1 MiB, from an
   }
 }
 
-TEST_CASE("crc32c: nothing outside of the bytes is read", "[core][crc32c]") {
+TEST_CASE("crc32c: reads nothing outside the bytes", "[core][crc32c]") {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* const memory = ::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
-  auto* const middle = static_cast<std::byte*>(memory) + page;  // what is around it cannot be read
+  auto* const middle = static_cast<std::byte*>(memory) + page;  // the pages around it cannot be read
   REQUIRE(::mprotect(middle, page, PROT_READ | PROT_WRITE) == 0);
   const std::vector<std::byte> bytes = noise(page);
   std::copy(bytes.begin(), bytes.end(), middle);

@@ -13,7 +13,7 @@ DISTRIB_DECL auto seven() -> int;
 DISTRIB_DECL auto seven() -> int { return 7; }
 }  // namespace
 
-TEST_CASE("DISTRIB_DECL: inline, unless the bodies are compiled apart", "[core]") {
+TEST_CASE("DISTRIB_DECL: inline, or nothing if the bodies are compiled separately", "[core]") {
   const std::string_view text = DECL_TEXT(DISTRIB_DECL);
 #ifdef DISTRIB_SEPARATE_COMPILATION
   CHECK(text.empty());
@@ -23,7 +23,7 @@ TEST_CASE("DISTRIB_DECL: inline, unless the bodies are compiled apart", "[core]"
   CHECK(seven() == 7);
 }
 
-TEST_CASE("DISTRIB_HEADER_ONLY: defined where headers include their bodies", "[core]") {
+TEST_CASE("DISTRIB_HEADER_ONLY: defined if headers include their bodies", "[core]") {
 #ifdef DISTRIB_HEADER_ONLY
   constexpr bool bodies_here = true;
 #else

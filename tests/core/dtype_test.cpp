@@ -27,14 +27,14 @@ TEST_CASE("DType: TensorFlow's numbers, names and sizes", "[core]") {
   }
 }
 
-TEST_CASE("DType: numbers from outside that are none", "[core]") {
+TEST_CASE("DType: numbers from outside that are no DType have the name unknown and size 0", "[core]") {
   for (const int number : {0, 8, 11, 99, 255}) {
     CHECK(name(static_cast<DType>(number)) == "unknown");
     CHECK(size_bytes(static_cast<DType>(number)) == 0);
   }
 }
 
-TEST_CASE("dtype_of: the DType of an element type, of the same size", "[core]") {
+TEST_CASE("dtype_of: the DType of a C++ type has the size of that type", "[core]") {
   const auto fits = []<class T>(T) { return size_bytes(distrib::detail::dtype_of<T>) == sizeof(T); };
   CHECK(fits(float{}));
   CHECK(fits(double{}));

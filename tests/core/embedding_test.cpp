@@ -16,11 +16,11 @@ static_assert(User::dim == 16 && User::name.view() == "user");
 static_assert(ListWithTables::size == 4 && ListWithTables::tables == 2);
 static_assert(ListWithTables::index_of("item") == 3);
 static_assert(ListWithTables::number_of(0) == 0 &&
-              ListWithTables::number_of(2) == 1);  // among those that are no tables
+              ListWithTables::number_of(2) == 1);  // among the entries that are no tables
 static_assert(ListWithTables::number_of(1) == 0 && ListWithTables::number_of(3) == 1);  // among the tables
 }  // namespace
 
-TEST_CASE("Embedding: what run-time code sees of it", "[core]") {
+TEST_CASE("Embedding: info() describes it for run-time code", "[core]") {
   const TableInfo as_it_comes = User{}.info();
   CHECK(as_it_comes == TableInfo{"user", 16, 0, UniformInitializer{-0.05F, 0.05F}, 1, 0});
   CHECK(as_it_comes.any_key());
@@ -29,7 +29,7 @@ TEST_CASE("Embedding: what run-time code sees of it", "[core]") {
   CHECK_FALSE(told.info().any_key());
 }
 
-TEST_CASE("VariableList: tables stand beside variables", "[core]") {
+TEST_CASE("VariableList: lists tables separately from variables", "[core]") {
   const ListWithTables list{{{2, 3}}, {}, {{3}}, {ZerosInitializer{}, {.rows = 7}}};
   REQUIRE(list.infos().size() == 2);
   CHECK(list.infos()[0].name == "w");

@@ -29,7 +29,7 @@ auto make(fruit_errc value) -> std::error_code { return {static_cast<int>(value)
 
 }  // namespace
 
-TEST_CASE("TableCategory: a room's codes have words and a shared condition", "[core]") {
+TEST_CASE("TableCategory: each code of a room has a message and a shared condition", "[core]") {
   const std::error_code rotten = make(fruit_errc::rotten);
   CHECK(rotten.category().name() == std::string{"distrib.fruit"});
   CHECK(rotten.message() == "the fruit is rotten");
@@ -42,7 +42,7 @@ TEST_CASE("TableCategory: a room's codes have words and a shared condition", "[c
   CHECK(none.default_error_condition() == std::error_condition{77, fruit_category()});
 }
 
-TEST_CASE("failure: every one has words", "[core]") {
+TEST_CASE("failure: every value has a message", "[core]") {
   struct Row {
     failure value;
     const char* text;
@@ -67,7 +67,7 @@ TEST_CASE("failure: every one has words", "[core]") {
   CHECK(std::error_condition{99, distrib::failure_category()}.message() == "unknown failure");
 }
 
-TEST_CASE("Error: a failure and its place; thrown, both are in the text", "[core]") {
+TEST_CASE("Error: a failure and its place; when thrown, the text contains both", "[core]") {
   CHECK_FALSE(distrib::Error{});
   CHECK_NOTHROW(distrib::throw_if({}));
   const distrib::Error error{make(fruit_errc::rotten), "basket 3"};
@@ -82,7 +82,7 @@ TEST_CASE("Error: a failure and its place; thrown, both are in the text", "[core
   CHECK_THROWS_AS(distrib::throw_error(error.code, "there"), std::system_error);
 }
 
-TEST_CASE("failure: what the operating system says belongs to one", "[core]") {
+TEST_CASE("failure: codes of the operating system map to a failure", "[core]") {
   struct Row {
     std::errc code;
     failure value;
@@ -99,7 +99,7 @@ TEST_CASE("failure: what the operating system says belongs to one", "[core]") {
   }
 }
 
-TEST_CASE("throw_error: a std::system_error that has its Error with it, whatever the text", "[core]") {
+TEST_CASE("throw_error: the exception carries its Error, whatever the text", "[core]") {
   const std::error_code code = std::make_error_code(std::errc::no_space_on_device);
   for (const std::string& where : {std::string{"/data: part 3"}, std::string{}, "/data: " + code.message(),
                                    "a: " + code.message() + ": " + code.message()}) {
@@ -127,7 +127,7 @@ TEST_CASE("throw_error: a std::system_error that has its Error with it, whatever
 
 namespace {
 
-// Says something else each time, as the system does when the language has been changed in between.
+// Returns another message each time, as the system does when the language changes in between.
 struct ChangingCategory final : std::error_category {
   auto name() const noexcept -> const char* override { return "changing"; }
   auto message(int) const -> std::string override { return "message " + std::to_string(++asked); }
@@ -136,7 +136,7 @@ struct ChangingCategory final : std::error_category {
 
 }  // namespace
 
-TEST_CASE("error_of: does not look for the place in the text of a ThrownError", "[core]") {
+TEST_CASE("error_of: does not search the text of a ThrownError for the place", "[core]") {
   const ChangingCategory category;
   try {
     distrib::throw_error({1, category}, "/data");
@@ -146,7 +146,7 @@ TEST_CASE("error_of: does not look for the place in the text of a ThrownError", 
   }
 }
 
-TEST_CASE("error_of: of a std::system_error of somebody else", "[core]") {
+TEST_CASE("error_of: a std::system_error that this library did not throw", "[core]") {
   const std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK(distrib::error_of(std::system_error{code}).code == code);
   CHECK(distrib::error_of(std::system_error{code, "read"}).code == code);
@@ -168,7 +168,7 @@ auto quarter(int number, distrib::ErrorRef to) -> int {
   return error ? 0 : half(first, error);
 }
 
-// A function as the library has them: options that may be left out, the face that throws, and the other one.
+// Has the form of the library's functions: options that may be omitted, an overload that throws, and one that does not.
 struct Rounding {
   bool up = false;
 };
@@ -184,7 +184,7 @@ auto third(int number, const Rounding& rounding = {}) -> int {
   return distrib::detail::or_throw(third(number, rounding, error), error);
 }
 
-// Reads what may be the text of the caller's own `Error`, after it has found its own failure.
+// Reads `text`, which may be the text of the caller's own `Error`, after it has set its own failure.
 auto repeat(const std::string& text, distrib::ErrorRef to) -> std::string {
   distrib::detail::ErrorOut error{to};
   error = {std::make_error_code(std::errc::io_error), "repeat"};
@@ -200,7 +200,7 @@ void leave_by_exception(distrib::ErrorRef to) {
 
 }  // namespace
 
-TEST_CASE("ErrorRef: an Error, or the code alone; a success clears what was there", "[core]") {
+TEST_CASE("ErrorRef: an Error or only its code; success clears it", "[core]") {
   const std::error_code odd = std::make_error_code(std::errc::argument_out_of_domain);
   distrib::Error error{std::make_error_code(std::errc::io_error), "before"};
   std::error_code ec = error.code;
@@ -210,7 +210,7 @@ TEST_CASE("ErrorRef: an Error, or the code alone; a success clears what was ther
   CHECK((half(5, ec) == 2 && ec == odd));
 }
 
-TEST_CASE("ErrorRef: an ErrorOut is handed on as the Error of the next function", "[core]") {
+TEST_CASE("ErrorRef: an ErrorOut can be passed on as the Error of the next function", "[core]") {
   const std::error_code odd = std::make_error_code(std::errc::argument_out_of_domain);
   distrib::Error error;
   std::error_code ec;
@@ -222,21 +222,23 @@ TEST_CASE("ErrorRef: an ErrorOut is handed on as the Error of the next function"
   CHECK(ec == odd);
 }
 
-TEST_CASE("ErrorOut: tells when the function returns, so its input may be the caller's Error", "[core]") {
+TEST_CASE("ErrorOut: reports only when the function returns, so an argument may refer to the caller's Error",
+          "[core]") {
   distrib::Error error{std::make_error_code(std::errc::not_a_directory), "place"};
   CHECK(repeat(error.where, error) == "placeplace");
   CHECK((error.code == std::errc::io_error && error.where == "repeat place"));
-  CHECK(repeat(error.where, error.code) == "repeat placerepeat place");  // the code of the same Error: no place is told
+  // only the code of the same Error is passed: its place stays
+  CHECK(repeat(error.where, error.code) == "repeat placerepeat place");
   CHECK((error.code == std::errc::io_error && error.where == "repeat place"));
 }
 
-TEST_CASE("ErrorOut: tells also when the function is left by an exception", "[core]") {
+TEST_CASE("ErrorOut: also reports when an exception leaves the function", "[core]") {
   distrib::Error error;
   CHECK_THROWS_AS(leave_by_exception(error), int);
   CHECK((error.code == std::errc::io_error && error.where == "before the exception"));
 }
 
-TEST_CASE("ErrorRef, ErrorOut: nothing but the text of a place can throw", "[core]") {
+TEST_CASE("ErrorRef, ErrorOut: only making the text of a place can throw", "[core]") {
   using distrib::Error;
   using distrib::ErrorRef;
   using distrib::detail::ErrorOut;
@@ -246,13 +248,13 @@ TEST_CASE("ErrorRef, ErrorOut: nothing but the text of a place can throw", "[cor
   STATIC_REQUIRE(std::is_trivially_copyable_v<ErrorRef>);
   STATIC_REQUIRE(std::is_nothrow_constructible_v<ErrorOut, ErrorRef>);
   STATIC_REQUIRE(std::is_nothrow_destructible_v<ErrorOut>);
-  STATIC_REQUIRE(std::is_nothrow_move_assignable_v<Error>);  // what the destructor does
+  STATIC_REQUIRE(std::is_nothrow_move_assignable_v<Error>);  // as the destructor does
   STATIC_REQUIRE(noexcept(std::declval<const ErrorRef&>().set(Error{})));
-  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<ErrorOut>);  // the copy would tell too
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<ErrorOut>);  // the copy would report too
   STATIC_REQUIRE_FALSE(std::is_assignable_v<ErrorOut&, const ErrorOut&>);
 }
 
-TEST_CASE("ErrorRef: {} is never one, so it means the options and makes no call ambiguous", "[core]") {
+TEST_CASE("ErrorRef: cannot be made from {}, so {} means the options and no call is ambiguous", "[core]") {
   CHECK(third(7, {}) == 2);
   CHECK(third(7, {.up = true}) == 3);
   CHECK_THROWS_AS(third(-3, {}), distrib::ThrownError);
@@ -268,7 +270,7 @@ TEST_CASE("ErrorRef: {} is never one, so it means the options and makes no call 
   CHECK_FALSE(takes_braces(1));
   CHECK(takes(error));
   CHECK(takes(ec));
-  CHECK_FALSE(takes(distrib::Error{}));  // nobody would read a temporary
+  CHECK_FALSE(takes(distrib::Error{}));  // a temporary, which no code could read afterwards
   CHECK_FALSE(takes(std::error_code{}));
   CHECK_FALSE(takes(std::as_const(error)));
   CHECK_FALSE(takes(std::as_const(ec)));

@@ -24,7 +24,7 @@ auto content(const std::string& path) -> std::string {
 
 }  // namespace
 
-TEST_CASE("FileDescriptor: what was written is read again", "[core]") {
+TEST_CASE("FileDescriptor: what was written can be read again", "[core]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   std::error_code ec;
@@ -33,7 +33,7 @@ TEST_CASE("FileDescriptor: what was written is read again", "[core]") {
   std::array<char, 5> first{'o', 'n', 'e', ' ', 'a'};
   std::array<char, 8> second{'n', 'd', ' ', 't', 'w', 'o', ' ', '-'};
   std::array<iovec, 4> pieces{iovec{first.data(), first.size()}, iovec{nullptr, 0}, iovec{second.data(), 7}, iovec{}};
-  file.write(pieces.data(), pieces.size(), ec);  // pieces without bytes are passed over
+  file.write(pieces.data(), pieces.size(), ec);  // skips pieces without bytes
   CHECK_FALSE(ec);
   file.write(std::as_bytes(std::span{second}.last(1)), ec);
   CHECK_FALSE(ec);
@@ -43,7 +43,7 @@ TEST_CASE("FileDescriptor: what was written is read again", "[core]") {
   CHECK(content(path) == "one and two -");
 }
 
-TEST_CASE("FileDescriptor: more than a pipe takes at once", "[core]") {
+TEST_CASE("FileDescriptor: write continues after a part, here with more than a pipe can hold", "[core]") {
   std::array<int, 2> ends{};
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
   std::error_code ec;
@@ -52,7 +52,7 @@ TEST_CASE("FileDescriptor: more than a pipe takes at once", "[core]") {
   ::close(ends[0]);
   ::close(ends[1]);
   const std::string text(1 << 20, 'x');
-  out.write(std::as_bytes(std::span{text}), ec);  // goes on after a part, until nothing more is taken
+  out.write(std::as_bytes(std::span{text}), ec);  // continues until the pipe accepts no more
   CHECK(ec == std::errc::resource_unavailable_try_again);
   std::array<std::byte, 16> some{};
   CHECK(in.read(some, ec) == some.size());
@@ -73,7 +73,7 @@ TEST_CASE("FileDescriptor: failures", "[core]") {
   CHECK(ec == std::errc::is_a_directory);
 }
 
-TEST_CASE("FileDescriptor: a moved one is closed once", "[core]") {
+TEST_CASE("FileDescriptor: after a move the file is closed once", "[core]") {
   std::error_code ec;
   FileDescriptor first{"/dev/null", O_RDONLY, ec};
   const int number = first.get();

@@ -12,7 +12,7 @@
 
 namespace detail = distrib::detail;
 
-TEST_CASE("files: what is there", "[core]") {
+TEST_CASE("files: path_exists, is_directory, change_seconds", "[core]") {
   const support::TempDirectory directory;
   const std::string file = directory / "file";
   CHECK_FALSE(detail::path_exists(file));
@@ -39,7 +39,7 @@ TEST_CASE("read_up_to: the beginning of a file", "[core]") {
   CHECK_THAT(detail::with_reason("f", ec), ContainsSubstring("f (No such file"));
 }
 
-TEST_CASE("list_directory: all names but the two of every directory", "[core]") {
+TEST_CASE("list_directory: all names except those of the directory itself and its parent", "[core]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "b"} << 1;
   std::ofstream{directory / ".a"} << 1;
@@ -52,7 +52,7 @@ TEST_CASE("list_directory: all names but the two of every directory", "[core]") 
   CHECK(ec == std::errc::not_a_directory);
 }
 
-TEST_CASE("make_directories: those above too, and what is there already", "[core]") {
+TEST_CASE("make_directories: creates parents too, and accepts directories that exist", "[core]") {
   const support::TempDirectory directory;
   std::error_code ec;
   for (int times = 0; times < 2; ++times) {
@@ -67,7 +67,7 @@ TEST_CASE("make_directories: those above too, and what is there already", "[core
   CHECK(ec == std::errc::not_a_directory);
 }
 
-TEST_CASE("sync_path: says what cannot be made durable", "[core]") {
+TEST_CASE("sync_path: reports a path that cannot be made durable", "[core]") {
   const support::TempDirectory directory;
   std::error_code ec;
   detail::sync_path(directory.path(), O_RDONLY | O_DIRECTORY, ec);
@@ -76,7 +76,7 @@ TEST_CASE("sync_path: says what cannot be made durable", "[core]") {
   CHECK(ec == std::errc::no_such_file_or_directory);
 }
 
-TEST_CASE("FileLock: held until it ends", "[core]") {
+TEST_CASE("FileLock: held until it is destroyed", "[core]") {
   const support::TempDirectory directory;
   const std::string path = directory / "lock";
   std::error_code ec;
@@ -89,10 +89,10 @@ TEST_CASE("FileLock: held until it ends", "[core]") {
     CHECK_FALSE(is_free());
   }
   CHECK(is_free());
-  const detail::FileLock none{directory / "missing/lock"};  // holds nothing, and waits for nobody
+  const detail::FileLock none{directory / "missing/lock"};  // has no lock, and does not wait
 }
 
-TEST_CASE("absolute_path: from the present directory", "[core]") {
+TEST_CASE("absolute_path: relative to the current directory", "[core]") {
   CHECK(detail::absolute_path("/a/b") == "/a/b");
   CHECK(detail::absolute_path("").empty());
   const std::string path = detail::absolute_path("a");

@@ -14,13 +14,14 @@ using distrib::element_bytes;
 using distrib::encode_elements;
 using distrib::FloatFormat;
 
-TEST_CASE("element_bytes: as the format says", "[core]") {
+TEST_CASE("element_bytes: size of an element of each format", "[core]") {
   CHECK(element_bytes(FloatFormat::float32) == 4);
   CHECK(element_bytes(FloatFormat::bfloat16) == 2);
   CHECK(element_bytes(FloatFormat::float16) == 2);
 }
 
-TEST_CASE("encode_elements, decode_elements: rounded as the format says, and nothing beside them", "[core]") {
+TEST_CASE("encode_elements, decode_elements: round as the format says and write nothing beside the elements",
+          "[core]") {
   struct Case {
     FloatFormat format;
     std::array<float, 5> after;

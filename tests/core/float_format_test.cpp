@@ -5,7 +5,7 @@
 
 using distrib::FloatFormat;
 
-TEST_CASE("FloatFormat: words, types, and what nobody chose", "[core]") {
+TEST_CASE("FloatFormat: text and type of each format; the default is float32", "[core]") {
   CHECK(to_text(FloatFormat::float32) == "float32");
   CHECK(to_text(FloatFormat::bfloat16) == "bfloat16");
   CHECK(to_text(FloatFormat::float16) == "float16");

@@ -21,14 +21,15 @@ namespace detail = distrib::detail;
 auto bits_of(float value) -> std::uint32_t { return std::bit_cast<std::uint32_t>(value); }
 auto float_of(std::uint32_t bits) -> float { return std::bit_cast<float>(bits); }
 
-/// A number of 16 bits with so many bits of exponent and mantissa, by the definition of IEEE 754.
+/// A 16-bit number with this many bits of exponent and of mantissa, as IEEE 754 defines it.
 struct Format {
   int exponent_bits;
   int mantissa_bits;
 
   [[nodiscard]] auto infinity() const -> std::uint32_t { return ((1U << exponent_bits) - 1) << mantissa_bits; }
 
-  /// Of a half that is no NaN and not infinite, without its sign. Infinity as if its exponent were no special one.
+  /// Returns the value of a half that is not NaN, without its sign. For infinity, returns the value that it would have
+  /// if its exponent were an ordinary one.
   [[nodiscard]] auto value(std::uint32_t magnitude) const -> double {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const int exponent = static_cast<int>(magnitude >> mantissa_bits);
@@ -38,7 +39,7 @@ struct Format {
                          : std::ldexp(one + mantissa, exponent - bias - mantissa_bits);
   }
 
-  /// The nearest half, searched for; of two that are equally near the one whose last bit is 0.
+  /// Returns the nearest half, found by search. Of two that are equally near, returns the one whose last bit is 0.
   [[nodiscard]] auto nearest(float from) const -> std::uint16_t {
     const std::uint32_t sign = bits_of(from) >> 31 << 15;
     const double wanted = std::fabs(static_cast<double>(from));
@@ -60,7 +61,7 @@ struct Format {
 constexpr Format float16{5, 10};
 constexpr Format bfloat16{8, 7};
 
-/// All exponents with the mantissas where rounding changes, and as many of any kind; both signs.
+/// Returns, for each exponent, the mantissas at which rounding changes and as many random ones, with both signs.
 auto many_floats() -> std::vector<float> {
   std::mt19937 engine{7};
   const auto random = [&engine] { return static_cast<std::uint32_t>(engine()); };
@@ -73,7 +74,7 @@ auto many_floats() -> std::vector<float> {
           mantissas.push_back(((odd << shift) + around - 1) & 0x7F'FFFF);
     for (int i = 0; i < 150; ++i) mantissas.push_back(random() & 0x7F'FFFF);
     for (int i = 0; i < 50; ++i) mantissas.push_back((random() & 0x7F'FFFF) >> 13 << 13 | 0x1000);  // ties of binary16
-    for (int i = 0; i < 50; ++i) mantissas.push_back((random() & 0x7F'FFFF) >> 16 << 16 | 0x8000);  // of bfloat16
+    for (int i = 0; i < 50; ++i) mantissas.push_back((random() & 0x7F'FFFF) >> 16 << 16 | 0x8000);  // ties of bfloat16
     for (const std::uint32_t mantissa : mantissas)
       for (const std::uint32_t sign : {0U, 0x8000'0000U}) floats.push_back(float_of(sign | exponent << 23 | mantissa));
   }
@@ -94,7 +95,7 @@ auto all_halves() -> std::vector<std::uint16_t> {
   return halves;
 }
 
-// One by one always, and by eights where the machine can.
+// One by one, and by eights if the machine can.
 auto ways() -> std::vector<bool> {
   return detail::has_half_instructions() ? std::vector<bool>{false, true} : std::vector<bool>{false};
 }
@@ -104,7 +105,7 @@ static_assert(detail::to_bfloat16(1.0F) == 0x3F80 && detail::from_bfloat16(0x3F8
 
 }  // namespace
 
-TEST_CASE("from_float16: all 65536 of them, by the definition, on every path", "[core]") {
+TEST_CASE("from_float16: all 65536 values as IEEE 754 defines them, on every path", "[core]") {
   const std::vector<std::uint16_t> halves = all_halves();
   for (const bool by_eights : ways()) {
     CAPTURE(by_eights);
@@ -121,7 +122,7 @@ TEST_CASE("from_float16: all 65536 of them, by the definition, on every path", "
   }
 }
 
-TEST_CASE("from_bfloat16: all 65536 of them, by the definition, on every path", "[core]") {
+TEST_CASE("from_bfloat16: all 65536 values as defined, on every path", "[core]") {
   const std::vector<std::uint16_t> halves = all_halves();
   for (const bool by_eights : ways()) {
     CAPTURE(by_eights);
@@ -138,7 +139,7 @@ TEST_CASE("from_bfloat16: all 65536 of them, by the definition, on every path", 
   }
 }
 
-TEST_CASE("to_float16, to_bfloat16: the nearest one, ties to even, on every path", "[core]") {
+TEST_CASE("to_float16, to_bfloat16: nearest value, ties to even, on every path", "[core]") {
   const std::vector<float> floats = many_floats();
   for (const bool by_eights : ways()) {
     CAPTURE(by_eights);
@@ -158,7 +159,7 @@ TEST_CASE("to_float16, to_bfloat16: the nearest one, ties to even, on every path
   }
 }
 
-TEST_CASE("to_float16, to_bfloat16: where things change", "[core]") {
+TEST_CASE("to_float16, to_bfloat16: values at which the rounding changes", "[core]") {
   struct Case {
     float from;
     std::uint16_t half;
@@ -168,7 +169,7 @@ TEST_CASE("to_float16, to_bfloat16: where things change", "[core]") {
   const Case cases[] = {
       {0.0F, 0, 0},
       {-0.0F, 0x8000, 0x8000},
-      {65504.0F, 0x7BFF, 0x4780},  // the largest of binary16
+      {65504.0F, 0x7BFF, 0x4780},  // the largest finite binary16
       {65519.996F, 0x7BFF, 0x4780},
       {65520.0F, 0x7C00, 0x4780},
       {-1e6F, 0xFC00, 0xC974},
@@ -194,7 +195,7 @@ TEST_CASE("to_float16, to_bfloat16: where things change", "[core]") {
   }
 }
 
-TEST_CASE("halves: what was rounded once stays as it is", "[core]") {
+TEST_CASE("halves: a value that was rounded once does not change again", "[core]") {
   std::vector<std::uint16_t> halves = all_halves();
   std::vector<float> floats(halves.size());
   std::vector<std::uint16_t> again(halves.size());
@@ -216,7 +217,7 @@ TEST_CASE("halves: what was rounded once stays as it is", "[core]") {
   check(bfloat16);
 }
 
-TEST_CASE("halves: any number of them, at any address, and nothing beside them", "[core]") {
+TEST_CASE("halves: any number of elements at any address, and nothing written beside them", "[core]") {
   std::vector<float> floats(64);
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i) / 3;
   for (std::size_t first = 0; first < 9; ++first)
@@ -238,7 +239,7 @@ TEST_CASE("halves: any number of them, at any address, and nothing beside them",
 }
 
 #if defined(__x86_64__)
-TEST_CASE("to_float16: whatever way of rounding the program has set", "[core]") {
+TEST_CASE("to_float16: ignores the rounding mode that the program has set", "[core]") {
   const std::vector<float> floats = many_floats();
   const std::vector<std::uint16_t> expected = converted<detail::ToFloat16>(floats, false);
   for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {

@@ -35,7 +35,7 @@ TEST_CASE("hmac_sha256: vectors of RFC 4231", "[core][hmac]") {
   for (const Row& row : rows) CHECK(to_hex(hmac_sha256(as_bytes(row.key), as_bytes(row.message))) == row.code);
 }
 
-TEST_CASE("HmacSha256: in pieces, and copied for each message", "[core][hmac]") {
+TEST_CASE("HmacSha256: message in pieces, and a prepared key copied for each message", "[core][hmac]") {
   for (const std::size_t key_bytes : {0U, 1U, 63U, 64U, 65U}) {
     const std::string key(key_bytes, 'k');
     const distrib::HmacSha256 prepared{as_bytes(key)};
@@ -49,7 +49,7 @@ TEST_CASE("HmacSha256: in pieces, and copied for each message", "[core][hmac]") 
   }
 }
 
-TEST_CASE("HmacSha256: leaves nothing of the key behind", "[core][hmac]") {
+TEST_CASE("HmacSha256: the destructor wipes everything derived from the key", "[core][hmac]") {
   alignas(distrib::HmacSha256) static std::byte memory[sizeof(distrib::HmacSha256)];
   auto* const code = new (memory) distrib::HmacSha256{as_bytes("a key that nobody is to find")};
   const volatile std::byte* const seen = memory;
@@ -63,7 +63,7 @@ TEST_CASE("HmacSha256: leaves nothing of the key behind", "[core][hmac]") {
   CHECK(traces() == 0);
 }
 
-TEST_CASE("equal_in_constant_time: any difference counts", "[core][hmac]") {
+TEST_CASE("equal_in_constant_time: detects every difference", "[core][hmac]") {
   const distrib::Sha256Digest digest = hmac_sha256(as_bytes("key"), as_bytes("message"));
   CHECK(distrib::equal_in_constant_time(digest, digest));
   for (std::size_t i = 0; i < digest.size(); ++i)

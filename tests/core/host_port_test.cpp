@@ -5,7 +5,7 @@
 
 using distrib::detail::host_port;
 
-TEST_CASE("host_port: brackets around an IPv6 address, and nothing else", "[core]") {
+TEST_CASE("host_port: puts brackets around an IPv6 address only", "[core]") {
   CHECK(host_port("a.example", "80") == "a.example:80");
   CHECK(host_port("10.0.0.1", "5000") == "10.0.0.1:5000");
   CHECK(host_port("2001:db8::5", "5000") == "[2001:db8::5]:5000");

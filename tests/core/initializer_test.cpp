@@ -36,7 +36,7 @@ auto filled(const Initializer& initializer, std::string_view name, const Shape& 
   return filled(initializer, name, whole, Slice::whole(whole));
 }
 
-/// FNV-1a over the bits: a number to recognise values by.
+/// FNV-1a over the bits of the values: a number to recognize them by.
 auto fingerprint(const std::vector<float>& values) -> std::uint64_t {
   std::string bytes(values.size() * sizeof(float), '\0');
   std::memcpy(bytes.data(), values.data(), bytes.size());
@@ -45,7 +45,7 @@ auto fingerprint(const std::vector<float>& values) -> std::uint64_t {
 
 }  // namespace
 
-TEST_CASE("Initializer: made from each choice, compared by value, described in one line", "[initializer]") {
+TEST_CASE("Initializer: converts from each choice, compares by value, describes itself in one line", "[initializer]") {
   struct Row {
     Initializer initializer;
     std::string text;
@@ -66,7 +66,7 @@ TEST_CASE("Initializer: made from each choice, compared by value, described in o
 }
 
 TEST_CASE("fill: zeros and constants", "[initializer]") {
-  CHECK(filled(distrib::CustomInitializer{}, "w", {2}) == std::vector<float>{0, 0});  // which come from elsewhere
+  CHECK(filled(distrib::CustomInitializer{}, "w", {2}) == std::vector<float>{0, 0});  // its values come from the model
   CHECK(Initializer{distrib::CustomInitializer{}}.is_custom());
   CHECK_FALSE(Initializer{}.is_custom());
   CHECK(filled(ZerosInitializer{}, "v", {3}) == std::vector<float>(3, 0.0F));
@@ -98,7 +98,7 @@ TEST_CASE("name_hash: FNV-1a, 64 bits", "[initializer]") {
   CHECK(distrib::detail::name_hash("foobar") == 0x85944171f73967e8);
 }
 
-TEST_CASE("fill: parts are the pieces of the whole, bit for bit", "[initializer]") {
+TEST_CASE("fill: parts have the same bits as the whole", "[initializer]") {
   const Shape whole{5, 6, 7};
   for (const Initializer& initializer : {Initializer{UniformInitializer{}}, Initializer{GlorotUniformInitializer{}}}) {
     const std::vector<float> expected = filled(initializer, "conv", whole);
@@ -123,7 +123,7 @@ TEST_CASE("fill: parts are the pieces of the whole, bit for bit", "[initializer]
   }
 }
 
-TEST_CASE("GlorotUniformInitializer: TensorFlow's fans", "[initializer]") {
+TEST_CASE("GlorotUniformInitializer: uses TensorFlow's fans", "[initializer]") {
   struct Row {
     Shape shape;
     double fan_in;
@@ -142,7 +142,7 @@ TEST_CASE("GlorotUniformInitializer: TensorFlow's fans", "[initializer]") {
   CHECK(distrib::detail::glorot_range({0, 1}).high == static_cast<float>(std::sqrt(3.0)));  // no fan below 1
 }
 
-TEST_CASE("fill: stays within its bounds and around their middle", "[initializer]") {
+TEST_CASE("fill: values are within the bounds, and their mean is in the middle", "[initializer]") {
   const std::vector<float> values = filled(UniformInitializer{.low = 1.0F, .high = 2.0F}, "v", {100, 100});
   double sum = 0;
   for (const float value : values) {
@@ -152,8 +152,9 @@ TEST_CASE("fill: stays within its bounds and around their middle", "[initializer
   CHECK(sum / 10'000 == Approx(1.5).margin(0.01));
 }
 
-// Checkpoints made again from a seed, and jobs that go on under a newer version, count on these never changing.
-TEST_CASE("fill: the same numbers for ever", "[initializer]") {
+// These values must never change: checkpoints that are made again from a seed depend on them, and so do jobs that
+// continue with a newer version.
+TEST_CASE("fill: the same numbers in every version", "[initializer]") {
   const std::vector<float> uniform = filled(UniformInitializer{}, "hidden/weights", {784, 128});
   const std::vector<float> glorot = filled(GlorotUniformInitializer{}, "hidden/weights", {784, 128});
   CHECK(std::bit_cast<std::uint32_t>(glorot[0]) == 0xbd85ca84);
@@ -162,7 +163,7 @@ TEST_CASE("fill: the same numbers for ever", "[initializer]") {
   CHECK(fingerprint(glorot) == 0xa9aefdbbcb0bd5ce);
 }
 
-TEST_CASE("parse_initializer: the opposite of describe()", "[initializer]") {
+TEST_CASE("parse_initializer: the inverse of describe()", "[initializer]") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float largest = std::numeric_limits<float>::max();
   const Initializer list[] = {{},
@@ -184,7 +185,7 @@ TEST_CASE("parse_initializer: the opposite of describe()", "[initializer]") {
   CHECK(nan->describe() == "constant value=nan");
 }
 
-TEST_CASE("parse_initializer: nothing else", "[initializer]") {
+TEST_CASE("parse_initializer: refuses every other text", "[initializer]") {
   for (const char* text : {"",
                            "zero",
                            "zeros ",

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-TEST_CASE("what is to be written knows its size, and moving it keeps its views", "[io_action]") {
+TEST_CASE("FileAction: a write knows its size, and keeps its views when moved", "[io_action]") {
   auto write = distrib::FileAction::write("part", {distrib::as_bytes("abc"), distrib::as_bytes("de")}, {});
   CHECK(write.size() == 5);
   write.owned.assign(3, std::byte{1});
@@ -19,7 +19,7 @@ TEST_CASE("what is to be written knows its size, and moving it keeps its views",
   CHECK(distrib::as_text(moved.views[1]) == "de");
 }
 
-TEST_CASE("append: one plan after another", "[io_action]") {
+TEST_CASE("append: adds the second plan after the first", "[io_action]") {
   distrib::FilePlan plan{distrib::FileAction::sync("a")};
   append(plan, {distrib::FileAction::remove("b"), distrib::FileAction::sync_directory("c")});
   REQUIRE(plan.size() == 3);

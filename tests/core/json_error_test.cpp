@@ -7,7 +7,7 @@
 
 using distrib::json_errc;
 
-TEST_CASE("json_errc: every member has words of its own", "[core][json]") {
+TEST_CASE("json_errc: every value has its own message", "[core][json]") {
   for (int value = 1; value <= static_cast<int>(json_errc::trailing_text); ++value) {
     const std::error_code code = static_cast<json_errc>(value);
     CAPTURE(value);

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The value that begins at the current token, as the oracle would build it.
+/// Returns the value that begins at the current token, as nlohmann::json would build it.
 auto build(JsonReader& reader) -> json {
   switch (reader.token()) {
     case JsonToken::begin_object: {
@@ -43,7 +43,7 @@ auto build(JsonReader& reader) -> json {
   }
 }
 
-/// Both readers agree whether `text` is JSON and, if so, on its value.
+/// Checks that both readers agree on whether `text` is JSON and, if it is, on its value.
 void compare(const std::string& text) {
   JsonReader reader{text};
   reader.next();
@@ -54,7 +54,7 @@ void compare(const std::string& text) {
   try {
     theirs = json::parse(text);
   } catch (const json::out_of_range&) {
-    return;  // a number beyond a double is no syntax error here; its own test stands above
+    return;  // nlohmann refuses a number beyond a double, JsonReader does not; a test below is about that
   } catch (const json::parse_error&) {
   }
   INFO(text);
@@ -106,7 +106,7 @@ TEST_CASE("JsonReader: text without an escape is not copied", "[core][json]") {
   CHECK(reader.text().data() == text.data() + 2);
 }
 
-TEST_CASE("JsonReader::skip: passes over whole values", "[core][json]") {
+TEST_CASE("JsonReader::skip: skips whole values", "[core][json]") {
   JsonReader reader{R"({"deep": [[1, {"x": []}], 2], "flat": 3, "wanted": 4, "rest": {}})"};
   reader.next();
   std::int64_t wanted = 0;
@@ -123,7 +123,7 @@ TEST_CASE("JsonReader::skip: passes over whole values", "[core][json]") {
   CHECK(cut.token() == JsonToken::error);
 }
 
-TEST_CASE("JsonReader: numbers are exact or refused", "[core][json]") {
+TEST_CASE("JsonReader: numbers are exact or empty", "[core][json]") {
   struct Number {
     std::string text;
     std::optional<std::int64_t> int64;
@@ -154,7 +154,7 @@ TEST_CASE("JsonReader: numbers are exact or refused", "[core][json]") {
   }
 }
 
-TEST_CASE("JsonReader: every refusal says where", "[core][json]") {
+TEST_CASE("JsonReader: every error has a code and an offset", "[core][json]") {
   const Refusal refusals[] = {
       {"", json_errc::unexpected_end, 0},
       {"  ", json_errc::unexpected_end, 2},
@@ -207,7 +207,7 @@ TEST_CASE("JsonReader: every refusal says where", "[core][json]") {
     }
     CHECK(reader.error().code == refusal.code);
     CHECK(reader.error().where == "offset " + std::to_string(refusal.offset));
-    CHECK(reader.next() == JsonToken::error);  // stays
+    CHECK(reader.next() == JsonToken::error);  // stays an error
   }
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("json_text: strings", "[core][json]") {
   CHECK(json_text("cut \xE2\x82") == "\"cut \xEF\xBF\xBD\xEF\xBF\xBD\"");
 }
 
-TEST_CASE("json_text: every byte pair is JSON", "[core][json]") {
+TEST_CASE("json_text: the result is JSON for every pair of bytes", "[core][json]") {
   for (int first = 0; first < 256; ++first)
     for (int second = 0; second < 256; ++second) {
       const std::string bytes{static_cast<char>(first), static_cast<char>(second)};
@@ -30,7 +30,7 @@ TEST_CASE("json_text: every byte pair is JSON", "[core][json]") {
     }
 }
 
-TEST_CASE("json_text: numbers and truth", "[core][json]") {
+TEST_CASE("json_text: numbers and bools", "[core][json]") {
   CHECK(json_text(true) == "true");
   CHECK(json_text(false) == "false");
   CHECK(json_text(6000) == "6000");

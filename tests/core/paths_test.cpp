@@ -5,7 +5,7 @@
 
 namespace detail = distrib::detail;
 
-TEST_CASE("paths: cut into directory and file", "[core]") {
+TEST_CASE("directory_of, file_of: divide a path", "[core]") {
   CHECK(detail::directory_of("/m/c-1") == "/m");
   CHECK(detail::directory_of("c-1") == ".");
   CHECK(detail::directory_of("/c-1") == "/");
@@ -14,14 +14,14 @@ TEST_CASE("paths: cut into directory and file", "[core]") {
   CHECK(detail::file_of("m/").empty());
 }
 
-TEST_CASE("join_path: inside of a directory, unless it is absolute", "[core]") {
+TEST_CASE("join_path: inside the directory, unless the path is absolute", "[core]") {
   CHECK(detail::join_path("/m", "c") == "/m/c");
   CHECK(detail::join_path("m/", "c") == "m/c");
   CHECK(detail::join_path("", "c") == "c");
   CHECK(detail::join_path("/m", "/c") == "/c");
 }
 
-TEST_CASE("shard_of_shards: as TensorFlow numbers files", "[core]") {
+TEST_CASE("shard_of_shards: numbers files as TensorFlow does", "[core]") {
   CHECK(detail::shard_of_shards(0, 2) == "00000-of-00002");
   CHECK(detail::shard_of_shards(12, 345) == "00012-of-00345");
   CHECK(detail::shard_of_shards(123456, 1234567) == "123456-of-1234567");

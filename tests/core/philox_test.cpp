@@ -35,14 +35,14 @@ TEST_CASE("philox: the published known answers", "[philox]") {
   static_assert(distrib::philox(rows[0].key, rows[0].counter) == rows[0].answer);
 }
 
-TEST_CASE("Philox: words of (seed, a, b) are those of the counters", "[philox]") {
+TEST_CASE("Philox: words of (seed, a, b) are philox of the corresponding counters", "[philox]") {
   Philox random{0x0123456789abcdef, 0xfedcba9876543210, 7};
   for (std::uint32_t block = 0; block < 3; ++block)
     for (const std::uint32_t word : distrib::philox({0x89abcdef, 0x01234567}, {block, 7, 0x76543210, 0xfedcba98}))
       CHECK(random() == word);
 }
 
-TEST_CASE("Philox: each of seed, a and b makes another sequence", "[philox]") {
+TEST_CASE("Philox: another seed, a or b gives another sequence", "[philox]") {
   std::set<std::uint32_t> firsts;
   for (std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32})
     for (std::uint64_t a : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32})
@@ -50,7 +50,7 @@ TEST_CASE("Philox: each of seed, a and b makes another sequence", "[philox]") {
   CHECK(firsts.size() == 27);
 }
 
-TEST_CASE("Philox: a copy goes on from the same place", "[philox]") {
+TEST_CASE("Philox: a copy continues at the same position", "[philox]") {
   Philox random{1, 2, 3};
   for (int i = 0; i < 5; ++i) random();
   Philox copy = random;
@@ -68,7 +68,7 @@ TEST_CASE("uniform01: the upper 24 bits, never 1", "[philox]") {
   CHECK(distrib::uniform01(0xffffffff) == 1.0F - 0x1p-24F);
 }
 
-TEST_CASE("Philox: its numbers are spread evenly", "[philox]") {
+TEST_CASE("Philox: the numbers are evenly distributed", "[philox]") {
   Philox random{42, 0, 0};
   std::vector<int> counts(16);
   for (int i = 0; i < 16'000; ++i) ++counts[static_cast<std::size_t>(distrib::uniform01(random()) * 16.0F)];
@@ -78,8 +78,8 @@ TEST_CASE("Philox: its numbers are spread evenly", "[philox]") {
   }
 }
 
-TEST_CASE("mix_bits: SplitMix64 as published", "[core]") {
-  // The first numbers of its generator from 0: increments of the golden ratio, each mixed.
+TEST_CASE("mix_bits: as SplitMix64 was published", "[core]") {
+  // The first numbers of SplitMix64 with seed 0: multiples of the golden ratio's increment, each mixed.
   CHECK(distrib::detail::mix_bits(0x9E37'79B9'7F4A'7C15) == 0xE220'A839'7B1D'CDAF);
   CHECK(distrib::detail::mix_bits(0x3C6E'F372'FE94'F82A) == 0x6E78'9E6A'A1B9'65F4);
 }

@@ -20,7 +20,7 @@ using distrib::WireType;
 using distrib::WireWriter;
 using support::from_hex;
 
-TEST_CASE("varints are protobuf's", "[protowire]") {
+TEST_CASE("varint: written and read as protobuf does", "[protowire]") {
   const struct {
     std::uint64_t value;
     const char* hex;
@@ -46,7 +46,7 @@ TEST_CASE("varints are protobuf's", "[protowire]") {
     CHECK(value == c.value);
     CHECK(rest.empty());
 
-    for (std::size_t size = 0; size < writer.size(); ++size) {  // cut anywhere: refused, nothing taken
+    for (std::size_t size = 0; size < writer.size(); ++size) {  // cut off anywhere: refused, and nothing is removed
       ByteView cut = writer.view().first(size);
       CHECK_FALSE(distrib::detail::read_varint(cut, value));
       CHECK(cut.size() == size);
@@ -54,14 +54,14 @@ TEST_CASE("varints are protobuf's", "[protowire]") {
   }
 }
 
-TEST_CASE("a varint of more than ten bytes is refused", "[protowire]") {
+TEST_CASE("varint: more than ten bytes are refused", "[protowire]") {
   const auto bytes = from_hex("8080808080808080808001");
   ByteView rest = bytes;
   std::uint64_t value = 0;
   CHECK_FALSE(distrib::detail::read_varint(rest, value));
 }
 
-TEST_CASE("what WireWriter wrote, WireReader reads", "[protowire]") {
+TEST_CASE("WireReader: reads what WireWriter wrote", "[protowire]") {
   WireWriter writer;
   writer.varint(1, 150);
   writer.int64(2, -1);
@@ -114,7 +114,7 @@ TEST_CASE("what WireWriter wrote, WireReader reads", "[protowire]") {
   CHECK(reader.ok());
 }
 
-TEST_CASE("a long nested message gets a length of two bytes", "[protowire]") {
+TEST_CASE("WireWriter: a long nested message has a length of two bytes", "[protowire]") {
   WireWriter writer;
   writer.message(1, [](WireWriter& packed) {
     for (std::uint64_t i = 0; i < 200; ++i) packed.raw_varint(i);
@@ -134,7 +134,7 @@ TEST_CASE("a long nested message gets a length of two bytes", "[protowire]") {
   CHECK(writer.size() == 0);
 }
 
-TEST_CASE("damaged messages are refused where the damage is", "[protowire]") {
+TEST_CASE("WireReader: refuses a damaged message at the position of the damage", "[protowire]") {
   const struct {
     const char* what;
     const char* hex;
@@ -164,11 +164,11 @@ TEST_CASE("damaged messages are refused where the damage is", "[protowire]") {
     }
     CHECK_FALSE(reader.ok());
     CHECK(reader.offset() == c.offset);
-    CHECK_FALSE(reader.next());  // stays refused
+    CHECK_FALSE(reader.next());  // stays false
   }
 }
 
-TEST_CASE("a message cut anywhere but between fields is refused", "[protowire]") {
+TEST_CASE("WireReader: refuses a message that is cut off inside a field", "[protowire]") {
   WireWriter writer;
   std::vector<std::size_t> borders{0};
   writer.varint(1, 300), borders.push_back(writer.size());
@@ -177,7 +177,7 @@ TEST_CASE("a message cut anywhere but between fields is refused", "[protowire]")
   writer.fixed64(4, 1), borders.push_back(writer.size());
   for (std::size_t size = 0; size <= writer.size(); ++size) {
     const std::vector<std::byte> cut{writer.view().begin(), writer.view().begin() + static_cast<std::ptrdiff_t>(size)};
-    WireReader reader{cut};  // a copy of its own, so that a sanitizer sees a step beyond the end
+    WireReader reader{cut};  // a separate copy, so that a sanitizer detects a read beyond the end
     while (reader.next()) {
     }
     CAPTURE(size);
@@ -185,7 +185,7 @@ TEST_CASE("a message cut anywhere but between fields is refused", "[protowire]")
   }
 }
 
-TEST_CASE("every two-byte message is read or refused without a step outside", "[protowire]") {
+TEST_CASE("WireReader: reads or refuses every message of two bytes without reading outside it", "[protowire]") {
   for (unsigned first = 0; first < 256; ++first)
     for (unsigned second = 0; second < 256; ++second) {
       const std::vector<std::byte> bytes{static_cast<std::byte>(first), static_cast<std::byte>(second)};

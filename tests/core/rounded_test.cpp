@@ -10,8 +10,8 @@
 using distrib::detail::Float4;
 using distrib::detail::Rounded;
 
-TEST_CASE("Rounded: each operation is rounded by itself", "[core]") {
-  // (1 + e)^2 - (1 + 2e) is e^2 when the product is fused into the sum, and 0 when it is rounded first.
+TEST_CASE("Rounded: each operation is rounded separately", "[core]") {
+  // (1 + e)^2 - (1 + 2e) is e^2 if product and sum are fused, and 0 if the product is rounded first.
   const double e = std::numeric_limits<double>::epsilon();
   const Rounded<double> a{1 + e};
   CHECK((a * a - Rounded<double>{1 + 2 * e}).value == 0);
@@ -25,7 +25,7 @@ TEST_CASE("Rounded: each operation is rounded by itself", "[core]") {
   for (std::size_t i = 0; i < 4; ++i) CHECK(difference[i] == 0);
 }
 
-TEST_CASE("Rounded: quotients and roots of four are those of one", "[core]") {
+TEST_CASE("Rounded: quotients and roots of four floats equal those of single ones", "[core]") {
   const Float4 numbers{2, 3, 5, 7};
   const Float4 quotients = (Rounded<Float4>{numbers} / Rounded<Float4>{Float4{3, 7, 9, 11}}).value;
   const Float4 roots = sqrt(Rounded<Float4>{numbers}).value;

@@ -27,7 +27,7 @@ TEST_CASE("sha256: vectors of NIST", "[core][sha256]") {
   for (const Row& row : rows) CHECK(to_hex(sha256(as_bytes(row.text))) == row.digest);
 }
 
-TEST_CASE("Sha256: how the bytes are cut does not matter", "[core][sha256]") {
+TEST_CASE("Sha256: how the bytes are divided does not matter", "[core][sha256]") {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>(i * 7);
   for (std::size_t size : {0U, 1U, 55U, 56U, 63U, 64U, 65U, 119U, 120U, 128U, 300U}) {
@@ -41,12 +41,12 @@ TEST_CASE("Sha256: how the bytes are cut does not matter", "[core][sha256]") {
       }
       hash.update({});
       CHECK(hash.finish() == sha256(whole));
-      CHECK(hash.finish() == sha256({}));  // as new
+      CHECK(hash.finish() == sha256({}));  // as newly made
     }
   }
 }
 
-TEST_CASE("Sha256: a copy goes on from the same place", "[core][sha256]") {
+TEST_CASE("Sha256: a copy continues from the same point", "[core][sha256]") {
   distrib::Sha256 first;
   first.update(as_bytes("ab"));
   distrib::Sha256 second = first;
@@ -56,7 +56,7 @@ TEST_CASE("Sha256: a copy goes on from the same place", "[core][sha256]") {
   CHECK(second.finish() == sha256(as_bytes("abd")));
 }
 
-TEST_CASE("parse_sha256: the opposite of to_hex, and nothing else", "[core][sha256]") {
+TEST_CASE("parse_sha256: the inverse of to_hex; refuses every other text", "[core][sha256]") {
   const std::string text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
   CHECK(distrib::parse_sha256(text) == sha256(as_bytes("abc")));
   CHECK_FALSE(distrib::parse_sha256(""));
@@ -69,7 +69,7 @@ TEST_CASE("parse_sha256: the opposite of to_hex, and nothing else", "[core][sha2
   }
 }
 
-TEST_CASE("to_hex: two lower-case digits a byte", "[core][sha256]") {
+TEST_CASE("to_hex: two lower-case digits per byte", "[core][sha256]") {
   CHECK(to_hex(as_bytes(std::string_view{"\x00\x0f\xa0\xff", 4})) == "000fa0ff");
   CHECK(to_hex({}).empty());
 }

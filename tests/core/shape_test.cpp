@@ -35,7 +35,7 @@ TEST_CASE("Shape: extents, elements, text", "[core]") {
   CHECK(Shape{4, 5}[1] == 5);
 }
 
-TEST_CASE("Shape: a value", "[core]") {
+TEST_CASE("Shape: compared by value", "[core]") {
   CHECK(Shape{2, 3} == Shape{2, 3});
   CHECK(Shape{2, 3} != Shape{3, 2});
   CHECK(Shape{} != Shape{0});
@@ -44,7 +44,7 @@ TEST_CASE("Shape: a value", "[core]") {
   CHECK(Shape{std::span<const std::int64_t>{extents}} == Shape{2, 3});
 }
 
-TEST_CASE("Shape: what comes from outside is checked first", "[core]") {
+TEST_CASE("Shape::valid: checks extents from outside", "[core]") {
   const auto valid = [](std::vector<std::int64_t> extents) { return Shape::valid(extents); };
   CHECK(valid({}));
   CHECK(valid({0}));
@@ -55,16 +55,17 @@ TEST_CASE("Shape: what comes from outside is checked first", "[core]") {
   CHECK_FALSE(valid({-1}));
   CHECK_FALSE(valid({4, -1}));
   CHECK_FALSE(valid({std::int64_t{1} << 32, std::int64_t{1} << 31}));
-  CHECK_FALSE(valid({std::int64_t{1} << 40, 0, std::int64_t{1} << 40}));  // no order of factors may overflow
+  // must not overflow in any order of the factors
+  CHECK_FALSE(valid({std::int64_t{1} << 40, 0, std::int64_t{1} << 40}));
   CHECK_FALSE(valid({INT64_MAX}));
 }
 
-TEST_CASE("parse_shape: the opposite of to_string", "[core]") {
+TEST_CASE("parse_shape: the inverse of to_string", "[core]") {
   for (const Shape& shape : {Shape{}, Shape{7}, Shape{784, 128}, Shape{3, 0, 5}, Shape{1, 2, 1, 2, 1, 2, 1, 2}})
     CHECK(distrib::detail::parse_shape(to_string(shape)) == shape);
 }
 
-TEST_CASE("parse_shape: nothing else", "[core]") {
+TEST_CASE("parse_shape: refuses every other text", "[core]") {
   for (const char* text : {"",
                            "[",
                            "]",

@@ -20,14 +20,14 @@ TEST_CASE("shortest_text: reads back as the same number", "[core]") {
     CHECK(detail::parse_shortest<double>(detail::shortest_text(value)) == value);
 }
 
-TEST_CASE("parse_shortest: no other text of the same number", "[core]") {
+TEST_CASE("parse_shortest: refuses every other text of the same number", "[core]") {
   CHECK(detail::parse_shortest<double>("0.05") == 0.05);
   for (const std::string_view text : {"0.050", "+1", "1e999", "007", "", " 1", "1 ", "x"})
     CHECK_FALSE(detail::parse_shortest<double>(text));
   CHECK_FALSE(detail::parse_shortest<std::uint8_t>("256"));
 }
 
-TEST_CASE("parse_whole: the number that all of a text is", "[core]") {
+TEST_CASE("parse_whole: the whole text must be the number", "[core]") {
   CHECK(detail::parse_whole<int>("-12") == -12);
   CHECK(detail::parse_whole<int>("007") == 7);
   CHECK(detail::parse_whole<unsigned>("ff", 16) == 255U);

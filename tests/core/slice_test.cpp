@@ -13,7 +13,7 @@ using distrib::detail::copy_overlap;
 
 namespace {
 
-/// Every position of a box, one extents-long index after the other in row-major order.
+/// Returns every position in a box, in row-major order.
 auto positions(const Slice& box) -> std::vector<std::vector<std::int64_t>> {
   std::vector<std::vector<std::int64_t>> found;
   std::vector<std::int64_t> at(box.start.extents().begin(), box.start.extents().end());
@@ -27,7 +27,7 @@ auto positions(const Slice& box) -> std::vector<std::vector<std::int64_t>> {
   return found;
 }
 
-/// The slow way: element by element.
+/// The slow way: compares the position of every pair of elements.
 void copy_by_position(const Slice& from_slice, std::span<const int> from, const Slice& to_slice, std::span<int> to) {
   const auto sources = positions(from_slice);
   const auto targets = positions(to_slice);
@@ -67,7 +67,7 @@ TEST_CASE("Slice: whole, along, inside, text", "[core]") {
   CHECK(Slice{}.inside({}));
 }
 
-TEST_CASE("copy_overlap: what two boxes have in common, and nothing else", "[core]") {
+TEST_CASE("copy_overlap: copies the common elements of two boxes and nothing else", "[core]") {
   struct Row {
     Slice from;
     Slice to;
@@ -82,7 +82,7 @@ TEST_CASE("copy_overlap: what two boxes have in common, and nothing else", "[cor
       {{{0}, {0}}, {{0}, {3}}},                               // empty
       {{{0, 0}, {4, 5}}, {{1, 0}, {2, 5}}},                   // whole rows: one run
       {{{0, 0}, {4, 5}}, {{0, 1}, {4, 3}}},                   // columns
-      {{{0, 0}, {2, 2}}, {{0, 0}, {2, 4}}},                   // all of it, into rows that are longer
+      {{{0, 0}, {2, 2}}, {{0, 0}, {2, 4}}},  // all of it, into longer rows
       {{{0, 1}, {2, 2}}, {{0, 0}, {2, 4}}},
       {{{0, 0, 0}, {2, 2, 3}}, {{0, 0, 0}, {2, 4, 3}}},       // into more rows
       {{{1, 2}, {3, 3}}, {{0, 0}, {3, 4}}},                   // a corner
@@ -106,13 +106,13 @@ TEST_CASE("copy_overlap: what two boxes have in common, and nothing else", "[cor
   }
 }
 
-TEST_CASE("parse_slice: the opposite of to_string", "[core]") {
+TEST_CASE("parse_slice: the inverse of to_string", "[core]") {
   for (const Slice& slice : {Slice{}, Slice{{0, 0}, {4, 16}}, Slice{{400, 0}, {384, 128}}, Slice{{7}, {0}},
                              Slice{{1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}}})
     CHECK(distrib::detail::parse_slice(to_string(slice)) == slice);
 }
 
-TEST_CASE("parse_slice: nothing else", "[core]") {
+TEST_CASE("parse_slice: refuses every other text", "[core]") {
   for (const char* text : {"0",
                            "0,",
                            ",4",
@@ -139,7 +139,7 @@ TEST_CASE("parse_slice: nothing else", "[core]") {
   }
 }
 
-TEST_CASE("copy_overlap: where only the target is wider, a row goes to the begin of a row", "[core]") {
+TEST_CASE("copy_overlap: if only the target is wider, each row goes to the beginning of a row", "[core]") {
   const int from[] = {1, 2, 3, 4};
   int to[8] = {};
   CHECK(copy_overlap(Slice{{0, 0}, {2, 2}}, std::as_bytes(std::span{from}).data(), Slice{{0, 0}, {2, 4}},

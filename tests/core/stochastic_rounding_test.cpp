@@ -34,7 +34,7 @@ auto rounded(FloatFormat format, float value, std::uint32_t random) -> float {
                                                         : detail::ToFloat16AtRandom::one(value, of_element));
 }
 
-/// Of all 2^16 random numbers.
+/// Returns the mean over all 2^16 random numbers.
 auto mean(FloatFormat format, float value) -> double {
   double sum = 0;
   for (std::uint32_t random = 0; random < 1 << 16; ++random) sum += static_cast<double>(rounded(format, value, random));
@@ -58,24 +58,25 @@ TEST_CASE("rounding at random: the mean over all random numbers is the number it
     for (const float value :
          {1.1F, -1.1F, 3.14159F, 1e-3F, -0.3F, 65503.0F, 6.1e-5F, 5.9e-5F, -3e-5F, 1.3e-7F, 4e-8F}) {
       CAPTURE(to_text(format), value);
-      // Of float16 the last 3 of 16 bits decide nothing; below 2^-14 its steps are of 2^-24, random ones of 2^-40.
+      // float16 ignores the last 3 of the 16 random bits. Below 2^-14 its steps are 2^-24, and the random numbers have
+      // steps of 2^-40.
       const double step = std::ldexp(static_cast<double>(std::fabs(value)), -24) + std::ldexp(1.0, -40);
       CHECK(std::fabs(mean(format, value) - static_cast<double>(value)) <= 2 * step);
     }
 }
 
-TEST_CASE("rounding at random: to one of the two neighbours, and what needs no rounding stays", "[core]") {
+TEST_CASE("rounding at random: to one of the two neighbours; exact values do not change", "[core]") {
   for (const FloatFormat format : halves)
     for (std::uint32_t bits = 0; bits < 1 << 16; bits += 7) {
       const float exact = number(format, static_cast<std::uint16_t>(bits));
       if (!std::isfinite(exact)) continue;
-      const float next = number(format, static_cast<std::uint16_t>(bits + 1));  // away from zero
+      const float next = number(format, static_cast<std::uint16_t>(bits + 1));  // the next value away from zero
       const float between = exact + (next - exact) * 0.25F;
       for (const std::uint32_t random : {0U, 0x7FFFU, 0xBFFFU, 0xC008U, 0xFFFFU}) {
         CAPTURE(to_text(format), bits, random);
         if (rounded(format, exact, random) != exact) FAIL_CHECK("changed");
         if (!std::isfinite(next)) continue;
-        // Up in one case of four: where a random number of 16 bits is in the upper quarter.
+        // Rounds up in one of four cases: if the 16-bit random number is in the upper quarter.
         const bool up = random >= 0xC000U;
         if (rounded(format, between, random) != (up ? next : exact) && between != exact) FAIL_CHECK("elsewhere");
       }
@@ -97,7 +98,7 @@ TEST_CASE("rounding at random: zeros keep their sign, infinity and NaN stay, not
   CHECK(rounded(FloatFormat::float16, -65536.0F, 0) == -infinity);
 }
 
-TEST_CASE("rounding at random: by eights and one by one give the same bits", "[core]") {
+TEST_CASE("rounding at random: eight at a time and one by one give the same bits", "[core]") {
   if (!detail::has_half_instructions()) return;
   std::mt19937 engine{3};
   const auto any = [&engine] { return static_cast<std::uint32_t>(engine()); };
@@ -124,14 +125,14 @@ TEST_CASE("rounding at random: by eights and one by one give the same bits", "[c
     }
 }
 
-TEST_CASE("encode_elements_at_random: a function of the number given, other for each element", "[core]") {
+TEST_CASE("encode_elements_at_random: a function of `random`, different for each element", "[core]") {
   for (const FloatFormat format : halves) {
     CAPTURE(to_text(format));
     const std::vector<float> same(1000, 1.0F + 1.0F / 4096);
     const std::vector<float> once = encoded(format, same, 7);
     CHECK(once == encoded(format, same, 7));
     CHECK(once != encoded(format, same, 8));
-    // Each is near the number half a million times in all: the mean is as near to it as chance lets it be.
+    // 500,000 results in all: their mean is near the number itself, as near as chance allows.
     double sum = 0;
     std::size_t count = 0;
     for (std::uint64_t key = 0; key < 500; ++key)

@@ -39,7 +39,7 @@ const Initializer initializers[] = {distrib::ZerosInitializer{}, distrib::Consta
 
 }  // namespace
 
-TEST_CASE("TableInfo: any key unless rows are numbered", "[core]") {
+TEST_CASE("TableInfo: any number is a key unless `rows` is set", "[core]") {
   TableInfo info;
   CHECK(info.any_key());
   CHECK(info.row_bytes() == 4);
@@ -56,7 +56,7 @@ TEST_CASE("TableInfo: any key unless rows are numbered", "[core]") {
   CHECK(other != info);
 }
 
-TEST_CASE("RowInitializer: rows of numbered keys are those of a variable", "[core]") {
+TEST_CASE("RowInitializer: rows of a table with numbered keys equal those of a variable", "[core]") {
   for (const Initializer& initializer : initializers)
     for (const std::uint32_t dim : {1U, 3U, 16U}) {
       const TableInfo info = table(initializer, dim, 50);
@@ -69,7 +69,7 @@ TEST_CASE("RowInitializer: rows of numbered keys are those of a variable", "[cor
     }
 }
 
-TEST_CASE("RowInitializer: rows of any keys are a function of seed, name and key", "[core]") {
+TEST_CASE("RowInitializer: rows of a table for any keys are a function of seed, name and key", "[core]") {
   const TableInfo info = table(distrib::UniformInitializer{}, 6, 0);
   const TableInfo numbered = table(distrib::UniformInitializer{}, 6, 1000);
   for (const std::uint64_t key : {0ULL, 1ULL, 999ULL}) CHECK(row(info, key) == row(numbered, key));
@@ -77,14 +77,14 @@ TEST_CASE("RowInitializer: rows of any keys are a function of seed, name and key
   CHECK(row(info, last) == row(info, last));
   CHECK(row(info, last) != row(info, last - 1));
   CHECK(row(info, last) != row(info, last, 8));
-  CHECK(row(info, 5) == row(info, 5 + (std::uint64_t{1} << 63)));  // 6 * 2^63 elements are none, modulo 2^64
+  CHECK(row(info, 5) == row(info, 5 + (std::uint64_t{1} << 63)));  // 6 * 2^63 elements is 0 modulo 2^64
   TableInfo other = info;
   other.name = "item";
   CHECK(row(info, last) != row(other, last));
   for (const float element : row(info, last)) CHECK(std::abs(element) <= 0.05F);
 }
 
-TEST_CASE("RowInitializer: Glorot's fans are those of the table, or of a vector", "[core]") {
+TEST_CASE("RowInitializer: Glorot's fans are those of [rows, dim], or of [dim]", "[core]") {
   const auto largest = [](const TableInfo& info) {
     float most = 0.0F;
     for (std::uint64_t key = 0; key < 3000; ++key)

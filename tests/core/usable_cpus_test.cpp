@@ -16,7 +16,7 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
-/// CPUs in a system that has these files.
+/// Returns the CPUs in a system that has these files.
 auto cpus_of(const Files& files) -> std::optional<double> {
   const support::TempDirectory root;
   for (const auto& [name, text] : files) {
@@ -73,7 +73,7 @@ TEST_CASE("usable_cpus: quotas of control groups", "[core]") {
   }
 }
 
-TEST_CASE("usable_cpus: of this process, and what it may run on", "[core]") {
+TEST_CASE("usable_cpus: of this process, limited by the CPUs that it may run on", "[core]") {
   const unsigned all = distrib::usable_cpus();
   CHECK(all >= 1);
   CHECK(all <= std::max(1U, std::thread::hardware_concurrency()));

@@ -15,7 +15,7 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
-/// Bytes that the groups of a system with these files allow.
+/// Returns the bytes that the control groups of a system with these files allow.
 auto memory_of(const Files& files) -> std::optional<std::uint64_t> {
   const support::TempDirectory root;
   for (const auto& [name, text] : files) {

@@ -9,14 +9,14 @@
 using distrib::DType;
 using distrib::VariableInfo;
 
-TEST_CASE("VariableInfo: bytes of the whole tensor", "[core]") {
+TEST_CASE("VariableInfo: size of the whole tensor in bytes", "[core]") {
   CHECK(VariableInfo{"weights", DType::float32, {784, 10}}.size_bytes() == 784 * 10 * 4);
   CHECK(VariableInfo{"temperature", DType::float32, {}}.size_bytes() == 4);
   CHECK(VariableInfo{"seen", DType::int64, {3}}.size_bytes() == 24);
   CHECK(VariableInfo{"sum", DType::float64, {}}.size_bytes() == 8);
 }
 
-TEST_CASE("block_offsets: each variable at a multiple of 64, the size of the block last", "[core]") {
+TEST_CASE("block_offsets: each offset is a multiple of 64, the last one is the size of the block", "[core]") {
   using Offsets = std::vector<std::size_t>;
   const std::vector<VariableInfo> model{{"hidden/weights", DType::float32, {784, 10}, {}},
                                         {"hidden/bias", DType::float32, {10}, {}},

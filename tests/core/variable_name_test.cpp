@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-TEST_CASE("valid_variable_name: one word", "[core]") {
+TEST_CASE("valid_variable_name: one word without control characters", "[core]") {
   STATIC_REQUIRE(distrib::valid_variable_name("hidden/weights"));
   for (const char* name : {"w", "hidden/weights", "r\xc3\xa9seau/poids:0", "a=b[1],c"})
     CHECK(distrib::valid_variable_name(name));

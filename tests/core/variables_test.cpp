@@ -32,7 +32,7 @@ static_assert(VariableList<>::size == 0 && VariableList<>::index_of("a") == 0);
 
 }  // namespace
 
-TEST_CASE("Variable: zeros unless told", "[core]") {
+TEST_CASE("Variable: zeros by default", "[core]") {
   const Variable<"w", float, 1> w{{3}};
   CHECK(w.shape() == Shape{3});
   CHECK(w.initializer() == distrib::ZerosInitializer{});
@@ -41,7 +41,7 @@ TEST_CASE("Variable: zeros unless told", "[core]") {
         distrib::ConstantInitializer{2});
 }
 
-TEST_CASE("VariableList: the model's order, at compile time and at run time", "[core]") {
+TEST_CASE("VariableList: in the model's order, at compile time and at run time", "[core]") {
   const Variables list = variables();
   CHECK(list.at<0>().shape() == Shape{784, 10});
   CHECK(list.at<2>().shape() == Shape{});

@@ -5,7 +5,7 @@
 
 #include <string>
 
-TEST_CASE("wipe: so many bytes and no more", "[core]") {
+TEST_CASE("wipe: clears exactly this many bytes", "[core]") {
   std::string text = "secret and rest";
   distrib::detail::wipe(text.data(), 6);
   CHECK(text == std::string(6, '\0') + " and rest");

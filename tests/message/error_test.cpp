@@ -8,7 +8,7 @@
 using distrib::failure;
 using distrib::message_errc;
 
-TEST_CASE("message_errc: every member has a text and a condition", "[message]") {
+TEST_CASE("message_errc: every value has a message and a condition", "[message]") {
   const std::error_code too_large = message_errc::too_large;
   CHECK(too_large.category().name() == std::string{"distrib.message"});
   CHECK(too_large == failure::exhausted);

@@ -25,7 +25,7 @@ auto worker_job() -> distrib::proto::ClusterDef {
   return cluster;
 }
 
-/// A message with a required field, as proto2 has them; everything else is what an empty message does.
+/// A message with a required field, as in proto2; otherwise it behaves like an empty message.
 class Required final : public google::protobuf::MessageLite {
  public:
   bool set = false;
@@ -47,7 +47,7 @@ class Required final : public google::protobuf::MessageLite {
 
 }  // namespace
 
-TEST_CASE("ProtobufCodec: what was encoded is decoded, into reused memory", "[message]") {
+TEST_CASE("ProtobufCodec: decodes what it encoded, and reuses memory", "[message]") {
   const ProtobufCodec codec;
   std::vector<std::byte> bytes(1000);
   const std::byte* memory = bytes.data();
@@ -85,7 +85,7 @@ TEST_CASE("ProtobufCodec: maps are written in the order of their keys", "[messag
   CHECK(before == 19);
 }
 
-TEST_CASE("ProtobufCodec: failures name the type and leave nothing behind", "[message]") {
+TEST_CASE("ProtobufCodec: errors name the type and leave the output empty", "[message]") {
   const ProtobufCodec codec;
   const ProtobufCodec small{.max_message_bytes = 10};
   std::vector<std::byte> bytes;
@@ -123,7 +123,7 @@ TEST_CASE("ProtobufCodec: failures name the type and leave nothing behind", "[me
   CHECK(!ec);
 }
 
-TEST_CASE("proto files: field numbers are TensorFlow's", "[message]") {
+TEST_CASE("proto files: the field numbers are TensorFlow's", "[message]") {
   distrib::proto::Event event;
   event.set_wall_time(1.5);
   event.set_step(7);

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-/// What one part of the program knows of the library; all parts must know the same.
+/// What one part of the program sees of the library; all parts must see the same.
 struct Facts {
   const std::error_category* failures;
   const void* version;

@@ -5,7 +5,7 @@
 
 using distrib::placement_errc;
 
-TEST_CASE("placement_errc: every member has words of its own", "[placement]") {
+TEST_CASE("placement_errc: every value has its own message", "[placement]") {
   for (int value = 1; value <= static_cast<int>(placement_errc::zero_weight); ++value) {
     const std::error_code code = static_cast<placement_errc>(value);
     CAPTURE(value);

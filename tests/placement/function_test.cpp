@@ -6,7 +6,7 @@
 using distrib::FunctionStrategy;
 using distrib::PlacementRequest;
 
-TEST_CASE("FunctionStrategy: the function decides, and may remember", "[placement]") {
+TEST_CASE("FunctionStrategy: the function decides and may have state", "[placement]") {
   FunctionStrategy strategy{[next = 0](const PlacementRequest& request, std::uint32_t num_tasks) mutable {
     return request.name == "step" ? num_tasks - 1 : static_cast<std::uint32_t>(next++);
   }};
@@ -18,7 +18,8 @@ TEST_CASE("FunctionStrategy: the function decides, and may remember", "[placemen
   CHECK(copy.place({"b"}, 4) == 1);
 }
 
-TEST_CASE("FunctionStrategy: any whole number; what is no task stays none", "[placement]") {
+TEST_CASE("FunctionStrategy: the function may return any integer; a number that is no task stays invalid",
+          "[placement]") {
   const auto answer = [](auto number) {
     return FunctionStrategy{[number](const PlacementRequest&, std::uint32_t) { return number; }}.place({"w"}, 2);
   };

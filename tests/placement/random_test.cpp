@@ -13,7 +13,7 @@
 using distrib::RandomStrategy;
 static_assert(distrib::PlacementStrategy<RandomStrategy>);
 
-TEST_CASE("RandomStrategy: TensorFlow's", "[placement]") {
+TEST_CASE("RandomStrategy: chooses the same tasks as TensorFlow", "[placement]") {
   struct Case {
     RandomStrategy strategy;
     std::uint32_t num_tasks;
@@ -37,7 +37,7 @@ TEST_CASE("RandomStrategy: TensorFlow's", "[placement]") {
   CHECK(distrib::to_hex(RandomStrategy{.seed = 42}.digest("dense/kernel")) == "e70340119a581335605f4fcf91286671");
 }
 
-TEST_CASE("RandomStrategy: by weight", "[placement]") {
+TEST_CASE("RandomStrategy: with weights", "[placement]") {
   const RandomStrategy alike{.weights = {1, 1, 1}};
   const RandomStrategy weighted{.weights = {6, 1, 3}};
   std::map<std::uint32_t, int> count;
@@ -54,7 +54,7 @@ TEST_CASE("RandomStrategy: by weight", "[placement]") {
   CHECK(count[2] > 200);
 }
 
-TEST_CASE("RandomStrategy: weights that do not fit", "[placement]") {
+TEST_CASE("RandomStrategy: refuses weights that do not fit", "[placement]") {
   CHECK_THROWS_WITH((RandomStrategy{.weights = {1}}.place({"v"}, 2)), ContainsSubstring("1 weights for 2 tasks: one"));
   CHECK_THROWS_WITH((RandomStrategy{.weights = {0, 1}}.place({"v"}, 2)), ContainsSubstring("task 0: a weight must be"));
 }

@@ -40,7 +40,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("replica_device_setter: the rule for one operation", "[placement]") {
+TEST_CASE("replica_device_setter: the device of each operation", "[placement]") {
   const Case cases[] = {
       {"variables in turn, the rest on the worker",
        {.cluster = cluster},
@@ -119,7 +119,7 @@ TEST_CASE("replica_device_setter: the rule for one operation", "[placement]") {
   }
 }
 
-TEST_CASE("replica_device_setter: without a ps task nothing is placed", "[placement]") {
+TEST_CASE("replica_device_setter: without a ps task it places nothing", "[placement]") {
   const ReplicaDeviceSetterOptions options[] = {
       {},
       {.cluster = ClusterSpec{{"worker", {"w0:1"}}}},
@@ -145,7 +145,7 @@ TEST_CASE("replica_device_setter: with a strategy", "[placement]") {
   CHECK(device.strategy().loads()[1] == 592);
 }
 
-TEST_CASE("replica_device_setter: every part of a variable takes a turn", "[placement]") {
+TEST_CASE("replica_device_setter: each part of a variable gets the next task", "[placement]") {
   struct Variable {
     std::string name;
     Shape shape;
@@ -167,7 +167,7 @@ TEST_CASE("replica_device_setter: every part of a variable takes a turn", "[plac
                           "step [] /job:ps/task:0/device:CPU:0", "tiny [1,4] /job:ps/task:1/device:CPU:0"});
 }
 
-TEST_CASE("replica_device_setter: devices without a meaning", "[placement]") {
+TEST_CASE("replica_device_setter: refuses texts that are no device", "[placement]") {
   CHECK_THROWS_WITH(replica_device_setter({.ps_tasks = 1, .ps_device = "/jab:ps"}), ContainsSubstring("/jab:ps"));
   CHECK_THROWS_WITH(replica_device_setter({.worker_device = "/task:x"}), ContainsSubstring("/task:x"));
   auto setter = replica_device_setter({.ps_tasks = 1});
@@ -179,7 +179,7 @@ TEST_CASE("replica_device_setter: devices without a meaning", "[placement]") {
   CHECK_FALSE(ec);
 }
 
-TEST_CASE("replica_device_setter: a strategy that answers with no task", "[placement]") {
+TEST_CASE("replica_device_setter: refuses a strategy's result that is no task", "[placement]") {
   for (const bool with_cluster : {true, false}) {
     ReplicaDeviceSetterOptions options{.ps_tasks = 2};
     if (with_cluster) options.cluster = cluster;
@@ -191,17 +191,17 @@ TEST_CASE("replica_device_setter: a strategy that answers with no task", "[place
     std::error_code ec;
     CHECK(setter({.name = "lost"}, ec).empty());
     CHECK(ec == distrib::placement_errc::no_such_task);
-    CHECK_THROWS_WITH(setter({.name = "lost"}), ContainsSubstring("lost: the strategy answered"));
+    CHECK_THROWS_WITH(setter({.name = "lost"}), ContainsSubstring("lost: the strategy returned"));
   }
 }
 
-TEST_CASE("ReplicaDeviceSetter: places what its strategy places", "[placement]") {
+TEST_CASE("ReplicaDeviceSetter: place returns what its strategy returns", "[placement]") {
   auto device = distrib::replica_device_setter({.ps_tasks = 3});
   static_assert(distrib::PlacementStrategy<decltype(device)>);
   for (std::uint32_t i = 0; i < 6; ++i) CHECK(device.place({"v", distrib::DType::float32, {4}}, 3) == i % 3);
 }
 
-TEST_CASE("replica_device_setter: every worker builds the same, on its own device", "[placement]") {
+TEST_CASE("replica_device_setter: every worker gets the same ps tasks, and its own worker device", "[placement]") {
   const ClusterSpec jobs{{"ps", {"a:1", "b:1", "c:1"}}, {"worker", {"d:1", "e:1"}}};
   const auto build = [&](const std::string& worker, auto strategy, const Strings& variables) {
     auto setter = replica_device_setter({.worker_device = worker, .cluster = jobs}, strategy);
@@ -214,13 +214,13 @@ TEST_CASE("replica_device_setter: every worker builds the same, on its own devic
   const Strings another{"b", "w", "embedding"};
   const distrib::RoundRobinStrategy in_turn;
   CHECK(build("/job:worker/task:0", in_turn, order) == build("/job:worker/task:1", in_turn, order));
-  // Nothing can tell that the order was not the same; by name it does not matter.
+  // The setter cannot detect another order. With a strategy by name the order does not matter.
   CHECK(build("/job:worker/task:0", in_turn, order) != build("/job:worker/task:1", in_turn, another));
   const distrib::RandomStrategy by_name;
   CHECK(build("/job:worker/task:0", by_name, order) == build("/job:worker/task:1", by_name, another));
 }
 
-TEST_CASE("replica_device_setter: a ps device without a job and a cluster place nothing", "[placement]") {
+TEST_CASE("replica_device_setter: with a ps device without a job, a cluster places nothing", "[placement]") {
   const ClusterSpec unnamed{{"", {"a:1"}}, {"ps", {"b:1"}}};
   CHECK_FALSE(replica_device_setter({.ps_device = "/cpu:0", .cluster = unnamed}));
   CHECK_FALSE(replica_device_setter({.ps_device = "", .cluster = unnamed}));

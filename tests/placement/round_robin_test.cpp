@@ -6,12 +6,12 @@
 using distrib::RoundRobinStrategy;
 static_assert(distrib::PlacementStrategy<RoundRobinStrategy>);
 
-TEST_CASE("RoundRobinStrategy: tasks in turn", "[placement]") {
+TEST_CASE("RoundRobinStrategy: chooses tasks in turn", "[placement]") {
   RoundRobinStrategy strategy;
   for (const std::uint32_t expected : {0U, 1U, 2U, 0U, 1U}) CHECK(strategy.place({}, 3) == expected);
 }
 
-TEST_CASE("RoundRobinStrategy: a copy goes on by itself", "[placement]") {
+TEST_CASE("RoundRobinStrategy: a copy continues independently", "[placement]") {
   RoundRobinStrategy strategy;
   CHECK(strategy.place({}, 2) == 0);
   RoundRobinStrategy copy = strategy;

@@ -22,7 +22,7 @@ auto counts(const ConsistentHashSharding& sharding) -> std::vector<int> {
   return count;
 }
 
-/// How many virtual shards have another owner in `after`; every one of them went to `to`.
+/// Returns how many virtual shards have another owner in `after`. Each of them must have moved to `to`.
 auto moved(const ConsistentHashSharding& before, const ConsistentHashSharding& after, std::uint32_t to) -> int {
   int count = 0;
   for (std::size_t i = 0; i < num_virtual_shards; ++i) {
@@ -46,7 +46,7 @@ TEST_CASE("ConsistentHashSharding: equal tasks get equal shares", "[sharding]") 
   }
 }
 
-TEST_CASE("ConsistentHashSharding: shares by weight", "[sharding]") {
+TEST_CASE("ConsistentHashSharding: shares in proportion to the weights", "[sharding]") {
   CHECK(counts(ConsistentHashSharding{Weights{1, 3}}) == std::vector<int>{256, 768});
   CHECK(counts(ConsistentHashSharding{Weights{2, 1, 1}}) == std::vector<int>{512, 256, 256});
   CHECK(counts(ConsistentHashSharding{Weights{5, 4, 1}}) == std::vector<int>{512, 410, 102});  // 512, 409.6, 102.4
@@ -54,7 +54,7 @@ TEST_CASE("ConsistentHashSharding: shares by weight", "[sharding]") {
   CHECK(counts(ConsistentHashSharding{Weights(3, 4294967295)}) == std::vector<int>{341, 342, 341});
 }
 
-TEST_CASE("ConsistentHashSharding: a task added takes its share and moves nothing else", "[sharding]") {
+TEST_CASE("ConsistentHashSharding: a new task takes its share and nothing else moves", "[sharding]") {
   for (std::uint32_t tasks = 1; tasks < 40; ++tasks) {
     CAPTURE(tasks);
     const ConsistentHashSharding after{tasks + 1};
@@ -68,7 +68,7 @@ TEST_CASE("ConsistentHashSharding: a task added takes its share and moves nothin
   }
 }
 
-TEST_CASE("ConsistentHashSharding: a key goes where its virtual shard is", "[sharding]") {
+TEST_CASE("ConsistentHashSharding: a key belongs to the owner of its virtual shard", "[sharding]") {
   const ConsistentHashSharding sharding{7};
   std::vector<int> count(7);
   for (std::uint64_t key = 0; key < 7000; ++key) {
@@ -78,7 +78,7 @@ TEST_CASE("ConsistentHashSharding: a key goes where its virtual shard is", "[sha
   CHECK(*std::min_element(count.begin(), count.end()) > 850);
 }
 
-TEST_CASE("ConsistentHashSharding: what stored tables rely on never changes", "[sharding]") {
+TEST_CASE("ConsistentHashSharding: values on which stored tables depend never change", "[sharding]") {
   const ConsistentHashSharding sharding{Weights{1, 1, 2, 1}};
   const std::uint64_t keys[] = {0, 1, 2, 3, 1000, ~std::uint64_t{0}};
   std::vector<std::uint32_t> shards;
@@ -86,7 +86,7 @@ TEST_CASE("ConsistentHashSharding: what stored tables rely on never changes", "[
   CHECK(shards == std::vector<std::uint32_t>{2, 1, 1, 0, 3, 2});
 }
 
-TEST_CASE("ConsistentHashSharding: refusals", "[sharding]") {
+TEST_CASE("ConsistentHashSharding: errors", "[sharding]") {
   std::error_code ec;
   CHECK(ConsistentHashSharding(Weights{1, 0}, ec) == ConsistentHashSharding{1});
   CHECK(ec == sharding_errc::not_positive);
@@ -95,5 +95,5 @@ TEST_CASE("ConsistentHashSharding: refusals", "[sharding]") {
   CHECK(ConsistentHashSharding(Weights(1025, 1), ec).num_shards() == 1);
   CHECK(ec == sharding_errc::too_many_shards);
   CHECK_THROWS_WITH(ConsistentHashSharding{0U}, ContainsSubstring("ConsistentHashSharding: must be at least 1"));
-  CHECK_THROWS_WITH(ConsistentHashSharding{4294967295U}, ContainsSubstring("more shards than there are virtual"));
+  CHECK_THROWS_WITH(ConsistentHashSharding{4294967295U}, ContainsSubstring("more shards than the 1024 virtual"));
 }

@@ -5,7 +5,7 @@
 
 using distrib::sharding_errc;
 
-TEST_CASE("sharding_errc: every member has words of its own", "[sharding]") {
+TEST_CASE("sharding_errc: every value has its own message", "[sharding]") {
   for (int value = 1; value <= static_cast<int>(sharding_errc::too_large); ++value) {
     const std::error_code code = static_cast<sharding_errc>(value);
     CAPTURE(value);

@@ -10,7 +10,7 @@ using distrib::FixedShardsPartitioner;
 using distrib::Partition;
 static_assert(distrib::Partitioner<FixedShardsPartitioner>);
 
-TEST_CASE("FixedShardsPartitioner: the number, or as many as there are rows", "[sharding]") {
+TEST_CASE("FixedShardsPartitioner: the requested number, or the number of rows", "[sharding]") {
   CHECK(FixedShardsPartitioner{5}.partition({10, 10}, DType::float32) == Partition{0, 5});
   CHECK(FixedShardsPartitioner{5}.partition({3}, DType::float32) == Partition{0, 3});
   CHECK(FixedShardsPartitioner{.num_shards = 4, .axis = 1}.partition({2, 8}, DType::float32) == Partition{1, 4});
@@ -18,7 +18,7 @@ TEST_CASE("FixedShardsPartitioner: the number, or as many as there are rows", "[
   CHECK(FixedShardsPartitioner{}.partition({8}, DType::float32) == Partition{0, 1});
 }
 
-TEST_CASE("FixedShardsPartitioner: refusals", "[sharding]") {
+TEST_CASE("FixedShardsPartitioner: errors", "[sharding]") {
   std::error_code ec;
   CHECK(FixedShardsPartitioner{0}.partition({8}, DType::float32, ec) == Partition{});
   CHECK(ec == distrib::sharding_errc::not_positive);

@@ -12,7 +12,7 @@ using distrib::ModSharding;
 using Keys = std::vector<std::uint64_t>;
 using Positions = std::vector<std::size_t>;
 
-TEST_CASE("group_by_shard: positions of the keys, shard after shard, in order", "[sharding]") {
+TEST_CASE("group_by_shard: positions of the keys, shard by shard, in order", "[sharding]") {
   const Keys keys{12, 5, 9, 0, 5, 7, 10};
   const auto groups = group_by_shard(ModSharding{13, 5}, keys);
   CHECK(groups.positions == Positions{1, 3, 4, 6, 0, 5, 2});

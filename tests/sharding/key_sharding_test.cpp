@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace {
-/// Odd keys apart: a sharding of a user.
+/// Odd keys on their own shard: a user's sharding.
 struct ByParity {
   auto num_shards() const -> std::uint32_t { return 2; }
   auto shard(std::uint64_t key) const -> std::uint32_t { return key % 2 == 0 ? 0 : 1; }

@@ -11,7 +11,7 @@ using distrib::Partition;
 using distrib::Shape;
 static_assert(distrib::Partitioner<MaxSizePartitioner>);
 
-TEST_CASE("MaxSizePartitioner: as few parts as keep each within the size", "[sharding]") {
+TEST_CASE("MaxSizePartitioner: as few parts as possible within the size", "[sharding]") {
   struct Case {
     MaxSizePartitioner partitioner;
     Shape shape;
@@ -23,8 +23,8 @@ TEST_CASE("MaxSizePartitioner: as few parts as keep each within the size", "[sha
       {{.max_shard_bytes = 4, .max_shards = 2}, {6, 1}, DType::float32, {0, 2}},
       {{.max_shard_bytes = 1024}, {6, 1}, DType::float32, {0, 1}},
       {{.max_shard_bytes = 8}, {6, 1}, DType::float32, {0, 3}},
-      {{.max_shard_bytes = 11}, {7}, DType::float32, {0, 4}},         // two rows a part, and one is left
-      {{.max_shard_bytes = 1}, {3, 1 << 20}, DType::float32, {0, 3}},  // each row is too large already
+      {{.max_shard_bytes = 11}, {7}, DType::float32, {0, 4}},  // two rows per part, and one row in the last
+      {{.max_shard_bytes = 1}, {3, 1 << 20}, DType::float32, {0, 3}},  // each row alone is too large
       {{.max_shard_bytes = 64, .axis = 1}, {4, 16}, DType::float32, {1, 4}},
       {{.max_shard_bytes = 64, .axis = 1}, {4, 16}, DType::float64, {1, 8}},
       {{.max_shard_bytes = 32}, {7}, DType::string, {0, 4}},
@@ -41,7 +41,7 @@ TEST_CASE("MaxSizePartitioner: as few parts as keep each within the size", "[sha
   }
 }
 
-TEST_CASE("MaxSizePartitioner: refusals name the member", "[sharding]") {
+TEST_CASE("MaxSizePartitioner: errors name the member", "[sharding]") {
   struct Case {
     MaxSizePartitioner partitioner;
     std::error_code code;

@@ -11,7 +11,7 @@ using distrib::Partition;
 using distrib::Shape;
 static_assert(distrib::Partitioner<MinSizePartitioner>);
 
-TEST_CASE("MinSizePartitioner: bytes over the minimum, rounded up, within rows and the maximum", "[sharding]") {
+TEST_CASE("MinSizePartitioner: bytes divided by the minimum, rounded up, limited by rows and maximum", "[sharding]") {
   struct Case {
     MinSizePartitioner partitioner;
     Shape shape;
@@ -22,7 +22,8 @@ TEST_CASE("MinSizePartitioner: bytes over the minimum, rounded up, within rows a
       {{.max_shards = 16}, {2048, 1024}, DType::float32, {0, 16}},
       {{.max_shards = 100}, {2048, 1024}, DType::float32, {0, 32}},
       {{.max_shards = 100}, {2048, 1024}, DType::float64, {0, 64}},
-      {{.max_shards = 100}, {65537}, DType::float32, {0, 2}},  // 4 bytes too many: two parts, both smaller
+      // 4 bytes too many: two parts, both smaller than the minimum
+      {{.max_shards = 100}, {65537}, DType::float32, {0, 2}},
       {{.max_shards = 100}, {65536}, DType::float32, {0, 1}},
       {{.max_shards = 100}, {4, 1 << 20}, DType::float32, {0, 4}},
       {{.max_shards = 100, .axis = 1}, {4, 1 << 20}, DType::float32, {1, 64}},
@@ -39,7 +40,7 @@ TEST_CASE("MinSizePartitioner: bytes over the minimum, rounded up, within rows a
   }
 }
 
-TEST_CASE("MinSizePartitioner: refusals name the member", "[sharding]") {
+TEST_CASE("MinSizePartitioner: errors name the member", "[sharding]") {
   struct Case {
     MinSizePartitioner partitioner;
     std::error_code code;

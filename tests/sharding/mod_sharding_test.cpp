@@ -9,7 +9,7 @@ using distrib::ModSharding;
 using distrib::ShardRow;
 static_assert(distrib::RowSharding<ModSharding>);
 
-TEST_CASE("ModSharding: rows in turn, and back", "[sharding]") {
+TEST_CASE("ModSharding: locate gives rows to shards in turn, row_at is its inverse", "[sharding]") {
   for (const std::int64_t rows : {0, 1, 4, 5, 13, 100})
     for (const std::uint32_t shards : {1U, 2U, 5U, 13U}) {
       CAPTURE(rows, shards);
@@ -29,7 +29,7 @@ TEST_CASE("ModSharding: rows in turn, and back", "[sharding]") {
   CHECK(ModSharding{10, 3}.shard(~std::uint64_t{0}) == 0);  // any key: 2^64 - 1 is a multiple of 3
 }
 
-TEST_CASE("ModSharding: no shard", "[sharding]") {
+TEST_CASE("ModSharding: without a shard it fails", "[sharding]") {
   std::error_code ec;
   CHECK(ModSharding(10, 0, ec) == ModSharding{0, 1});
   CHECK(ec == distrib::sharding_errc::not_positive);

@@ -23,7 +23,7 @@ struct Liar {
 };
 }  // namespace
 
-TEST_CASE("part_slices: the first parts get the rows that are left over", "[sharding]") {
+TEST_CASE("part_slices: the first parts get the extra rows", "[sharding]") {
   struct Case {
     Shape shape;
     Partition partition;
@@ -48,7 +48,7 @@ TEST_CASE("part_slices: the first parts get the rows that are left over", "[shar
   }
 }
 
-TEST_CASE("part_slices: partitions that do not fit", "[sharding]") {
+TEST_CASE("part_slices: refuses partitions that do not fit", "[sharding]") {
   struct Case {
     Partition partition;
     sharding_errc code;
@@ -68,19 +68,19 @@ TEST_CASE("part_slices: partitions that do not fit", "[sharding]") {
   }
 }
 
-TEST_CASE("part_slices: by a partitioner, scalars whole", "[sharding]") {
+TEST_CASE("part_slices: with a partitioner; scalars stay whole", "[sharding]") {
   const FixedShardsPartitioner three{3};
   CHECK(part_slices({10, 4}, DType::float32, three) == part_slices({10, 4}, Partition{0, 3}));
   CHECK(part_slices({1, 4}, DType::float32, three) == std::vector{Slice::whole({1, 4})});
   CHECK(part_slices({}, DType::int64, three) == std::vector{Slice::whole({})});
 }
 
-TEST_CASE("partition_from_counts: at most one axis is cut", "[sharding]") {
+TEST_CASE("partition_from_counts: at most one axis is divided", "[sharding]") {
   std::error_code ec;
   CHECK(partition_from_counts(Counts{5, 1}, {10, 10}, ec) == Partition{0, 5});
   CHECK_FALSE(ec);
   CHECK(partition_from_counts(Counts{1, 2}, {10, 10}) == Partition{1, 2});
-  CHECK(partition_from_counts(Counts{4, 1}, {4, 3}) == Partition{0, 4});  // a row each
+  CHECK(partition_from_counts(Counts{4, 1}, {4, 3}) == Partition{0, 4});  // one row per part
   CHECK(partition_from_counts(Counts{1, 3}, {4, 3}) == Partition{1, 3});
   CHECK(partition_from_counts(Counts{1, 1}, {10, 10}) == Partition{0, 1});
   CHECK(partition_from_counts(Counts{1}, {0}) == Partition{0, 1});
@@ -99,7 +99,7 @@ TEST_CASE("partition_from_counts: at most one axis is cut", "[sharding]") {
   CHECK_THROWS_WITH(partition_from_counts(Counts{2, 2}, {10, 10}), ContainsSubstring("a partition of [10,10]: "));
 }
 
-TEST_CASE("part_name: TensorFlow's", "[sharding]") {
+TEST_CASE("part_name: as TensorFlow writes it", "[sharding]") {
   CHECK(distrib::part_name("emb", 0) == "emb/part_0");
   CHECK(distrib::part_name("hidden/weights", 12) == "hidden/weights/part_12");
 }

@@ -12,7 +12,7 @@ using distrib::RangeSharding;
 using distrib::ShardRow;
 static_assert(distrib::RowSharding<RangeSharding>);
 
-TEST_CASE("RangeSharding: rows one after the other, and back", "[sharding]") {
+TEST_CASE("RangeSharding: locate gives consecutive rows to each shard, row_at is its inverse", "[sharding]") {
   for (const std::int64_t rows : {0, 1, 4, 5, 13, 100})
     for (const std::uint32_t shards : {1U, 2U, 5U, 13U}) {
       CAPTURE(rows, shards);
@@ -38,7 +38,7 @@ TEST_CASE("RangeSharding: rows one after the other, and back", "[sharding]") {
     }
 }
 
-TEST_CASE("RangeSharding: as part_slices cuts, and as TensorFlow computes it", "[sharding]") {
+TEST_CASE("RangeSharding: the layout of part_slices and of TensorFlow", "[sharding]") {
   for (const std::int64_t rows : {5, 13, 32, 100}) {
     const RangeSharding sharding{rows, 5};
     const auto slices = distrib::part_slices({rows}, distrib::Partition{0, 5});
@@ -53,7 +53,7 @@ TEST_CASE("RangeSharding: as part_slices cuts, and as TensorFlow computes it", "
   }
 }
 
-TEST_CASE("RangeSharding: no shard", "[sharding]") {
+TEST_CASE("RangeSharding: without a shard it fails", "[sharding]") {
   std::error_code ec;
   CHECK(RangeSharding(10, 0, ec) == RangeSharding{0, 1});
   CHECK(ec == distrib::sharding_errc::not_positive);

@@ -11,7 +11,7 @@ using distrib::ShardRow;
 using Rows = std::vector<std::int64_t>;
 
 namespace {
-/// Ten rows, the last of them apart: a sharding of a user.
+/// Ten rows, the last one on its own shard: a user's sharding.
 struct LastApart {
   auto num_shards() const -> std::uint32_t { return 2; }
   auto shard(std::uint64_t key) const -> std::uint32_t { return key < 9 ? 0 : 1; }
@@ -20,7 +20,7 @@ struct LastApart {
 };
 }  // namespace
 
-TEST_CASE("locate_rows: where each row lies", "[sharding]") {
+TEST_CASE("locate_rows: returns where each row is", "[sharding]") {
   static_assert(distrib::RowSharding<LastApart>);
   std::vector<ShardRow> places(3);
   locate_rows(LastApart{}, Rows{3, 9, 3}, places);
@@ -28,7 +28,7 @@ TEST_CASE("locate_rows: where each row lies", "[sharding]") {
   locate_rows(LastApart{}, {}, {});
 }
 
-TEST_CASE("locate_rows: rows that there are not", "[sharding]") {
+TEST_CASE("locate_rows: refuses rows that do not exist", "[sharding]") {
   for (const std::int64_t row : {std::int64_t{10}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
     std::vector<ShardRow> places(3, ShardRow{7, 7});
     std::error_code ec;

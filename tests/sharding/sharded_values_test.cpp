@@ -34,7 +34,7 @@ auto counted(std::int64_t rows, std::int64_t parts) -> Values {
   return values;
 }
 
-/// Of one column, with shards of these rows; row i holds i.
+/// One column, with this number of rows in each shard; row i holds i.
 auto uneven(const Indices& rows) -> Values {
   std::vector<distrib::VariableInfo> shards;
   for (const std::int64_t count : rows) shards.push_back({.name = {}, .shape = {count}});
@@ -49,8 +49,8 @@ auto as_vector(std::span<const float> row) -> Floats { return {row.begin(), row.
 
 }  // namespace
 
-TEST_CASE("ShardedValues: the whole is read and written by offset", "[sharding][sharded_values]") {
-  Values values = counted(5, 3);  // 2, 2, 1 rows
+TEST_CASE("ShardedValues: the whole is read and written across shards", "[sharding][sharded_values]") {
+  Values values = counted(5, 3);  // shards of 2, 2 and 1 rows
   CHECK(as_vector(values.shard(1)) == Floats{20, 21, 30, 31});
   CHECK(as_vector(values.row(-1)) == Floats{40, 41});
   CHECK(as_vector(values.row(2)) == Floats{20, 21});
@@ -71,7 +71,7 @@ TEST_CASE("ShardedValues: the whole is read and written by offset", "[sharding][
   CHECK_THROWS_WITH(values.row(-6), ContainsSubstring("out of bounds"));
 }
 
-TEST_CASE("ShardedValues: slices of any step, in any layout", "[sharding][sharded_values]") {
+TEST_CASE("ShardedValues: ranges with any step, in any layout", "[sharding][sharded_values]") {
   const Values values = uneven({3, 0, 3, 4});
   CHECK(values.rows({}) == values.values());
   CHECK(values.rows({.start = 1, .stop = 8, .step = 3}) == Floats{1, 4, 7});
@@ -81,10 +81,10 @@ TEST_CASE("ShardedValues: slices of any step, in any layout", "[sharding][sharde
   CHECK_THROWS_WITH(values.rows({.step = 0}), ContainsSubstring("the step cannot be zero"));
 }
 
-TEST_CASE("ShardedValues: every scatter operation, repeated rows in turn", "[sharding][sharded_values]") {
+TEST_CASE("ShardedValues: each scatter operation applies to repeated rows in turn", "[sharding][sharded_values]") {
   struct Case {
     RowUpdate update;
-    Floats expected;  // of rows 1 and 4, which hold 10, 11 and 40, 41
+    Floats expected;  // rows 1 and 4 afterwards; before, they hold 10, 11 and 40, 41
   };
   const Case cases[] = {
       {RowUpdate::update, {5, 6, 1, 100}},
@@ -102,11 +102,12 @@ TEST_CASE("ShardedValues: every scatter operation, repeated rows in turn", "[sha
     const Floats rows = values.sparse_read(Indices{1, 4});
     REQUIRE(rows.size() == 4);
     for (std::size_t i = 0; i < 4; ++i) CHECK(rows[i] == Approx(c.expected[i]));
-    CHECK(values.sparse_read(Indices{0, 2, 3}) == Floats{0, 1, 20, 21, 30, 31});  // the others are as they were
+    CHECK(values.sparse_read(Indices{0, 2, 3}) == Floats{0, 1, 20, 21, 30, 31});  // the others are unchanged
   }
 }
 
-TEST_CASE("ShardedValues: a sparse read in the order asked for, or TensorFlow's", "[sharding][sharded_values]") {
+TEST_CASE("ShardedValues: a sparse read in the order of the indices, or in TensorFlow's",
+          "[sharding][sharded_values]") {
   const Values values = uneven({4, 4, 3});
   const Indices indices{10, 4, 0, 9, 4};
   CHECK(values.sparse_read(indices) == Floats{10, 4, 0, 9, 4});
@@ -114,7 +115,7 @@ TEST_CASE("ShardedValues: a sparse read in the order asked for, or TensorFlow's"
   CHECK(values.sparse_read({}).empty());
 }
 
-TEST_CASE("ShardedValues: sparse operations that fail change nothing", "[sharding][sharded_values]") {
+TEST_CASE("ShardedValues: a failed sparse operation changes nothing", "[sharding][sharded_values]") {
   std::error_code ec;
   Values div = counted(5, 3);
   const Values before = div;
@@ -136,10 +137,11 @@ TEST_CASE("ShardedValues: sparse operations that fail change nothing", "[shardin
   CHECK_THROWS_WITH(other.scatter(RowUpdate::add, Indices{0}, Floats{1}), ContainsSubstring("\"div\""));
 }
 
-TEST_CASE("ShardedValues: saved with one cut, restored with another, or none", "[sharding][sharded_values]") {
+TEST_CASE("ShardedValues: saved with one partition, restored with another one, or undivided",
+          "[sharding][sharded_values]") {
   const support::TempDirectory directory;
   const Values saved = counted(7, 3);
-  std::vector<distrib::BundlePart> parts(saved.variable().num_shards());  // a data file for each shard
+  std::vector<distrib::BundlePart> parts(saved.variable().num_shards());  // one data file per shard
   for (std::uint32_t shard = 0; shard < parts.size(); ++shard)
     parts[shard].tensors.push_back({.name = "emb",
                                     .dtype = DType::float32,

@@ -44,7 +44,8 @@ auto offsets(const ShardedVariable& variable) -> Numbers {
   return {variable.offsets().begin(), variable.offsets().end()};
 }
 
-/// The rows of the whole that `ranges` tell, in order; every range has one at least, and lies in its shard.
+/// Returns the rows of the whole that `ranges` contain, in order. Checks that each range has at least one row and is
+/// inside its shard.
 auto rows_in(const ShardedVariable& variable, const Ranges& ranges) -> Numbers {
   Numbers rows;
   for (const ShardRange& range : ranges) {
@@ -57,7 +58,7 @@ auto rows_in(const ShardedVariable& variable, const Ranges& ranges) -> Numbers {
   return rows;
 }
 
-/// The same, row by row.
+/// Computes the same row by row.
 auto walked(std::int64_t count, const RowRange& range) -> Numbers {
   const auto from_end = [&](std::int64_t index) { return index < 0 ? index + count : index; };
   const bool up = range.step > 0;
@@ -81,7 +82,7 @@ TEST_CASE("ShardedVariable: shape and offsets of the whole", "[sharding]") {
   CHECK(offsets(with_rows({0, 2, 0})) == Numbers{0, 0, 2, 2});
 }
 
-TEST_CASE("ShardedVariable: what a partition makes is what part_slices cuts", "[sharding]") {
+TEST_CASE("ShardedVariable: a partition makes the shards of part_slices", "[sharding]") {
   const distrib::FixedShardsPartitioner four{4};
   const Shape shape{10, 3};
   const ShardedVariable variable{shape, DType::float64, four.partition(shape, DType::float64)};
@@ -94,7 +95,7 @@ TEST_CASE("ShardedVariable: what a partition makes is what part_slices cuts", "[
   CHECK(offsets(ShardedVariable{{0, 7}, DType::float32, {}}) == Numbers{0, 0});
 }
 
-TEST_CASE("ShardedVariable: shards that are no shards of one variable", "[sharding]") {
+TEST_CASE("ShardedVariable: refuses shards that do not belong to one variable", "[sharding]") {
   struct Case {
     std::vector<VariableInfo> shards;
     sharding_errc code;
@@ -120,7 +121,7 @@ TEST_CASE("ShardedVariable: shards that are no shards of one variable", "[shardi
   }
 }
 
-TEST_CASE("ShardedVariable: partitions that do not fit", "[sharding]") {
+TEST_CASE("ShardedVariable: refuses partitions that do not fit", "[sharding]") {
   struct Case {
     Shape shape;
     Partition partition;
@@ -143,7 +144,7 @@ TEST_CASE("ShardedVariable: partitions that do not fit", "[sharding]") {
   }
 }
 
-TEST_CASE("ShardedVariable: where a row lies", "[sharding]") {
+TEST_CASE("ShardedVariable: locate returns where a row is", "[sharding]") {
   const ShardedVariable variable = with_rows({3, 0, 3, 4});
   const std::vector<ShardRow> places{{0, 0}, {0, 1}, {0, 2}, {2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1}, {3, 2}, {3, 3}};
   for (std::int64_t row = 0; row < 10; ++row) {
@@ -163,7 +164,7 @@ TEST_CASE("ShardedVariable: where a row lies", "[sharding]") {
   CHECK_THROWS_WITH(with_rows({0}).locate(0), ContainsSubstring("row 0 of [0,2]"));
 }
 
-TEST_CASE("ShardedVariable: the rows of a slice, shard by shard", "[sharding]") {
+TEST_CASE("ShardedVariable: slice returns the rows of a range, shard by shard", "[sharding]") {
   const ShardedVariable variable = with_rows({3, 3, 4});
   struct Case {
     RowRange range;
@@ -186,7 +187,7 @@ TEST_CASE("ShardedVariable: the rows of a slice, shard by shard", "[sharding]") 
   }
 }
 
-TEST_CASE("ShardRange: how many rows", "[sharding]") {
+TEST_CASE("ShardRange: count returns the number of rows", "[sharding]") {
   CHECK(ShardRange{0, 2, 8, 3}.count() == 2);
   CHECK(ShardRange{0, 2, 9, 3}.count() == 3);
   CHECK(ShardRange{0, 3, -1, -2}.count() == 2);
@@ -194,7 +195,7 @@ TEST_CASE("ShardRange: how many rows", "[sharding]") {
   CHECK(ShardRange{0, 0, most, most}.count() == 1);
 }
 
-TEST_CASE("ShardedVariable: every slice has the rows that a walk over it meets", "[sharding]") {
+TEST_CASE("ShardedVariable: every slice has the same rows as a loop over the range", "[sharding]") {
   std::vector<std::optional<std::int64_t>> ends{std::nullopt};
   for (std::int64_t end = -13; end <= 13; ++end) ends.emplace_back(end);
   int slices = 0;
@@ -213,7 +214,7 @@ TEST_CASE("ShardedVariable: every slice has the rows that a walk over it meets",
   CHECK(slices == 5 * 28 * 28 * 10);
 }
 
-TEST_CASE("ShardedVariable: a slice of extreme numbers", "[sharding]") {
+TEST_CASE("ShardedVariable: slices with extreme numbers", "[sharding]") {
   const ShardedVariable variable = with_rows({3, 3, 4});
   const auto rows = [&](const RowRange& range) { return rows_in(variable, variable.slice(range)); };
   const Numbers all{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -228,14 +229,14 @@ TEST_CASE("ShardedVariable: a slice of extreme numbers", "[sharding]") {
   CHECK(rows({least, std::nullopt, -1}).empty());
 }
 
-TEST_CASE("ShardedVariable: a step of zero", "[sharding]") {
+TEST_CASE("ShardedVariable: refuses a step of zero", "[sharding]") {
   std::error_code ec;
   CHECK(with_rows({3}).slice({0, 3, 0}, ec).empty());
   CHECK(ec == sharding_errc::zero_step);
   CHECK_THROWS_WITH(with_rows({3}).slice({0, 3, 0}), ContainsSubstring("a slice of [3,2]: the step cannot be zero"));
 }
 
-TEST_CASE("ShardedVariable: its sharding, where the first shards have the rows left over", "[sharding]") {
+TEST_CASE("ShardedVariable: sharding works only if the first shards have the extra rows", "[sharding]") {
   CHECK(with_rows({11, 11, 10}).sharding() == RangeSharding{32, 3});
   CHECK(with_rows({1, 1, 0}).sharding() == RangeSharding{2, 3});
   std::error_code ec;

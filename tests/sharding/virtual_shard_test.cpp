@@ -12,14 +12,14 @@ using distrib::num_virtual_shards;
 using distrib::virtual_shard;
 
 TEST_CASE("hash_key: splitmix64", "[sharding]") {
-  // The first three numbers of the generator that starts at 0, whose state grows by this much each time.
+  // The first three numbers of the generator with seed 0; its state grows by this amount each time.
   constexpr std::uint64_t gamma = 0x9E3779B97F4A7C15U;
   CHECK(hash_key(0) == 0xE220A8397B1DCDAFU);
   CHECK(hash_key(gamma) == 0x6E789E6AA1B965F4U);
   CHECK(hash_key(2 * gamma) == 0x06C45D188009454FU);
 }
 
-TEST_CASE("hash_key: one bit of the key turns about half of the hash", "[sharding]") {
+TEST_CASE("hash_key: one changed bit of the key changes about half of the hash", "[sharding]") {
   for (unsigned bit = 0; bit < 64; ++bit) {
     int turned = 0;
     for (std::uint64_t key = 0; key < 256; ++key)
@@ -30,7 +30,7 @@ TEST_CASE("hash_key: one bit of the key turns about half of the hash", "[shardin
   }
 }
 
-TEST_CASE("virtual_shard: keys that follow each other spread over all", "[sharding]") {
+TEST_CASE("virtual_shard: consecutive keys are spread over all virtual shards", "[sharding]") {
   static_assert(virtual_shard(0) == hash_key(0) >> 54);
   for (const std::uint64_t stride : {std::uint64_t{1}, std::uint64_t{1024}, std::uint64_t{1} << 40}) {
     std::vector<int> count(num_virtual_shards);

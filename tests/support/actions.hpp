@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-/// Shells that only write down what a core tells them.
+/// Shells that only record the actions of a core.
 namespace support {
 
 using ShardAction = std::variant<distrib::JoinedReply, distrib::NoticeReply, distrib::ValuesReply, distrib::GoneReply,
@@ -29,9 +29,10 @@ struct ActionList : std::vector<Action> {
 using ShardActions = ActionList<ShardAction>;
 using WorkerActions = ActionList<WorkerAction>;
 
-// By hand: the tables of functions that `std::visit` makes were a third of what a unit of random runs took to compile.
+// Written by hand: the function tables that `std::visit` makes took a third of the compile time of a unit of random
+// runs.
 
-/// The peer that an action is for; 0: it is for none.
+/// Returns the peer that an action is for; 0 if it is for none.
 inline auto peer_of(const ShardAction& action) -> distrib::Peer {
   if (const auto* m = std::get_if<distrib::JoinedReply>(&action)) return m->peer;
   if (const auto* m = std::get_if<distrib::NoticeReply>(&action)) return m->peer;
@@ -43,7 +44,7 @@ inline auto peer_of(const ShardAction& action) -> distrib::Peer {
   return 0;
 }
 
-/// The shard that an action is for; 0 too where it is for none.
+/// Returns the shard that an action is for; also 0 if it is for none.
 inline auto shard_of(const WorkerAction& action) -> std::uint32_t {
   if (const auto* m = std::get_if<distrib::SendJoin>(&action)) return m->shard;
   if (const auto* m = std::get_if<distrib::SendPull>(&action)) return m->shard;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Catch2 2.13 (Debian 12) and 3.x under one include; tests use only what both have.
+// Includes Catch2 2.13 (Debian 12) or 3.x; tests use only what both have.
 #pragma once
 
 #if __has_include(<catch2/catch_test_macros.hpp>)

@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <string>
 
-/// Certificates, made while the test runs.
+/// Certificates that are made while the test runs.
 namespace support {
 
 template <auto Free>
@@ -27,7 +27,7 @@ struct Freed {
 using Key = std::unique_ptr<::EVP_PKEY, Freed<::EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<::X509, Freed<::X509_free>>;
 
-/// Signs certificates, its own to begin with.
+/// Signs certificates, including its own.
 class Authority {
  public:
   explicit Authority(const std::string& name) : key_{::EVP_EC_gen("P-256")} {
@@ -35,10 +35,10 @@ class Authority {
     write(file(), certificate_.get(), nullptr);
   }
 
-  /// Its own certificate.
+  /// Returns the file of its own certificate.
   [[nodiscard]] auto file() const -> std::string { return (directory_ / "authority.pem").string(); }
 
-  /// A certificate and a key for `names` ("DNS:localhost,IP:127.0.0.1"), in files named after `stem`.
+  /// Makes a certificate and a key for `names` ("DNS:localhost,IP:127.0.0.1"), in files named after `stem`.
   [[nodiscard]] auto issue(const std::string& stem, const std::string& names, int days = 1) const -> distrib::TlsFiles {
     const Key key{::EVP_EC_gen("P-256")};
     const Certificate made = certificate(stem, key.get(), {{NID_subject_alt_name, names.c_str()}}, days);

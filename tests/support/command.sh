@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests of the command `distrib`, which ctest calls in build/PRESET/tests. Gives $distrib, the command;
-# $programs, the directory of the examples; $tests, this one's; a new directory to be in, $work, until the end.
-#   fail WORD...   says, under $what, what is wrong, and counts it in $failures
+# Sourced by tests of the command `distrib`, which ctest runs in build/PRESET/tests. Sets $distrib: the command;
+# $programs: the directory of the examples; $tests: the directory of the tests; $work: a new, empty directory, which is
+# the current one and is removed at the end.
+#  fail WORD...   prints the words, after $what, as a failure, and counts it in $failures
 distrib=$PWD/../tools/distrib programs=$PWD/../examples
 [ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -19,7 +19,7 @@
 
 namespace support {
 
-/// Options that give up soon, for tests of what fails.
+/// Options that give up soon, for tests of failures.
 inline auto hasty_webhdfs(std::size_t attempts, std::size_t piece_bytes = distrib::WebHdfsOptions{}.piece_bytes)
     -> distrib::WebHdfsOptions {
   using namespace std::chrono_literals;
@@ -29,8 +29,8 @@ inline auto hasty_webhdfs(std::size_t attempts, std::size_t piece_bytes = distri
           .piece_bytes = piece_bytes};
 }
 
-/// Files in memory behind a name node and a data node that answer as those of Hadoop 3.4.2 do (as far as
-/// tests/remote/webhdfs_contract.txt tells), or, with `httpfs`, as HttpFS does.
+/// Files in memory behind a name node and a data node. They answer as the nodes of Hadoop 3.4.2 do (as far as
+/// tests/remote/webhdfs_contract.txt describes it), or, with `httpfs`, as HttpFS does.
 class FakeHdfs {
  public:
   explicit FakeHdfs(bool httpfs = false)
@@ -40,11 +40,12 @@ class FakeHdfs {
 
   std::map<std::string, std::string> files;
   std::set<std::string> directories{"/"};
-  /// What is said instead of the right thing, which is given; called with whether a data node was asked.
+  /// Returns an answer to send instead of `right`, or empty to send `right`. `data_node`: true if the data node was
+  /// asked.
   std::function<std::optional<HttpSaid>(const HttpAsked&, bool data_node, const HttpSaid& right)> instead;
 
   [[nodiscard]] auto url() const -> std::string { return name_.url(); }
-  /// "webhdfs://127.0.0.1:PORT" + `path`.
+  /// Returns "webhdfs://127.0.0.1:PORT" + `path`.
   [[nodiscard]] auto file(const std::string& path) const -> std::string {
     return "webhdfs" + name_.url().substr(4) + path;
   }

@@ -8,7 +8,7 @@
 
 namespace support {
 
-/// What `to_hex` of core/sha256.hpp shows as `hex`.
+/// Returns the bytes for which `to_hex` of core/sha256.hpp returns `hex`.
 inline auto from_hex(std::string_view hex) -> std::vector<std::byte> {
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2)

@@ -22,14 +22,14 @@
 
 namespace support {
 
-/// What a client asked.
+/// The request of a client.
 struct HttpAsked {
   std::string method;
   std::string target;
-  std::string headers;  ///< All lines of them, as they came.
+  std::string headers;  ///< All header lines, as they arrived.
   std::string body;
 
-  /// A parameter of the query, as it stands; empty when it is missing.
+  /// Returns a parameter of the query, not unescaped; empty if it is missing.
   [[nodiscard]] auto parameter(const std::string& name) const -> std::string {
     const std::size_t at = target.find_first_of("?&");
     for (std::size_t from = at; from != std::string::npos; from = target.find('&', from + 1))
@@ -40,20 +40,21 @@ struct HttpAsked {
   [[nodiscard]] auto path() const -> std::string { return target.substr(0, target.find('?')); }
 };
 
-/// What a server does: sends these bytes, whatever they are, slowly if told, and then keeps the connection or ends it.
+/// What a server sends: these bytes, unchecked, with a pause after each byte if `pause_between_bytes` is set. Then it
+/// closes the connection or keeps it open.
 struct HttpSaid {
   std::string bytes;
   bool close = true;
-  bool hang = false;  ///< Ends it only when the server does.
+  bool hang = false;  ///< The connection ends only when the server ends.
   std::chrono::milliseconds pause_between_bytes{};
 
-  /// A proper answer.
+  /// A well-formed answer.
   static auto answer(int status, const std::string& body, const std::string& headers = {}) -> HttpSaid {
     return {.bytes = "HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Length: " + std::to_string(body.size()) +
                      "\r\n" + headers + "\r\n" + body,
             .close = false};
   }
-  /// The same by chunks.
+  /// The same in chunks.
   static auto chunked(int status, const std::string& body) -> HttpSaid {
     char size[32];
     std::snprintf(size, sizeof size, "%zx\r\n", body.size());
@@ -70,7 +71,7 @@ struct HttpSaid {
   }
 };
 
-/// A server on loopback whose port the system chose. `say` is called on threads of the server, one call at a time.
+/// A server on loopback; the system chooses its port. `say` is called on threads of the server, one call at a time.
 class HttpServer {
  public:
   using Say = std::function<HttpSaid(const HttpAsked&)>;
@@ -98,9 +99,9 @@ class HttpServer {
   }
 
   [[nodiscard]] auto port() const -> std::uint16_t { return port_; }
-  /// "http://127.0.0.1:PORT".
+  /// Returns "http://127.0.0.1:PORT".
   [[nodiscard]] auto url() const -> std::string { return "http://127.0.0.1:" + std::to_string(port_); }
-  /// All that was asked so far.
+  /// Returns all requests so far.
   [[nodiscard]] auto asked() -> std::vector<HttpAsked> {
     const std::lock_guard lock{mutex_};
     return asked_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least model, for wrong programs whose fault lies elsewhere.
+// The smallest model, for compile-fail programs whose error is elsewhere.
 #pragma once
 
 #include <distrib/train/builder.hpp>

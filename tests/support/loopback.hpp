@@ -16,24 +16,24 @@
 #include <system_error>
 #include <utility>
 
-/// Sockets on this machine, on ports that the system chose.
+/// Sockets on this machine, on ports that the system chooses.
 namespace support {
 
 using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
 
-/// An address of this machine, on a port that is free.
+/// Returns an address of this machine; port 0 lets the system choose a free port.
 inline auto loopback() -> asio::ip::tcp::endpoint { return {asio::ip::address_v4::loopback(), 0}; }
 
 inline auto now() -> distrib::Instant { return std::chrono::steady_clock::now(); }
 
-/// Runs handlers until `done()`. Fails when nothing is left to wait for before that.
+/// Runs handlers until `done()`. Fails if there is nothing left to run before that.
 template <class Done>
 void run_until(asio::io_context& context, const Done& done) {
   context.restart();
   while (!done()) REQUIRE(context.run_one() == 1);
 }
 
-/// A port of this machine where nobody listens, and nobody else can.
+/// A port of this machine that is bound but not listened on, so no other process can use it.
 struct TakenPort {
   explicit TakenPort(asio::io_context& context) : acceptor{context.get_executor()} {
     acceptor.open(asio::ip::tcp::v4());
@@ -43,7 +43,7 @@ struct TakenPort {
   Acceptor acceptor;
 };
 
-/// Two ends of one connection. What is done with `peer` blocks.
+/// The two ends of one connection. Operations on `peer` block.
 struct SocketPair {
   using Executor = asio::io_context::executor_type;
   explicit SocketPair(asio::io_context& context) : SocketPair{context.get_executor(), context.get_executor()} {}
@@ -53,7 +53,7 @@ struct SocketPair {
     socket = acceptor.accept();
   }
 
-  /// Everything that comes until the end, and that it is an end, not a reset.
+  /// Reads everything until the end, and checks that the connection was closed, not reset.
   static auto read_all(distrib::TcpSocket& from) -> std::string {
     std::string text;
     char part[4096];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for the tests of rooms with sockets and threads: what the others have, and Asio.
+// Compiled once for the tests of rooms with sockets and threads: the headers of precompiled_values.hpp, and Asio.
 #pragma once
 
 #include "support/precompiled_values.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for the tests of rooms without sockets: nothing of ours, so that no change of ours touches it.
+// Compiled once for the tests of rooms without sockets. It has no header of this library, so changes of the library do
+// not invalidate it.
 #pragma once
 
 #include "support/catch.hpp"

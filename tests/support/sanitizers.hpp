@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Which sanitizer watches the test program, for tests that count memory or that a sanitizer makes very slow: 0 or 1.
-/// g++ tells it by macros, clang by features.
+/// 1 if the test program runs with this sanitizer, otherwise 0. For tests that count memory, or that a sanitizer makes
+/// very slow. g++ defines macros for it, clang has features.
 #if defined(__has_feature)
 #define DISTRIB_TEST_ADDRESS_SANITIZER __has_feature(address_sanitizer)
 #define DISTRIB_TEST_THREAD_SANITIZER __has_feature(thread_sanitizer)

@@ -12,7 +12,8 @@
 
 namespace support {
 
-/// A table of LevelDB's format of one block of this kind, with right checksums: without, nothing would be reached.
+/// Returns a table in LevelDB's format with one block of this kind and correct checksums. With wrong checksums the code
+/// under test would stop before it reads the block.
 inline auto table_around(distrib::ByteView block, std::uint8_t kind = 0) -> std::vector<std::byte> {
   distrib::WireWriter file;
   const auto add = [&](distrib::ByteView content, std::uint8_t block_kind) {

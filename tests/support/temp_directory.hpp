@@ -9,7 +9,7 @@
 
 namespace support {
 
-/// A directory of one test, removed with it.
+/// A directory for one test; the destructor removes it with its contents.
 class TempDirectory {
  public:
   TempDirectory() {

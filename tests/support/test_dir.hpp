@@ -5,8 +5,8 @@
 
 namespace support {
 
-/// Where the sources of the tests lie; fixtures are beneath. One object alone knows it (test_dir.cpp), so that all others
-/// are the same for every checkout and ccache has them to give.
+/// Returns the directory of the tests' sources, which contains the fixtures. Only one object file (test_dir.cpp)
+/// depends on it, so all other object files are the same in every checkout, and ccache can reuse them.
 auto test_dir() -> const std::string&;
 
 }  // namespace support

@@ -7,7 +7,7 @@
 
 namespace support {
 
-/// The seeds that a person asks for: `tests/run.sh simulation` sets DISTRIB_SEED_FROM and DISTRIB_SEED_COUNT.
+/// The seeds that the user requests: `tests/run.sh simulation` sets DISTRIB_SEED_FROM and DISTRIB_SEED_COUNT.
 struct ToldSeeds {
   std::uint64_t from = 0;
   std::optional<std::uint64_t> count;

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-// Whole variables into a shard's block and out of it; `variable(v)` gives the memory of variable v.
+// Copies whole variables into a shard's block and out of it. `variable(v)` returns the memory of variable v.
 namespace support {
 
 template <class VariableMemory>

@@ -10,7 +10,7 @@ using distrib::InitialValues;
 using distrib::Variable;
 using distrib::VariableList;
 
-TEST_CASE("InitialValues: written by name, zeroed before", "[tensor]") {
+TEST_CASE("InitialValues: zero at first, written by name", "[tensor]") {
   using Variables = VariableList<Variable<"weights", float, 2>, Variable<"bias", float, 0>>;
   InitialValues<Variables> values{Variables{{{5, 4}}, {{}}}};
   for (std::size_t v = 0; v < values.size(); ++v)

@@ -9,7 +9,7 @@ namespace {
 using LookedUp = VariableList<Embedding<"user", float, 2>, Variable<"b", float, 1>, Embedding<"item", float, 3>>;
 }
 
-TEST_CASE("Lookups: one list a table, empty again for the next batch", "[tensor]") {
+TEST_CASE("Lookups: one list per table, empty again for the next batch", "[tensor]") {
   Lookups<LookedUp> lookups;
   get<"item">(lookups) = {5, 5, 1};
   get<"user">(lookups).push_back(9);
@@ -21,7 +21,7 @@ TEST_CASE("Lookups: one list a table, empty again for the next batch", "[tensor]
   CHECK(get<"user">(lookups).empty());
 }
 
-TEST_CASE("Values and Gradients: rows of tables beside variables", "[tensor]") {
+TEST_CASE("Values and Gradients: have rows of tables beside variables", "[tensor]") {
   const LookedUp variables{{}, {{4}}, {}};
   Values<LookedUp> values{variables};
   values.rows(1).resize(2, 3);

@@ -21,7 +21,7 @@ using NamedVariables =
     VariableList<Variable<"weights", float, 2>, Embedding<"user", float, 3>, Variable<"seen", std::int64_t, 1>,
                  Variable<"bias", float, 1>, Embedding<"item", float, 2>, Variable<"sum", double, 0>>;
 
-// The same list, as a program makes it that reads names and extents from somewhere.
+// Returns the same list, as a program makes it that reads names and extents at run time.
 auto list_of(std::int64_t rows, std::int64_t columns) -> std::vector<VariableInfo> {
   std::vector<VariableInfo> list;
   const auto add = [&](std::string name, DType dtype, Shape shape) { list.push_back({std::move(name), dtype, shape}); };
@@ -32,13 +32,13 @@ auto list_of(std::int64_t rows, std::int64_t columns) -> std::vector<VariableInf
   return list;
 }
 
-// Other bytes in each variable.
+// Writes different bytes to each variable.
 void fill(auto& values) {
   for (std::size_t v = 0; v < values.size(); ++v)
     for (std::size_t i = 0; i < values.size_bytes(v); ++i) values.data(v)[i] = static_cast<std::byte>(16 * v + i % 13);
 }
 
-// A view, as bytes, is what lies at `bytes`.
+// Checks that the contents of the view equal the bytes at `bytes`.
 void check_bytes(const auto& view, const std::byte* bytes, std::size_t size) {
   REQUIRE(view.size() * sizeof(*view.data()) == size);
   CHECK(std::memcmp(view.data(), bytes, size) == 0);
@@ -46,7 +46,7 @@ void check_bytes(const auto& view, const std::byte* bytes, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("RuntimeValues: what a list made at run time holds is what get reads by name", "[tensor]") {
+TEST_CASE("RuntimeValues: get reads by name what a list made at run time holds", "[tensor]") {
   const std::vector<VariableInfo> list = list_of(5, 4);
   CHECK(list == NamedVariables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}.infos());
 
@@ -77,13 +77,13 @@ TEST_CASE("RuntimeValues: what a list made at run time holds is what get reads b
   CHECK(lookup_index<"item">(named)[2] == 2);
   CHECK(lookup_index<"user">(named).empty());
 
-  // And back: whoever goes on without the names finds the same.
+  // In the other direction: without the names, the values are the same.
   RuntimeValues back{Values<NamedVariables>{NamedVariables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}}};
   CHECK(back.size() == 4);
   CHECK(back.tables() == 2);
 }
 
-TEST_CASE("RuntimeGradients: what is written by name lies where the list says", "[tensor]") {
+TEST_CASE("RuntimeGradients: what is written by name is at the list's index", "[tensor]") {
   const std::vector<VariableInfo> list = list_of(5, 4);
   RuntimeGradients gradients{list, 2};
   gradients.rows(1).resize(2, 2);
@@ -110,7 +110,7 @@ TEST_CASE("RuntimeGradients: what is written by name lies where the list says", 
   CHECK(get<"item">(named)(1, 1) == 0.0F);
 }
 
-TEST_CASE("RuntimeValues: aligned, zeroed, apart; an empty list has nothing", "[tensor]") {
+TEST_CASE("RuntimeValues: aligned, zeroed and separate; empty for an empty list", "[tensor]") {
   const std::vector<VariableInfo> list = list_of(3, 17);
   RuntimeValues values{list};
   CHECK(values.tables() == 0);
@@ -129,7 +129,7 @@ TEST_CASE("RuntimeValues: aligned, zeroed, apart; an empty list has nothing", "[
   CHECK(none.size() == 0);
 }
 
-TEST_CASE("RuntimeValues: moved, lent memory and memory of its own stay where they are", "[tensor]") {
+TEST_CASE("RuntimeValues: a move keeps lent memory and own memory where they are", "[tensor]") {
   const std::vector<VariableInfo> list = list_of(2, 2);
   RuntimeValues values{list};
   alignas(64) const float elsewhere[2] = {1, 2};

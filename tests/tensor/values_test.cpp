@@ -65,7 +65,7 @@ TEST_CASE("get: gradients can be written by name", "[tensor]") {
   CHECK(distrib::load_le<float>(gradients.data(0) + 9 * sizeof(float)) == 7.0F);
   CHECK(distrib::load_le<float>(gradients.data(2) + 3 * sizeof(float)) == 1.0F);
   CHECK(distrib::load_le<float>(gradients.data(3)) == 3.0F);
-  CHECK(distrib::load_le<float>(gradients.data(2) + 4 * sizeof(float)) == 0.0F);  // the gap stays as it was
+  CHECK(distrib::load_le<float>(gradients.data(2) + 4 * sizeof(float)) == 0.0F);  // the gap behind it is unchanged
   STATIC_REQUIRE(std::is_same_v<decltype(get<"bias">(gradients)), distrib::TensorView<float, 1>>);
 
   gradients.zero();
@@ -89,7 +89,7 @@ TEST_CASE("get: counters have their own element type", "[tensor]") {
     for (std::size_t i = 0; i < gradients.size_bytes(v); ++i) CHECK(gradients.data(v)[i] == std::byte{0});
 }
 
-TEST_CASE("Values: movable, and views stay good as long as the memory", "[tensor]") {
+TEST_CASE("Values: movable; views stay valid as long as the memory", "[tensor]") {
   Values<Variables> values{variables()};
   distrib::store_le(values.data(3), 2.0F);
   const auto temperature = get<"temperature">(values);
@@ -98,7 +98,7 @@ TEST_CASE("Values: movable, and views stay good as long as the memory", "[tensor
   CHECK(temperature() == 2.0F);
 }
 
-TEST_CASE("Values: a variable that is lent is read where it lies, and here again afterwards", "[tensor]") {
+TEST_CASE("Values: a lent variable is read from the lent memory, afterwards from its own again", "[tensor]") {
   Values<Variables> values{variables()};
   distrib::store_le(values.data(3), 2.0F);
   alignas(64) const float elsewhere[] = {0.5F};
@@ -109,7 +109,7 @@ TEST_CASE("Values: a variable that is lent is read where it lies, and here again
   CHECK(get<"temperature">(values)() == 2.0F);
 }
 
-TEST_CASE("Gradients: a variable that is lent is written, and zeroed, where it lies", "[tensor]") {
+TEST_CASE("Gradients: a lent variable is written and zeroed in the lent memory", "[tensor]") {
   Gradients<Variables> gradients{variables()};
   get<"bias">(gradients) += 3.0F;
   alignas(64) float elsewhere[] = {9, 9, 9, 9, 7};
@@ -118,12 +118,12 @@ TEST_CASE("Gradients: a variable that is lent is written, and zeroed, where it l
   get<"bias">(gradients)(1) = 4.0F;
   CHECK(elsewhere[0] == 0.0F);
   CHECK(elsewhere[1] == 4.0F);
-  CHECK(elsewhere[4] == 7.0F);  // behind it
+  CHECK(elsewhere[4] == 7.0F);  // the float behind the lent memory
   gradients.lend(2, nullptr);
   CHECK(get<"bias">(gradients)(1) == 3.0F);
 }
 
-TEST_CASE("Gradients: of a model without variables", "[tensor]") {
+TEST_CASE("Gradients: for a model without variables", "[tensor]") {
   Gradients<VariableList<>> none{VariableList<>{}};
   CHECK(none.size() == 0);
   none.zero();

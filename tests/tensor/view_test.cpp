@@ -20,7 +20,7 @@ std::vector<float> counted(std::size_t elements) {
 
 }  // namespace
 
-TEST_CASE("tensor_view: row-major, over somebody else's memory", "[tensor]") {
+TEST_CASE("tensor_view: row-major, over memory that it does not own", "[tensor]") {
   std::vector<float> memory = counted(24);
   auto matrix = tensor_view<2>(memory.data(), Shape{4, 6});
   CHECK(matrix.shape(0) == 4);

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("xtensor: behind the door tensors, adaptors and expressions work", "[tensor]") {
+TEST_CASE("xtensor: tensors, adaptors and expressions work through this header", "[tensor]") {
   const xt::xtensor<float, 2> a{{1, 2}, {3, 4}};
   const xt::xtensor<float, 2> b = a + 1.0F;
   CHECK(b(1, 1) == 5.0F);

@@ -11,35 +11,38 @@
 #include <system_error>
 #include <vector>
 
-// A cluster as TensorFlow's ClusterDef (cluster.proto), in the bytes of Protocol Buffers.
+// A cluster as TensorFlow's ClusterDef (cluster.proto), in the binary format of Protocol Buffers.
 
 namespace distrib {
 inline namespace v0 {
 
 namespace detail {
 
-/// An entry of a map<int32, ...>: its key, and what is field 2 of it.
+/// An entry of a map<int32, ...>: its key (field 1) and the bytes of its value (field 2).
 struct WireEntry {
   std::int32_t key = 0;
   ByteView value;
 };
 
+/// Reads an entry; false if it is damaged or its key is negative.
 [[nodiscard]] DISTRIB_DECL auto read_wire_entry(ByteView bytes, WireEntry& entry) -> bool;
 
+/// Writes the fields of a ClusterDef: jobs sorted by name, tasks by index.
 DISTRIB_DECL void write_cluster_fields(WireWriter& out, const ClusterSpec& cluster);
 
 }  // namespace detail
 
-/// The cluster as a serialized ClusterDef: jobs by name, tasks by index, so that equal clusters are equal bytes. Indices
-/// must be below 2^31, as they are there.
+/// Returns the cluster as a serialized ClusterDef. Jobs are sorted by name and tasks by index, so equal clusters have
+/// equal bytes. Task indices must be below 2^31, because ClusterDef's are.
 [[nodiscard]] inline auto write_cluster_def(const ClusterSpec& cluster) -> std::vector<std::byte> {
   WireWriter out;
   detail::write_cluster_fields(out, cluster);
   return out.take();
 }
 
-/// Reads a serialized ClusterDef: jobs in its order. Fields that it does not know are passed over. Fails with
-/// `cluster_errc::bad_cluster_def`, `duplicate_job`.
+/// Reads a serialized ClusterDef. The jobs keep its order; unknown fields are skipped.
+///
+/// Errors: `cluster_errc::bad_cluster_def` (damaged bytes), `duplicate_job`.
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_def(ByteView bytes, std::error_code& ec) -> ClusterSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_def(ByteView bytes) -> ClusterSpec;
 

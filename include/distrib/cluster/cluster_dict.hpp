@@ -11,30 +11,31 @@
 #include <variant>
 #include <vector>
 
-// A cluster as a plain mapping, and as the JSON that stands behind "cluster" in TF_CONFIG.
+// A cluster as a plain mapping, and as the JSON of the member "cluster" in TF_CONFIG.
 
 namespace distrib {
 inline namespace v0 {
 
 namespace detail {
 
-/// What `as_dict` says of a job.
+/// One job in `as_dict`: a list of addresses, or an address for each index.
 using JobDict = std::variant<std::vector<std::string>, ClusterSpec::Tasks>;
 
 }  // namespace detail
 
-/// TensorFlow's ClusterSpec.as_dict: the jobs in their order. One without gaps is a list, one with gaps a mapping, and
-/// one without tasks an empty mapping: the variant holds addresses from index 0 on, or the address of each index.
+/// Returns what TensorFlow's ClusterSpec.as_dict returns, with the jobs in their order. A job without gaps is a list of
+/// addresses from index 0 on. A job with gaps is a mapping from index to address, a job without tasks an empty mapping.
 [[nodiscard]] DISTRIB_DECL auto as_dict(const ClusterSpec& cluster)
     -> std::vector<std::pair<std::string, detail::JobDict>>;
 
 namespace detail {
 
-/// `as_dict` as JSON: {"ps":["a:1"],"worker":{"3":"b:1"}}. What `parse_cluster_json` reads.
+/// Returns `as_dict` as JSON: {"ps":["a:1"],"worker":{"3":"b:1"}}. `parse_cluster_json` reads it.
 [[nodiscard]] DISTRIB_DECL auto cluster_json(const ClusterSpec& cluster) -> std::string;
 
-/// Reads a cluster out of a JSON object: a job is a list of addresses, or an object {"index": "address"}. Fails as
-/// `parse_tf_config` does; the place is a byte offset.
+/// Reads a cluster from a JSON object. A job is a list of addresses, or an object {"index": "address"}.
+///
+/// Errors: as for `parse_tf_config`; the place is a byte offset.
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json, ErrorRef to) -> ClusterSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_json(std::string_view json) -> ClusterSpec;
 

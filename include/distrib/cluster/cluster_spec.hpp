@@ -20,18 +20,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Who is in a cluster: jobs by name, in the order they were given, and the address of each task of a job. Indices may
-/// have gaps. A value. Addresses are kept as they are: who connects or listens finds out whether they mean something.
+/// The tasks of a cluster: jobs by name, in the order in which they were added, and the address of each task. The
+/// indices of a job may have gaps. A value. Addresses are not checked; connecting or listening does that.
 class ClusterSpec {
  public:
   /// Addresses by task index.
   using Tasks = std::map<std::uint32_t, std::string>;
 
-  /// A cluster without jobs.
+  /// Makes a cluster without jobs.
   ClusterSpec() = default;
 
-  /// Jobs with their addresses, tasks 0 .. n-1: `{{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}}`. Throws
-  /// `cluster_errc::duplicate_job`.
+  /// Makes a cluster of jobs with the addresses of tasks 0 .. n-1: `{{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}}`.
+  /// Throws `cluster_errc::duplicate_job`.
   ClusterSpec(std::initializer_list<std::pair<std::string_view, std::vector<std::string>>> jobs) {
     for (const auto& [job, addresses] : jobs) {
       Tasks tasks;
@@ -40,14 +40,16 @@ class ClusterSpec {
     }
   }
 
-  /// Jobs with the address of each task that there is, in the order of their names.
+  /// Makes a cluster from the addresses of each job by task index. The jobs are sorted by name.
   [[nodiscard]] static auto from_sparse(const std::map<std::string, Tasks>& jobs) -> ClusterSpec {
     ClusterSpec cluster;
     for (const auto& [job, tasks] : jobs) cluster.jobs_.push_back({job, tasks});
     return cluster;
   }
 
-  /// Adds a job after the others. Fails with `cluster_errc::duplicate_job`.
+  /// Appends a job.
+  ///
+  /// Errors: `cluster_errc::duplicate_job` if there is a job of this name; nothing is changed.
   void add(std::string_view job, Tasks tasks) {
     std::error_code ec;
     add(job, std::move(tasks), ec);
@@ -58,34 +60,38 @@ class ClusterSpec {
     if (!ec) jobs_.push_back({std::string{job}, std::move(tasks)});
   }
 
-  /// Whether there is a job at all, be it one without tasks.
+  /// True if there is at least one job, even one without tasks.
   [[nodiscard]] explicit operator bool() const noexcept { return !jobs_.empty(); }
 
-  /// Whether there is a job of this name.
+  /// True if there is a job of this name.
   [[nodiscard]] auto contains(std::string_view job) const noexcept -> bool { return find(job) != nullptr; }
 
-  /// Names of the jobs, in the order they were given.
+  /// Returns the names of the jobs, in the order in which they were added.
   [[nodiscard]] auto jobs() const -> std::vector<std::string> {
     std::vector<std::string> names;
     for (const auto& [name, tasks] : jobs_) names.push_back(name);
     return names;
   }
 
-  /// The tasks of a job; null when there is no such job. Valid as long as the spec is neither changed nor destroyed.
+  /// Returns the tasks of a job; null if there is no such job. Valid until the cluster is changed or destroyed.
   [[nodiscard]] auto find(std::string_view job) const noexcept -> const Tasks* {
     for (const auto& [name, tasks] : jobs_)
       if (name == job) return &tasks;
     return nullptr;
   }
 
-  /// Number of tasks that there are, gaps not counted. Fails with `cluster_errc::no_such_job`.
+  /// Returns the number of tasks of a job, without gaps.
+  ///
+  /// Errors: `cluster_errc::no_such_job`.
   [[nodiscard]] auto num_tasks(std::string_view job) const -> std::size_t { return tasks_or_throw(job).size(); }
   [[nodiscard]] auto num_tasks(std::string_view job, std::error_code& ec) const noexcept -> std::size_t {
     const Tasks* tasks = find(job, ec);
     return tasks == nullptr ? 0 : tasks->size();
   }
 
-  /// Indices of the tasks, ascending. Fails with `cluster_errc::no_such_job`.
+  /// Returns the indices of a job's tasks, ascending.
+  ///
+  /// Errors: `cluster_errc::no_such_job`.
   [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
     return indices_of(tasks_or_throw(job));
   }
@@ -94,21 +100,26 @@ class ClusterSpec {
     return tasks == nullptr ? std::vector<std::uint32_t>{} : indices_of(*tasks);
   }
 
-  /// Where a task is. Fails with `cluster_errc::no_such_job`, `cluster_errc::no_such_task`.
+  /// Returns the address of a task.
+  ///
+  /// Errors: `cluster_errc::no_such_job`, `cluster_errc::no_such_task`.
   [[nodiscard]] DISTRIB_DECL auto task_address(std::string_view job, std::uint32_t index) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto task_address(std::string_view job, std::uint32_t index, std::error_code& ec) const
       -> std::string;
 
-  /// Addresses from index 0 to the highest, empty optionals in the gaps. Fails with `cluster_errc::no_such_job`,
-  /// `cluster_errc::empty_job`.
+  /// Returns the addresses of a job from index 0 to the highest index, with empty optionals in the gaps.
+  ///
+  /// Errors: `cluster_errc::no_such_job`; `cluster_errc::empty_job` if it has no tasks; `cluster_errc::sparse_job` if
+  /// its highest index is more than 2^20 above the number of its tasks.
   [[nodiscard]] DISTRIB_DECL auto job_tasks(std::string_view job) const -> std::vector<std::optional<std::string>>;
   [[nodiscard]] DISTRIB_DECL auto job_tasks(std::string_view job, std::error_code& ec) const
       -> std::vector<std::optional<std::string>>;
 
-  /// Same jobs with the same addresses at the same indices; the order of jobs does not matter.
+  /// True if both have the same jobs, with the same addresses at the same indices. The order of the jobs does not
+  /// matter.
   [[nodiscard]] DISTRIB_DECL auto operator==(const ClusterSpec& other) const -> bool;
 
-  /// TensorFlow's text, jobs by name: "ClusterSpec({'ps': ['a:1'], 'worker': {1: 'c:1'}})".
+  /// Returns TensorFlow's text, with the jobs sorted by name: "ClusterSpec({'ps': ['a:1'], 'worker': {1: 'c:1'}})".
   [[nodiscard]] friend auto to_string(const ClusterSpec& cluster) -> std::string {
     std::string text = "ClusterSpec({";
     std::vector<std::string> names = cluster.jobs();
@@ -145,7 +156,7 @@ class ClusterSpec {
     return indices;
   }
 
-  // Of tasks that there are.
+  // `tasks` must not be empty.
   [[nodiscard]] static auto last_index(const Tasks& tasks) -> std::size_t { return std::prev(tasks.end())->first; }
 
   std::vector<std::pair<std::string, Tasks>> jobs_;

@@ -12,15 +12,16 @@
 #include <system_error>
 #include <utility>
 
-// What TensorFlow's two generations of DeviceSpec do beyond reading, merging and printing (device_spec.py): the old one
-// is changed in place, the new one answers with another.
+// What TensorFlow's two generations of DeviceSpec do beside reading, merging and printing (device_spec.py). The old one
+// changes a device in place, the new one returns another device.
 
 namespace distrib {
 inline namespace v0 {
 
-/// Changes of the fields of a device: `{.task = 3, .replica = std::nullopt}` sets one and clears one.
+/// Changes to the fields of a device. Example: `{.task = 3, .replica = std::nullopt}` sets the task and clears the
+/// replica.
 struct DeviceChange {
-  /// What happens to one field: nothing when left out, another value, or `std::nullopt` to take the value away.
+  /// The change to one field: default: none; a value: sets the field; `std::nullopt`: clears it.
   template <class T> class FieldChange {
    public:
     FieldChange() = default;
@@ -41,18 +42,19 @@ struct DeviceChange {
   FieldChange<std::string> job{};
   FieldChange<std::int64_t> replica{};
   FieldChange<std::int64_t> task{};
-  FieldChange<std::string> type{};  ///< "cpu" and "gpu" become upper case, as where a text is read.
+  FieldChange<std::string> type{};  ///< "cpu" and "gpu" become upper case, as in `DeviceSpec::parse`.
   FieldChange<std::int64_t> index{};
 };
 
-/// `spec` with the fields that `change` names as it says: the new generation's `replace`.
+/// Returns `spec` with the changes applied: the new generation's `replace`.
 [[nodiscard]] DISTRIB_DECL auto replaced(DeviceSpec spec, const DeviceChange& change) -> DeviceSpec;
 
-/// The old generation's `merge_from`: `base` itself takes the fields that `other` sets.
+/// Sets in `base` the fields that `other` sets: the old generation's `merge_from`.
 inline void merge_from(DeviceSpec& base, const DeviceSpec& other) { base = base.merged_with(other); }
 
-/// The old generation's `parse_from_string`: `spec` itself becomes what `text` says, and keeps nothing of what it was.
-/// Fails with `cluster_errc::bad_device`; it stays as it was then.
+/// Replaces all of `spec` by the device that `text` describes: the old generation's `parse_from_string`.
+///
+/// Errors: `cluster_errc::bad_device`; `spec` is unchanged.
 inline void parse_into(DeviceSpec& spec, std::string_view text, std::error_code& ec) {
   DeviceSpec read = DeviceSpec::parse(text, ec);
   if (!ec) spec = std::move(read);

@@ -18,13 +18,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which devices of a cluster each task sees, as TensorFlow's ClusterDeviceFilters: a task with filters sees its own
-/// devices and those that match one of them, a task without filters all. A value. This library does not act on it:
-/// its parameter servers and workers speak only to each other. It is for programs that hand a `ServerDef` to TensorFlow.
+/// Which devices of a cluster each task sees, as TensorFlow's ClusterDeviceFilters. A task with filters sees its own
+/// devices and those that match one of its filters; a task without filters sees all. A value. It has no effect in this
+/// library, whose parameter servers and workers only talk to each other. It is for programs that pass a `ServerDef` to
+/// TensorFlow.
 class ClusterDeviceFilters {
  public:
-  /// Filters are parts of devices, as "/job:ps" or "/job:worker/task:1"; those that the task had are gone, and no filter
-  /// at all is the same as none set. Fails with `cluster_errc::bad_device`, and nothing is changed.
+  /// Replaces the filters of a task. A filter is a part of a device, such as "/job:ps" or "/job:worker/task:1". An
+  /// empty list removes all filters of the task.
+  ///
+  /// Errors: `cluster_errc::bad_device` if a filter is not a device; nothing is changed.
   void set(const TaskId& task, std::vector<std::string> filters) {
     std::error_code ec;
     set(task, std::move(filters), ec);
@@ -32,13 +35,14 @@ class ClusterDeviceFilters {
   }
   DISTRIB_DECL void set(const TaskId& task, std::vector<std::string> filters, std::error_code& ec);
 
-  /// Those of a task, as they were set.
+  /// Returns the filters of a task, as they were set.
   [[nodiscard]] auto filters(const TaskId& task) const -> std::vector<std::string> {
     const auto found = tasks_.find(task);
     return found == tasks_.end() ? std::vector<std::string>{} : found->second;
   }
 
-  /// Whether `task` sees `device`, whose job and task must be set. What a filter does not set fits every device.
+  /// True if `task` sees `device`, whose job and task must be set. A field that a filter does not set matches any
+  /// value.
   [[nodiscard]] auto sees(const TaskId& task, const DeviceSpec& device) const -> bool {
     const auto found = tasks_.find(task);
     if (found == tasks_.end() || (device.job == task.job && device.task == task.index)) return true;
@@ -47,7 +51,7 @@ class ClusterDeviceFilters {
     return false;
   }
 
-  /// Every task that has filters.
+  /// Returns all tasks that have filters.
   [[nodiscard]] auto tasks() const -> const std::map<TaskId, std::vector<std::string>>& { return tasks_; }
 
   [[nodiscard]] auto operator==(const ClusterDeviceFilters&) const -> bool = default;
@@ -58,13 +62,16 @@ class ClusterDeviceFilters {
 
 namespace detail {
 
-/// The usual ones with parameter servers: chief and workers see the job "ps" only, and a ps sees chief and workers only.
+/// Returns the usual filters for parameter servers: chief and workers see only the job "ps", and a ps sees only chief
+/// and workers.
 [[nodiscard]] DISTRIB_DECL auto ps_device_filters(const ClusterSpec& cluster) -> ClusterDeviceFilters;
 
-/// As a serialized ClusterDeviceFilters (device_filters.proto): jobs by name, tasks by index.
+/// Returns the filters as a serialized ClusterDeviceFilters (device_filters.proto), sorted by job name and task index.
 [[nodiscard]] DISTRIB_DECL auto write_device_filters(const ClusterDeviceFilters& filters) -> std::vector<std::byte>;
 
-/// Reads a serialized ClusterDeviceFilters. Fails with `cluster_errc::bad_cluster_def`, `bad_device`.
+/// Reads a serialized ClusterDeviceFilters.
+///
+/// Errors: `cluster_errc::bad_cluster_def` (damaged bytes), `bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_device_filters(ByteView bytes, std::error_code& ec) -> ClusterDeviceFilters;
 [[nodiscard]] DISTRIB_DECL auto parse_device_filters(ByteView bytes) -> ClusterDeviceFilters;
 

@@ -7,24 +7,25 @@
 #include <string_view>
 #include <system_error>
 
-// Devices by the rules of TensorFlow's runtime (device_name_utils.cc), which are not those of its Python side
-// (`DeviceSpec::parse`): what one of them takes, the other may refuse.
+// Devices by the rules of TensorFlow's runtime (device_name_utils.cc). They differ from the rules of its Python side
+// (`DeviceSpec::parse`): each accepts texts that the other refuses.
 
 namespace distrib {
 inline namespace v0 {
 
-/// Reads a device as the runtime does: "/job:ps/task:1/device:GPU:0". Every piece needs its slash; a job or type is a
-/// letter, then letters, digits and underscores (a hyphen, which Python's side lets through, is refused); "/device:GPU"
-/// needs no number; "/cpu:0" and "/gpu:0", all in one case, are the only short forms, and need theirs; a star leaves
-/// any field open. "/" and "" leave all open. Of two pieces of one kind the last counts. Fails with
-/// `cluster_errc::bad_device`.
+/// Reads a device as the runtime does: "/job:ps/task:1/device:GPU:0". Every part needs its slash. A job or type is a
+/// letter, then letters, digits and underscores; a hyphen, which the Python side accepts, is refused. "/device:GPU"
+/// needs no number. The only short forms are "/cpu:0" and "/gpu:0", in lower or upper case and with a number. A star
+/// leaves a field open. "/" and "" leave all fields open. If a part occurs twice, the last one counts.
+///
+/// Errors: `cluster_errc::bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text) -> DeviceSpec;
 
 namespace detail {
 
-/// Whether the runtime takes what Python's side made: no hyphen in the job, no number below 0, and so on. Ask it of the
-/// jobs of a cluster whose processes are TensorFlow's.
+/// True if the runtime accepts a device that the Python side made: no hyphen in the job, no negative number, and so on.
+/// Use it for the jobs of a cluster whose processes run TensorFlow.
 [[nodiscard]] inline auto is_device_name(const DeviceSpec& spec) -> bool {
   std::error_code ec;
   const DeviceSpec read = parse_device_name(to_string(spec), ec);
@@ -33,15 +34,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// What `merge_device_names` does when two devices differ in type or number.
+/// What `merge_device_names` does if two devices differ in type or number.
 enum class DeviceConflict {
-  refuse,  ///< It fails.
-  soften,  ///< Soft placement: the type and the number, or the number alone, are left open.
+  refuse,  ///< Fails with `cluster_errc::device_conflict`.
+  soften,  ///< Soft placement: leaves the number open, and the type too if the types differ.
 };
 
-/// The device that both constraints allow, whichever comes first. Where `merged_with` lets one of them win, this fails
-/// with `cluster_errc::device_conflict` when both set a job, replica or task and they differ; a type or a number too,
-/// unless `conflict` softens that. With a number open after a conflict of types, that of neither counts.
+/// Returns the device that satisfies both constraints; their order does not matter. (In `merged_with` the argument wins
+/// instead.) After a conflict of types with `DeviceConflict::soften` the result has neither device's number.
+///
+/// Errors: `cluster_errc::device_conflict` if both set a job, replica or task and the values differ; also for a type or
+/// number, unless `conflict` is `soften`.
 [[nodiscard]] DISTRIB_DECL auto merge_device_names(DeviceSpec one, const DeviceSpec& other, DeviceConflict conflict,
                                                    std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto merge_device_names(const DeviceSpec& one, const DeviceSpec& other,

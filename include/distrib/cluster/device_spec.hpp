@@ -15,25 +15,28 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A device, or a part of one: which job, replica, task, type and number of it. Fields that are not set leave the
-/// choice open. A value. Grammar and rules are those of TensorFlow's `DeviceSpec` (device_spec.py).
+/// A device or a part of one: its job, replica, task, type and number. A field that is not set leaves the choice open.
+/// A value. Grammar and rules are the same as for TensorFlow's `DeviceSpec` (device_spec.py).
 struct DeviceSpec {
   std::optional<std::string> job;
   std::optional<std::int64_t> replica;
   std::optional<std::int64_t> task;
-  std::optional<std::string> type;    ///< "CPU", "GPU", ...
-  std::optional<std::int64_t> index;  ///< Counts only with a type.
+  std::optional<std::string> type;  ///< "CPU", "GPU", ...
+  std::optional<std::int64_t> index;  ///< Number of the device. Counts only if `type` is set.
 
-  /// Reads "/job:ps/task:1/device:GPU:0", in any order, any part left out; "/cpu:0" is short for "/device:CPU:0", a
-  /// star leaves the number open. What comes later wins, though what it wins over must have a meaning too, which
-  /// TensorFlow does not look at. Fails with `cluster_errc::bad_device`.
+  /// Reads "/job:ps/task:1/device:GPU:0". The parts may come in any order, and any may be missing. "/cpu:0" is short
+  /// for "/device:CPU:0"; a star leaves the number open. If job, replica or task occurs twice, the last one counts.
+  /// Unlike in TensorFlow, the earlier ones must be valid too.
+  ///
+  /// Errors: `cluster_errc::bad_device`, also if there are two types.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> DeviceSpec;
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> DeviceSpec;
 
-  /// This one, with the fields that `other` sets taken from there. Type and number are fields apart.
+  /// Returns this device with the fields that `other` sets replaced by those. Type and number are separate fields.
   [[nodiscard]] DISTRIB_DECL auto merged_with(const DeviceSpec& other) const -> DeviceSpec;
 
-  /// Canonical text: "/job:J/replica:R/task:T/device:TYPE:I", without the parts not set; "*" for a number left open.
+  /// Returns the canonical text: "/job:J/replica:R/task:T/device:TYPE:I", without the parts that are not set, and with
+  /// "*" for an open number.
   [[nodiscard]] friend auto to_string(const DeviceSpec& spec) -> std::string {
     std::string text;
     if (spec.job) text += "/job:" + *spec.job;
@@ -43,7 +46,7 @@ struct DeviceSpec {
     return text;
   }
 
-  /// Equal canonical texts.
+  /// True if the canonical texts are equal.
   [[nodiscard]] auto operator==(const DeviceSpec& other) const -> bool { return to_string(*this) == to_string(other); }
 
  private:
@@ -56,16 +59,16 @@ struct DeviceSpec {
     return result;
   }
 
-  /// As Python's int() does: with spaces around it, and an underscore between any two digits.
+  /// Reads a number as Python's int() does: white space around it is allowed, and an underscore between two digits.
   DISTRIB_DECL static auto read_number(std::string_view text, std::optional<std::int64_t>& field) -> bool;
 
   auto read_type(std::string device, std::string_view number) -> bool {
-    if (type) return false;  // only one type
+    if (type) return false;  // there may be only one type
     type = std::move(device);
     return number == "*" || read_number(number, index);
   }
 
-  /// One piece between slashes.
+  /// Reads one part between slashes.
   DISTRIB_DECL auto read(std::string_view piece) -> bool;
 
   static auto is_short(std::string_view key) -> bool {

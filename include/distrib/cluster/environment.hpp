@@ -16,41 +16,43 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Environment variables: those of this process, or some that were written down. A value; what decides by variables
-/// takes one, so that tests set none.
+/// The environment variables of this process, or a given set of variables. A value. Functions that depend on variables
+/// take one, so that tests need not set variables of the process.
 class Environment {
  public:
   using Variables = std::map<std::string, std::string, std::less<>>;
 
-  /// Without variables.
+  /// Makes an environment without variables.
   Environment() : variables_{Variables{}} {}
 
-  /// These and no others: `{{"SLURM_PROCID", "0"}, ...}`.
+  /// Makes an environment of exactly these variables: `{{"SLURM_PROCID", "0"}, ...}`.
   Environment(std::initializer_list<Variables::value_type> variables) : variables_{Variables{variables}} {}
   explicit Environment(Variables variables) : variables_{std::move(variables)} {}
 
-  /// Those of this process. Nothing is copied: ask before there are threads that set some.
+  /// Returns the environment of this process. Nothing is copied: read it before any thread changes variables.
   [[nodiscard]] static auto of_process() -> Environment { return Environment{std::nullopt}; }
 
-  /// The value of a variable; empty optional when it is not set. Valid until it is set anew.
+  /// Returns the value of a variable; empty optional if it is not set. Valid until the variable is set again.
   [[nodiscard]] DISTRIB_DECL auto find(const std::string& name) const -> std::optional<std::string_view>;
 
-  /// The value of the first of these variables that is set and not empty; "" when none is.
+  /// Returns the value of the first of these variables that is set and not empty; "" if there is none.
   [[nodiscard]] auto first_of(std::initializer_list<const char*> names) const -> std::string_view {
     for (const char* const name : names)
       if (const auto value = find(name); value && !value->empty()) return *value;
     return {};
   }
 
-  /// The whole number that the first of these variables has which is set and not empty. Fails with
-  /// `scheduler_errc::bad_variable` when that is none of 0 .. 2^32 - 1.
+  /// Returns the number in the first of these variables that is set and not empty; empty if there is none.
+  ///
+  /// Errors: `scheduler_errc::bad_variable` if the value is not a whole number from 0 to 2^32 - 1. `error` is not
+  /// changed on success.
   [[nodiscard]] DISTRIB_DECL auto number(std::initializer_list<const char*> names, Error& error) const
       -> std::optional<std::uint32_t>;
 
  private:
   explicit Environment(std::nullopt_t) noexcept {}
 
-  std::optional<Variables> variables_;  // none: the process's
+  std::optional<Variables> variables_;  // empty: the process's variables
 };
 
 }  // namespace v0

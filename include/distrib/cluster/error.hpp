@@ -8,28 +8,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a description of a cluster, or of one's place in it, was refused.
+/// Why a description of a cluster, or of this process's task in it, was refused.
 enum class cluster_errc {
-  no_such_job = 1,      ///< The cluster has no job of this name. Use one that it has, or add it.
-  no_such_task,         ///< The job has no task of this index. Use an index below the number of its hosts.
-  empty_job,            ///< The job has no tasks. Give it at least one host.
-  duplicate_job,        ///< A job is described twice. Keep one.
-  sparse_job,           ///< Tasks of a job are missing, and each task must know all. Give tasks 0 .. n-1 to each.
-  missing_job,          ///< A cluster is given, but not which job this process has. Say it.
-  missing_index,        ///< A cluster is given, but not which task of its job this process is. Say it.
-  missing_hosts,        ///< A job name is given, but a host list is not. Pass host:port,host:port,...
-  empty_address,        ///< A host list has an empty piece. Take the extra comma out.
-  unknown_flag,         ///< A flag that nobody knows. Look at its spelling; `parse_known` leaves other flags to you.
-  missing_value,        ///< A flag without a value. Write --name=value.
-  bad_integer,          ///< A value is no whole number, or is out of range. Pass a number from 0 up.
-  bad_tf_config,        ///< TF_CONFIG is JSON, but a value is not of the form TensorFlow gives it. See its place.
-  bad_device,  ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
-  bad_role,  ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
-  device_conflict,  ///< Two devices cannot be one: they name different jobs, tasks or types. Make them agree.
-  bad_address,  ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
-  unknown_protocol,  ///< No server speaks this protocol. Leave it out, or write grpc.
-  bad_cluster_def,  ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Find out who wrote them.
-  bad_flag_file,  ///< A file of flags is too long, is no text, or includes itself. Write one flag a line.
+  no_such_job = 1,  ///< The cluster has no job of this name. Use a name that it has, or add the job.
+  no_such_task,  ///< The job has no task with this index. Use an index below the number of its hosts.
+  empty_job,  ///< The job has no tasks. Give it at least one host.
+  duplicate_job,  ///< A job is described twice. Keep one description.
+  /// Tasks of a job are missing, but each task must know all of them. Describe tasks 0 .. n-1 of each job to every
+  /// task.
+  sparse_job,
+  missing_job,  ///< A cluster is described, but not the job of this process. Set it.
+  missing_index,  ///< A cluster is described, but not this task's index in its job. Set it.
+  missing_hosts,  ///< A job name is set, but a host list is missing. Pass host:port,host:port,...
+  empty_address,  ///< A host list has an empty entry. Remove the extra comma.
+  unknown_flag,  ///< An unknown flag. Check its spelling. To accept other flags, use `parse_known`.
+  missing_value,  ///< A flag has no value. Write --name=value.
+  bad_integer,  ///< A value is not a whole number, or is out of range. Pass a whole number, 0 or larger.
+  /// TF_CONFIG is JSON, but a value is not of the form that TensorFlow uses. Check the value at the place in the
+  /// message.
+  bad_tf_config,
+  bad_device,  ///< The text describes no device. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
+  bad_role,  ///< The job has no such role, or has too many tasks. Jobs are chief, worker, ps, evaluator.
+  device_conflict,  ///< Two devices cannot be the same: they name different jobs, tasks or types. Change one of them.
+  bad_address,  ///< A server's address has no port at its end, or a slash in its host. Write host:port.
+  unknown_protocol,  ///< No server speaks this protocol. Omit it, or write grpc.
+  /// The bytes are not a ClusterDef, ServerDef or ClusterDeviceFilters. Check the program that wrote them.
+  bad_cluster_def,
+  bad_flag_file,  ///< A file of flags is too long, is not text, or includes itself. Write one flag per line.
 };
 
 namespace detail {
@@ -39,31 +44,37 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::empty_job, failure::invalid_argument, "the job has no tasks"},
     {cluster_errc::duplicate_job, failure::invalid_argument, "the job is described twice"},
     {cluster_errc::sparse_job, failure::unsupported,
-     "the cluster is sparse, but all tasks must know all: give tasks 0 .. n-1 of each job to every task (a TFJob does, "
-     "without enableDynamicWorker)"},
-    {cluster_errc::missing_job, failure::invalid_argument, "say which job this process has"},
-    {cluster_errc::missing_index, failure::invalid_argument, "say which task of its job this process is"},
+     "tasks are missing, but every task must know all tasks: describe tasks 0 .. n-1 of each job to every task (a "
+     "TFJob does, without enableDynamicWorker)"},
+    {cluster_errc::missing_job, failure::invalid_argument, "the job of this process is not known; set it"},
+    {cluster_errc::missing_index, failure::invalid_argument,
+     "the index of this process in its job is not known; set it"},
     {cluster_errc::missing_hosts, failure::invalid_argument,
      "must be given with --job_name, as host:port,host:port,..."},
     {cluster_errc::empty_address, failure::invalid_argument,
-     "a piece of the host list is empty; take the extra comma out"},
+     "an entry of the host list is empty; remove the extra comma"},
     {cluster_errc::unknown_flag, failure::invalid_argument,
      "unknown flag; known are --job_name, --task_index, --ps_hosts, --worker_hosts, --flagfile"},
     {cluster_errc::missing_value, failure::invalid_argument, "the flag needs a value: --name=value"},
-    {cluster_errc::bad_integer, failure::invalid_argument, "a whole number from 0 up is needed"},
+    {cluster_errc::bad_integer, failure::invalid_argument, "must be a whole number from 0 to 4294967295"},
     {cluster_errc::bad_tf_config, failure::invalid_argument,
-     "not what TF_CONFIG has here: {\"cluster\": {JOB: [HOST:PORT, ...]}, \"task\": {\"type\": JOB, \"index\": N}}"},
+     "not the form that TF_CONFIG has here: {\"cluster\": {JOB: [HOST:PORT, ...]}, \"task\": {\"type\": JOB, "
+     "\"index\": N}}"},
     {cluster_errc::bad_device, failure::invalid_argument,
      "not a device; write /job:NAME/task:N/device:TYPE:N or a part of it"},
-    {cluster_errc::bad_role, failure::invalid_argument, "the roles are one chief, workers, ps and one evaluator"},
-    {cluster_errc::device_conflict, failure::invalid_argument, "the devices name different things and cannot be one"},
+    {cluster_errc::bad_role, failure::invalid_argument,
+     "no such role, or too many tasks in it: there may be one chief, workers, ps and one evaluator"},
+    {cluster_errc::device_conflict, failure::invalid_argument,
+     "the devices contradict each other and cannot be merged"},
     {cluster_errc::bad_address, failure::invalid_argument, "not an address of a server; write host:port"},
     {cluster_errc::unknown_protocol, failure::not_found, "no server speaks this protocol; write grpc"},
-    {cluster_errc::bad_cluster_def, failure::corrupt, "the bytes are no definition of a cluster or server"},
-    {cluster_errc::bad_flag_file, failure::invalid_argument, "not a file of flags; write --name=value, one a line"},
+    {cluster_errc::bad_cluster_def, failure::corrupt,
+     "the bytes are not a ClusterDef, ServerDef or ClusterDeviceFilters"},
+    {cluster_errc::bad_flag_file, failure::invalid_argument,
+     "not a file of flags; write --name=value, one flag per line"},
 };
 
-/// Category "distrib.cluster".
+/// Returns the category "distrib.cluster".
 [[nodiscard]] inline auto cluster_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.cluster", cluster_texts};
   return category;

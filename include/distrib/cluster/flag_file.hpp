@@ -14,7 +14,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// What `main` would get as `argv`. Valid as long as `arguments`, which keep their place.
+/// Returns the arguments as `main` gets them in `argv`. Valid while `arguments` exists and is not changed.
 [[nodiscard]] inline auto pointers_to(const std::vector<std::string>& arguments) -> std::vector<const char*> {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
@@ -23,19 +23,20 @@ namespace detail {
 
 }  // namespace detail
 
-/// The arguments with, in the place of each `--flagfile=PATH` (also with one dash, or PATH as the next argument), the
-/// flags that stand in the file: one a line, without the blanks around it; empty lines and those that begin with # or
-/// // are left out, and a line may name another file. What follows `--` is left as it is. As abseil's Python flags do
-/// it, which only warn of a file that includes itself.
+/// Returns the arguments, with each `--flagfile=PATH` (also with one dash, or with PATH as the next argument) replaced
+/// by the flags in that file. The file has one flag per line; white space around a flag is removed. Empty lines and
+/// lines that begin with # or // are skipped. A line may name another file. Arguments after `--` are not changed.
+/// Abseil's Python flags do the same, but only warn about a file that includes itself. A shell's `<(...)` is read as a
+/// file. "~/" at the beginning of a path is the home directory.
 ///
-/// Fails with the system's reason, `cluster_errc::missing_value`, or `bad_flag_file`: a file that includes itself, is no
-/// text or the 17th of a chain, or more than 1 MiB in all. A shell's `<(...)` is read as a file.
+/// Errors: the system's code if a file cannot be read; `cluster_errc::missing_value`; `cluster_errc::bad_flag_file` if
+/// a file includes itself, is not text, or is the 17th of a chain, or if the files have more than 1 MiB together.
 [[nodiscard]] DISTRIB_DECL auto read_flag_files(std::span<const char* const> arguments, Error& error)
     -> std::vector<std::string>;
 
 namespace detail {
 
-/// Those of a program, with the flags of files, without the program's name.
+/// Returns the arguments of a program without its name, with the flags of flag files inserted.
 [[nodiscard]] inline auto arguments_of(int argc, const char* const* argv, Error& error) -> std::vector<std::string> {
   const auto count = static_cast<std::size_t>(argc > 0 ? argc - 1 : 0);
   return read_flag_files({argv + (argc > 0 ? 1 : 0), count}, error);

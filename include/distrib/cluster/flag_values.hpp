@@ -12,14 +12,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A whole number as command lines write it: decimal, 0x1F or 0o17, with a sign for decimal ones. Empty when `text` is
-/// nothing of the kind, or does not fit.
+/// Returns a whole number as command lines write it: decimal with an optional sign, 0x1F or 0o17. Empty if `text` is
+/// not such a number, or does not fit.
 [[nodiscard]] DISTRIB_DECL auto integer_flag(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
-/// true, t, 1 or false, f, 0, in any case; empty for other texts.
+/// Returns true for true, t and 1, false for false, f and 0, in upper or lower case; empty for other texts.
 [[nodiscard]] DISTRIB_DECL auto boolean_flag(std::string_view text) -> std::optional<bool>;
 
-/// A host list cut at its commas. Nothing is trimmed or left out: empty pieces stay, and "" is one empty piece.
+/// Returns the entries of a host list, divided at the commas. Nothing is trimmed or skipped: empty entries stay, and ""
+/// is one empty entry.
 [[nodiscard]] DISTRIB_DECL auto split_hosts(std::string_view text) -> std::vector<std::string>;
 
 }  // namespace v0

@@ -20,35 +20,36 @@
 #include <utility>
 #include <vector>
 
-// Clusters out of what the API server of Kubernetes answers. Nothing here asks it: who does, over HTTPS and with the
-// credentials of a pod or of a user, hands the text in.
+// Makes clusters from the answers of the Kubernetes API server. Nothing here sends requests: the caller does that, over
+// HTTPS and with the credentials of a pod or a user, and passes the text of the answer.
 
 namespace distrib {
 inline namespace v0 {
 
-/// What a resolver needs of a pod.
+/// The facts about a pod that a resolver needs.
 struct KubernetesPod {
   std::string name;
-  std::string phase;    ///< "Running", "Pending", ...
-  std::string pod_ip;   ///< Its own address; "" until it has one.
-  std::string host_ip;  ///< That of its node.
+  std::string phase;  ///< "Running", "Pending", ...
+  std::string pod_ip;  ///< The pod's own address; "" until it has one.
+  std::string host_ip;  ///< The address of the pod's node.
 
   [[nodiscard]] auto operator==(const KubernetesPod&) const -> bool = default;
 };
 
-/// What is needed of a service.
+/// The facts about a service that a resolver needs.
 struct KubernetesService {
   std::string name;
-  std::string address;  ///< The first of its load balancer, IP or host name; "" until there is one.
+  std::string address;  ///< IP or host name of its load balancer, the first one; "" until there is one.
 
   [[nodiscard]] auto operator==(const KubernetesService&) const -> bool = default;
 };
 
 namespace detail {
 
-/// Most items of a list; a longer one is refused.
+/// Most items in a list; a longer list is refused.
 inline constexpr std::size_t max_kubernetes_items = 65'536;
 
+/// Stores `value` in the field of `pod` that belongs to `path`. Other paths are ignored.
 DISTRIB_DECL void read_kubernetes_field(std::string_view path, std::string_view value, KubernetesPod& pod);
 inline void read_kubernetes_field(std::string_view path, std::string_view value, KubernetesService& service) {
   if (path == "/metadata/name") service.name = value;
@@ -56,8 +57,8 @@ inline void read_kubernetes_field(std::string_view path, std::string_view value,
   if (address && service.address.empty()) service.address = value;
 }
 
-/// Reads the items of a PodList or ServiceList: of each the texts whose paths somebody knows, of an array in it the
-/// first element only. The first failure ends it.
+/// Reads the items of a PodList or ServiceList. Passes each text in an item, with its path, to `read_kubernetes_field`.
+/// Of an array inside an item it reads only the first element. Stops at the first error.
 template <class Item> class KubernetesList {
  public:
   explicit KubernetesList(std::string_view text) noexcept : json_{text} {}
@@ -79,7 +80,8 @@ template <class Item> class KubernetesList {
       if (key == "items" && (value == JsonToken::begin_array || value == JsonToken::null)) {
         found_ = true;
         if (value == JsonToken::begin_array) read_items();
-      } else if (key == "message" && value == JsonToken::string) {  // of a Status, which says why there is no list
+        // a Status has a message that says why there is no list
+      } else if (key == "message" && value == JsonToken::string) {
         why_ = json_.text().substr(0, 200);
       } else if (key == "metadata" && value == JsonToken::begin_object) {
         read_list_metadata();
@@ -89,7 +91,7 @@ template <class Item> class KubernetesList {
     }
   }
 
-  /// A list that goes on elsewhere is not whole.
+  /// Refuses a list with a "continue" token: it is only the first part of a longer list.
   void read_list_metadata() {
     while (json_.next() == JsonToken::name) {
       const bool goes_on = json_.text() == "continue";
@@ -107,7 +109,7 @@ template <class Item> class KubernetesList {
     if (json_.token() != JsonToken::end_array && !code_) code_ = scheduler_errc::bad_answer;
   }
 
-  /// The reader bounds how deep this goes, and the length of `path` with it.
+  /// The depth is limited by the JSON reader, and the length of `path` with it.
   void read_object(const std::string& path, Item& item) {
     while (json_.next() == JsonToken::name) {
       const std::string inner = path + '/' + std::string{json_.text().substr(0, max_name_bytes)};
@@ -139,9 +141,11 @@ template <class Item> class KubernetesList {
 
 }  // namespace detail
 
-/// Reads a PodList, the answer to `GET /api/v1/pods`. Fails with a `json_errc`, or `scheduler_errc::bad_answer`
-/// (another object, a pod without a name, a list that goes on elsewhere), `too_many_tasks`; the place is a byte offset,
-/// or what the server says.
+/// Reads a PodList, the answer to `GET /api/v1/pods`.
+///
+/// Errors: a `json_errc`; `scheduler_errc::bad_answer` (another kind of object, a pod without a name, only the first
+/// part of a longer list); `too_many_tasks` for more than 65,536 pods. The place is a byte offset, or the server's own
+/// message.
 [[nodiscard]] inline auto parse_pod_list(std::string_view json, ErrorRef to) -> std::vector<KubernetesPod> {
   detail::ErrorOut error{to};
   return detail::KubernetesList<KubernetesPod>{json}.read(error);
@@ -151,7 +155,7 @@ template <class Item> class KubernetesList {
   return detail::or_throw(parse_pod_list(json, error), error);
 }
 
-/// Reads a ServiceList, the answer to `GET /api/v1/services`, as `parse_pod_list` reads pods.
+/// Reads a ServiceList, the answer to `GET /api/v1/services`. Errors as for `parse_pod_list`.
 [[nodiscard]] inline auto parse_service_list(std::string_view json, ErrorRef to) -> std::vector<KubernetesService> {
   detail::ErrorOut error{to};
   return detail::KubernetesList<KubernetesService>{json}.read(error);
@@ -161,28 +165,30 @@ template <class Item> class KubernetesList {
   return detail::or_throw(parse_service_list(json, error), error);
 }
 
-/// What to ask the API server for: pods with these labels, of one namespace, or of all when `space` is "".
+/// Returns the path to request from the API server: the pods with these labels, in the namespace `space`, or in all
+/// namespaces if `space` is "".
 [[nodiscard]] DISTRIB_DECL auto pod_list_path(std::string_view selector, std::string_view space = {}) -> std::string;
 
-/// Makes a cluster of running pods, chosen by their labels; which of them this process is, it cannot know. A value.
+/// Makes a cluster of running pods that are chosen by their labels. It cannot know which of them this process is. A
+/// value.
 ///
 ///     const KubernetesResolver resolver{.jobs = {{"ps", {"role=ps"}}, {"worker", {"role=worker"}}}};
 ///     for (const std::string& selector : resolver.selectors())
-///       pods[selector] = parse_pod_list(get(pod_list_path(selector)));   // `get` is yours
+///       pods[selector] = parse_pod_list(get(pod_list_path(selector)));   // you write `get`
 ///     const ClusterSpec cluster = resolver.cluster(pods);
 struct KubernetesResolver {
-  /// Jobs, and by which label selectors their pods are found; those of the first selector come first.
+  /// The jobs, and the label selectors of each job's pods. The pods of the first selector get the lowest indices.
   std::vector<std::pair<std::string, std::vector<std::string>>> jobs = {{"worker", {"job-name=tensorflow"}}};
-  std::uint16_t port = 8470;  ///< Where every task listens.
+  std::uint16_t port = 8470;  ///< Port at which every task listens.
   std::string rpc_layer = "grpc";  ///< For `master_url`.
 
-  /// Take the address of the node, as TensorFlow does, which reaches a pod only where it has its node's network or
-  /// port.
+  /// True: uses the address of the pod's node, as TensorFlow does. That reaches the pod only if it uses the network or
+  /// a port of its node.
   bool node_address = false;
 
   using Pods = std::map<std::string, std::vector<KubernetesPod>, std::less<>>;
 
-  /// Each label selector once.
+  /// Returns all label selectors, each once.
   [[nodiscard]] auto selectors() const -> std::vector<std::string> {
     std::vector<std::string> all;
     for (const auto& [job, list] : jobs)
@@ -191,8 +197,10 @@ struct KubernetesResolver {
     return all;
   }
 
-  /// The pods of each selector in the order of their names. A selector that `pods` lacks has none. Fails with
-  /// `scheduler_errc::pod_not_running`, naming pod and phase; `cluster_errc::duplicate_job`.
+  /// Returns the cluster. The pods of each selector are sorted by name. A selector that is not in `pods` has no pods.
+  ///
+  /// Errors: `scheduler_errc::pod_not_running` (a pod is not running or has no address; names pod and phase),
+  /// `cluster_errc::duplicate_job`.
   [[nodiscard]] DISTRIB_DECL auto cluster(const Pods& pods, ErrorRef to) const -> ClusterSpec;
   [[nodiscard]] auto cluster(const Pods& pods) const -> ClusterSpec {
     Error error;
@@ -205,16 +213,20 @@ struct KubernetesResolver {
 
 namespace detail {
 
-/// The task that a service is named after: job and index are the last two of at least four parts between dashes,
-/// "NAME-OF-IT-worker-0". Empty for a job that is none of chief, worker, ps, evaluator. Fails with
-/// `scheduler_errc::bad_service_name`.
+/// Returns the task that a service's name describes. The name must have at least four parts between dashes; the last
+/// two are job and index: "ANY-NAME-worker-0". Empty if the job is not chief, worker, ps or evaluator.
+///
+/// Errors: `scheduler_errc::bad_service_name`.
 [[nodiscard]] DISTRIB_DECL auto task_of_service(std::string_view name, std::error_code& ec) -> std::optional<TaskId>;
 [[nodiscard]] DISTRIB_DECL auto task_of_service(std::string_view name) -> std::optional<TaskId>;
 
 }  // namespace detail
 
-/// A cluster of the services that have an address, each a task by its name, all at the same port; the last one of a
-/// task counts. Fails with `scheduler_errc::bad_service_name`, `no_service`, `missing_service`.
+/// Returns a cluster of the services that have an address. Each service is the task that its name describes; all tasks
+/// have the same port. If two services describe one task, the last one counts. Services of other names are skipped.
+///
+/// Errors: `scheduler_errc::bad_service_name`; `no_service` if no service of a task has an address; `missing_service`
+/// if a job has gaps.
 [[nodiscard]] DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
                                                     ErrorRef to) -> ClusterSpec;
 [[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port = 5000)

@@ -13,8 +13,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where a resolver's `master` sends a session: the address of `task` behind "LAYER://", or alone when `rpc_layer` is
-/// ""; "" while it is not known which task this is. Fails with `cluster_errc::no_such_job`, `no_such_task`.
+/// Returns what `master` of a TensorFlow resolver returns: the address of `task`, with "LAYER://" before it unless
+/// `rpc_layer` is "". Returns "" if `task` is empty.
+///
+/// Errors: `cluster_errc::no_such_job`, `no_such_task`.
 [[nodiscard]] DISTRIB_DECL auto master_url(const ClusterSpec& cluster, const std::optional<TaskId>& task,
                                            std::string_view rpc_layer, std::error_code& ec) -> std::string;
 [[nodiscard]] DISTRIB_DECL auto master_url(const ClusterSpec& cluster, const std::optional<TaskId>& task,

@@ -9,31 +9,40 @@
 #include <optional>
 #include <vector>
 
-// Who this process is to a launcher of MPI programs. No MPI library is needed for it, here or in the program.
+// The rank of this process, as a launcher of MPI programs sets it. Neither this file nor the program needs an MPI
+// library.
 
 namespace distrib {
 inline namespace v0 {
 
-/// A process among those of one `mpirun`. A value.
+/// A process among the processes of one `mpirun`. A value.
 struct MpiRank {
-  std::uint32_t rank = 0;                   ///< From 0, below `size`.
-  std::uint32_t size = 1;                   ///< Of all hosts together, 65 536 at most.
-  std::optional<std::uint32_t> local_rank;  ///< Among those of this host; empty: the launcher does not say.
-  std::optional<std::uint32_t> local_size;  ///< How many those are.
-  std::vector<std::uint32_t> programs;  ///< Of `mpirun -np 2 ps : -np 3 worker`: 2, 3. Ranks stand in their order.
+  std::uint32_t rank = 0;  ///< 0 .. `size` - 1.
+  std::uint32_t size = 1;  ///< Number of processes on all hosts together; at most 65,536.
+  /// Rank among the processes of this host; empty if the launcher does not set it.
+  std::optional<std::uint32_t> local_rank;
+  /// Number of processes on this host; empty if the launcher does not set it.
+  std::optional<std::uint32_t> local_size;
+  /// Number of processes of each program: 2, 3 for `mpirun -np 2 ps : -np 3 worker`. The ranks are in the order of the
+  /// programs. Empty if unknown.
+  std::vector<std::uint32_t> programs;
 
   [[nodiscard]] auto operator==(const MpiRank&) const -> bool = default;
 };
 
 namespace detail {
 
+/// Reads a rank from the four variables named; empty if `rank` is not set.
 DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, const char* size, const char* local_rank,
                            const char* local_size, Error& error) -> std::optional<MpiRank>;
 
 }  // namespace detail
 
-/// Of Open MPI's mpirun: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE, OMPI_APP_CTX_NUM_PROCS. Empty when it
-/// has not started this process. Fails with `scheduler_errc::bad_variable`, `no_such_rank`, `too_many_tasks`.
+/// Returns the rank that Open MPI's mpirun set: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE, and
+/// OMPI_APP_CTX_NUM_PROCS. Empty if mpirun has not started this process.
+///
+/// Errors: `scheduler_errc::bad_variable`; `no_such_rank` if the rank is not below the size; `too_many_tasks` for more
+/// than 65,536.
 [[nodiscard]] DISTRIB_DECL auto open_mpi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank>;
 [[nodiscard]] inline auto open_mpi_rank(const Environment& environment = Environment::of_process())
     -> std::optional<MpiRank> {
@@ -41,8 +50,8 @@ DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, con
   return detail::or_throw(open_mpi_rank(environment, error), error);
 }
 
-/// Of a launcher with PMI, as MPICH's, Intel's, and `srun --mpi=pmi2`: PMI_RANK, PMI_SIZE, MPI_LOCALRANKID,
-/// MPI_LOCALNRANKS. Empty and failing as `open_mpi_rank`.
+/// Returns the rank that a launcher with PMI set (MPICH's, Intel's, `srun --mpi=pmi2`): PMI_RANK, PMI_SIZE,
+/// MPI_LOCALRANKID, MPI_LOCALNRANKS. Empty if there is none. Errors as for `open_mpi_rank`.
 [[nodiscard]] inline auto pmi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank> {
   detail::ErrorOut error{to};
   return detail::mpi_rank(environment, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", error);

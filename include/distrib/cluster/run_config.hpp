@@ -15,26 +15,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What TensorFlow's estimators read out of TF_CONFIG (RunConfig): stricter than the resolvers about who there is, and
-/// with an evaluator outside of the cluster. A value; as it is made here, the one of a process that is the whole job.
+/// What TensorFlow's estimators read from TF_CONFIG (RunConfig). It has stricter rules for jobs than the resolvers, and
+/// the evaluator is outside of the cluster. A value. The default describes a process that is the whole job.
 struct RunConfig {
-  ClusterSpec cluster;  ///< Of training; empty for an evaluator.
+  ClusterSpec cluster;  ///< The cluster that trains; empty for an evaluator.
   std::string task_type = "worker";
   std::uint32_t task_id = 0;
-  std::string master;             ///< "grpc://host:port" of this task; "" in a cluster of one, and without one.
-  std::string evaluation_master;  ///< `TfConfig::eval_session_master`, of an evaluator and without a cluster.
+  /// `TfConfig::session_master` if set; otherwise "grpc://host:port" of this task. "" in a cluster of one task, without
+  /// a cluster, and for an evaluator.
+  std::string master;
+  std::string evaluation_master;  ///< `TfConfig::eval_session_master`, only for an evaluator and without a cluster.
   bool is_chief = true;
   std::size_t num_ps_replicas = 0;
-  std::size_t num_worker_replicas = 1;                    ///< With the chief.
-  std::optional<std::uint32_t> global_id_in_cluster = 0;  ///< Chief, then jobs by name, ps last; an evaluator has none.
-  std::vector<std::string> device_filters;  ///< What sessions of this task see unless told; empty: everything.
+  std::size_t num_worker_replicas = 1;  ///< Includes the chief.
+  /// The chief first, then jobs by name, ps last. Empty for an evaluator.
+  std::optional<std::uint32_t> global_id_in_cluster = 0;
+  std::vector<std::string> device_filters;  ///< Devices that sessions of this task see by default. Empty: all.
   std::optional<std::string> service;  ///< As in `TfConfig`.
 };
 
-/// TF_CONFIG as an estimator sees it. With a cluster there must be exactly one chief (or "master", as it once was
-/// called, and then neither a chief nor an evaluator), and the task must be in it, but for an evaluator, which sees no
-/// cluster. Without one the process must be worker 0, which it is unless told. Fails with `cluster_errc::bad_role`,
-/// `missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
+/// Returns TF_CONFIG as an estimator sees it. In a cluster there must be exactly one chief, and the task must be in the
+/// cluster or be an evaluator, which sees no cluster. (The chief may be called "master", its former name; then there
+/// may be neither a "chief" nor an evaluator.) Without a cluster the process must be worker 0, which is the default.
+///
+/// Errors: `cluster_errc::bad_role`, `missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
 [[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config, ErrorRef to) -> RunConfig;
 [[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config) -> RunConfig;
 

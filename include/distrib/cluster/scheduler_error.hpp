@@ -8,27 +8,32 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why what Slurm, MPI or Kubernetes say about a job does not tell who this process is.
+/// Why the variables of Slurm or MPI, or the answers of Kubernetes, do not describe this process's task.
 enum class scheduler_errc {
-  bad_host_list = 1,   ///< Not Slurm's form of a host list. Write a1,b[2-4,7],rack[0-1]node[0-9].
-  bad_tasks_per_node,  ///< Not Slurm's form of task counts. Write 2,1 or 3(x2),1.
-  too_many_tasks,      ///< More than 65 536 hosts or tasks, or a name of more than 255 bytes. Start a smaller job.
-  no_step,             ///< A variable that each task of a step has is not set. Start the program with srun.
-  bad_variable,        ///< A variable is no whole number, or out of range. Look at who sets it.
-  no_such_rank,        ///< A rank is not below the number of tasks. Look at who sets the variable.
-  task_count,          ///< The jobs ask for another number of tasks than were started. Mend either number.
-  gpu_count,           ///< Tasks ask for more GPUs than a node has. Ask for fewer a task.
-  no_gpu,              ///< A task's share is no GPU at all, which TensorFlow cannot do. Leave `as_tensorflow` out.
-  placed_elsewhere,  ///< The task does not run where its rank stands in the node list. Start it with srun -m block.
-  bad_port,  ///< A port beyond 65535, or fewer reserved ones than tasks on a node. Lower the first port.
-  unknown_split,  ///< Nobody says how many of the tasks are parameter servers. Set DISTRIB_PS to their number.
-  unknown_hosts,  ///< The launcher does not tell other hosts. Set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS.
-  bad_answer,  ///< Not the whole list that Kubernetes was asked for. See its place; ask for all of the list.
-  pod_not_running,  ///< A pod has not started, or has ended. Ask again when all run.
-  bad_service_name,  ///< The name of a service does not tell a task. Name it A-B-JOB-INDEX.
-  no_service,  ///< No service has an address yet. Ask again when they have.
-  missing_service,  ///< Services of a job are missing before the last one. Ask again when they have addresses.
-  unknown_size,  ///< The launcher does not tell how many ranks there are. Set the host lists.
+  bad_host_list = 1,  ///< Not a Slurm host list. Write a1,b[2-4,7],rack[0-1]node[0-9].
+  bad_tasks_per_node,  ///< Not a Slurm list of task counts. Write 2,1 or 3(x2),1.
+  too_many_tasks,  ///< More than 65,536 hosts or tasks, or a name of more than 255 bytes. Start a smaller job.
+  no_step,  ///< A variable is not set that every task of a Slurm step has. Start the program with srun.
+  bad_variable,  ///< A variable is not a whole number, or is out of range. Correct the script or launcher that sets it.
+  no_such_rank,  ///< A rank is not below the number of tasks. Correct the script or launcher that sets the variable.
+  task_count,  ///< The jobs need another number of tasks than were started. Correct one of the two numbers.
+  gpu_count,  ///< Tasks need more GPUs than a node has. Request fewer GPUs per task.
+  no_gpu,  ///< A task's share is no GPU at all, which TensorFlow does not allow. Do not set `as_tensorflow`.
+  /// The task does not run on the host that the node list has for its rank. Start the step with srun -m block.
+  placed_elsewhere,
+  /// A port would be above 65535, or fewer ports are reserved than a node has tasks. Use a lower first port, or reserve
+  /// more.
+  bad_port,
+  unknown_split,  ///< The number of parameter servers is not known. Set DISTRIB_PS to it.
+  unknown_hosts,  ///< The launcher does not set the hosts of the ranks. Set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS.
+  /// Not the complete list that Kubernetes was asked for. Look at the place in the message; request the list without a
+  /// limit.
+  bad_answer,
+  pod_not_running,  ///< A pod has not started, or has ended. Ask again when all pods run.
+  bad_service_name,  ///< The name of a service does not describe a task. Name it A-B-JOB-INDEX.
+  no_service,  ///< No service has an address yet. Ask again later.
+  missing_service,  ///< Some services of a job have no address yet. Ask again later.
+  unknown_size,  ///< The launcher does not set the number of ranks. Set the host lists.
 };
 
 namespace detail {
@@ -39,30 +44,32 @@ inline constexpr ErrorText scheduler_texts[] = {
      "invalid list of tasks per node; the form is 2,1 or 3(x2),1"},
     {scheduler_errc::too_many_tasks, failure::exhausted,
      "more than 65536 hosts or tasks, or a host name of more than 255 bytes"},
-    {scheduler_errc::no_step, failure::not_found, "not found in the environment; not inside a Slurm step?"},
-    {scheduler_errc::bad_variable, failure::invalid_argument, "the variable is no whole number in range"},
-    {scheduler_errc::no_such_rank, failure::not_found, "there are not so many tasks"},
-    {scheduler_errc::task_count, failure::mismatch, "the number of tasks is not that of the jobs"},
-    {scheduler_errc::gpu_count, failure::exhausted, "the tasks of a node ask for more GPUs than it has"},
-    {scheduler_errc::no_gpu, failure::unsupported, "the share of a task is no GPU at all"},
+    {scheduler_errc::no_step, failure::not_found, "not set in the environment; start the program with srun"},
+    {scheduler_errc::bad_variable, failure::invalid_argument,
+     "the value is not valid: numbers in the allowed range are needed"},
+    {scheduler_errc::no_such_rank, failure::not_found, "the rank is not below the number of tasks"},
+    {scheduler_errc::task_count, failure::mismatch, "the numbers of tasks do not agree"},
+    {scheduler_errc::gpu_count, failure::exhausted, "the tasks of a node need more GPUs than it has"},
+    {scheduler_errc::no_gpu, failure::unsupported,
+     "a node has fewer GPUs than tasks, so a task's share would be no GPU"},
     {scheduler_errc::placed_elsewhere, failure::mismatch,
-     "the task does not run where its rank stands in the node list; start the step with srun -m block"},
+     "the task does not run on the host that the node list has for its rank; start the step with srun -m block"},
     {scheduler_errc::bad_port, failure::exhausted, "there are not enough ports for the tasks of a node"},
     {scheduler_errc::unknown_split, failure::invalid_argument,
      "set DISTRIB_PS to the number of parameter servers, at least 1 and fewer than all tasks"},
     {scheduler_errc::unknown_hosts, failure::not_found,
-     "the launcher does not tell the hosts; set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS"},
-    {scheduler_errc::bad_answer, failure::invalid_argument, "not a whole list of Kubernetes"},
+     "the launcher does not set the hosts; set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS"},
+    {scheduler_errc::bad_answer, failure::invalid_argument, "not a complete list from Kubernetes"},
     {scheduler_errc::pod_not_running, failure::unavailable, "the pod is not running"},
     {scheduler_errc::bad_service_name, failure::invalid_argument, "the service is not named A-B-JOB-INDEX"},
     {scheduler_errc::no_service, failure::unavailable, "no service of a task has an address; is the cluster ready?"},
     {scheduler_errc::missing_service, failure::unavailable, "not all tasks of the job have a service with an address"},
     {scheduler_errc::unknown_size, failure::not_found,
-     "the launcher does not tell how many ranks there are; set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS, or give "
+     "the launcher does not set the number of ranks; set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS, or pass "
      "--job_name= if this process is the whole job"},
 };
 
-/// Category "distrib.scheduler".
+/// Returns the category "distrib.scheduler".
 [[nodiscard]] inline auto scheduler_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.scheduler", scheduler_texts};
   return category;

@@ -16,29 +16,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a Slurm step is to one of its tasks.
+/// A task of a Slurm step: its cluster and its position there.
 struct SlurmTask {
-  ClusterSpec cluster;           ///< Its jobs, in the order of their names.
-  TaskId task;                   ///< This process.
-  std::uint32_t rank = 0;        ///< Its number in the step,
-  std::uint32_t local_rank = 0;  ///< and on its host.
+  ClusterSpec cluster;  ///< All tasks of the step. Jobs are sorted by name.
+  TaskId task;  ///< This process.
+  std::uint32_t rank = 0;  ///< Rank in the step.
+  std::uint32_t local_rank = 0;  ///< Rank among the tasks on its host.
 
-  /// This task's share of the GPUs, for CUDA_VISIBLE_DEVICES: "2,3", or "" for none of them. Set it before CUDA is
-  /// used. Empty optional: leave that variable as it is.
+  /// This task's share of the GPUs, for CUDA_VISIBLE_DEVICES: "2,3", or "" for no GPU. Set the variable before the
+  /// program uses CUDA. Empty optional: leave the variable unchanged.
   std::optional<std::string> visible_devices;
 };
 
-/// Finds a cluster, and this process in it, by what Slurm tells each task of a step that `srun` has started. Ranks
-/// stand in the order of the node list, as Slurm hands them out; jobs in the order of their names: "ps" has the first
-/// ones.
+/// Finds the cluster, and this process in it, from the environment that Slurm sets for each task of a step that `srun`
+/// has started. Ranks are in the order of the node list, as Slurm assigns them. Jobs get ranks in the order of their
+/// names: "ps" gets the first ones.
 ///
 ///     const SlurmTask me = SlurmResolver{.jobs = {{"ps", 2}, {"worker", 3}}}.resolve();
 ///
-/// A pure function of its members and the environment. It starts no program, so that GPUs which CUDA_VISIBLE_DEVICES
-/// does not list must be told. Steps of heterogeneous jobs are steps like others: Slurm describes all their groups
+/// A pure function of its members and the environment. It starts no program: if CUDA_VISIBLE_DEVICES does not list the
+/// GPUs, set `gpus_per_node`. A step of a heterogeneous job is like any other step: Slurm describes all its groups
 /// together.
 struct SlurmResolver {
-  /// How many tasks of a step a host has.
+  /// A host and its number of tasks in the step.
   struct Node {
     std::string host;
     std::uint32_t tasks = 1;
@@ -46,24 +46,35 @@ struct SlurmResolver {
     [[nodiscard]] auto operator==(const Node&) const -> bool = default;
   };
 
-  std::map<std::string, std::uint32_t> jobs = {};    ///< Tasks of each job; empty: all are "worker".
-  std::uint16_t port_base = 8888;                    ///< The port of a host's first task; the next has the next one.
-  std::optional<std::uint32_t> gpus_per_node = {};   ///< Not given: as many as CUDA_VISIBLE_DEVICES lists.
-  std::optional<std::uint32_t> gpus_per_task = {};  ///< Not given: a node's in as many parts as it has tasks at most.
-  std::optional<std::uint32_t> tasks_per_node = {};  ///< So many on each host of the step, instead of Slurm's.
-  std::vector<Node> nodes = {};  ///< Hosts and their tasks in the order of ranks, not Slurm's.
-  bool auto_set_gpu = true;  ///< Whether `visible_devices` is wanted.
+  std::map<std::string, std::uint32_t> jobs = {};  ///< Number of tasks of each job. Empty: all tasks are "worker".
+  /// Port of the first task on a host; each further task on that host has the next port.
+  std::uint16_t port_base = 8888;
+  /// Number of GPUs of each node. Empty: the number that CUDA_VISIBLE_DEVICES lists.
+  std::optional<std::uint32_t> gpus_per_node = {};
+  /// Number of GPUs of each task. Empty: `gpus_per_node` divided by the largest number of tasks on a node, rounded
+  /// down; if that is 0, the tasks of a node share all its GPUs.
+  std::optional<std::uint32_t> gpus_per_task = {};
+  /// Number of tasks on each host of the step, instead of Slurm's counts.
+  std::optional<std::uint32_t> tasks_per_node = {};
+  /// Hosts and their numbers of tasks, in the order of the ranks, instead of Slurm's lists. Empty: Slurm's.
+  std::vector<Node> nodes = {};
+  bool auto_set_gpu = true;  ///< True: computes `SlurmTask::visible_devices`. False: leaves it empty.
   std::string rpc_layer = "grpc";  ///< For `master_url`.
-  bool reserved_ports = true;  ///< Take what `srun --resv-ports` has reserved, if it has.
+  bool reserved_ports = true;  ///< True: uses the ports that `srun --resv-ports` has reserved, if it has reserved any.
 
-  /// Does as TensorFlow's resolver where that goes astray: hosts in the order of their names, whatever the ranks are
-  /// (n10 before n2); a host that is listed twice has the tasks of its last time only; hosts without a count are left
-  /// out; GPUs are numbered from 0, whatever their numbers are; an empty CUDA_VISIBLE_DEVICES is one GPU; a share of no
-  /// GPU fails; only variables of the step are looked at.
+  /// True: behaves as TensorFlow's resolver, also where that is wrong:
+  /// - Hosts are sorted by name (n10 before n2), although ranks are not.
+  /// - A host that is listed twice has only the tasks of its last entry.
+  /// - Hosts without a count are ignored.
+  /// - GPUs are numbered from 0, whatever CUDA_VISIBLE_DEVICES lists, and an empty list counts as one GPU.
+  /// - A share of no GPU is an error (`no_gpu`).
+  /// - Only the variables of the step are read, and reserved ports are ignored.
   bool as_tensorflow = false;
 
-  /// Fails with a `scheduler_errc`: `no_step`, `bad_variable`, `no_such_rank` name the variable, `task_count` and
-  /// `gpu_count` both numbers, `placed_elsewhere` both hosts.
+  /// Finds the task of this process.
+  ///
+  /// Errors: a `scheduler_errc`. `no_step`, `bad_variable` and `no_such_rank` name the variable; `task_count` and
+  /// `gpu_count` name both numbers; `placed_elsewhere` names both hosts.
   [[nodiscard]] DISTRIB_DECL auto resolve(const Environment& environment, ErrorRef to) const -> SlurmTask;
   [[nodiscard]] auto resolve(const Environment& environment = Environment::of_process()) const -> SlurmTask {
     Error error;
@@ -73,8 +84,8 @@ struct SlurmResolver {
 
 namespace detail {
 
-/// How many of a step's tasks each group of a heterogeneous job has, as `srun ps : worker` starts them: 2, 3. Empty
-/// when the job is not heterogeneous, or the step is not one of all its groups.
+/// Returns the number of tasks of each group of a heterogeneous job: 2, 3 for `srun ps : worker` with two and three
+/// tasks. Empty if the job is not heterogeneous, or the step does not have all its groups.
 [[nodiscard]] DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vector<std::uint32_t>;
 
 }  // namespace detail

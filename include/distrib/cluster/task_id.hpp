@@ -8,15 +8,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Names one process of a cluster by its job and its index there. A value.
+/// Names one process of a cluster: its job and its index in that job. A value.
 struct TaskId {
-  std::string job;          ///< "ps", "worker", "chief", ...
+  std::string job;  ///< "ps", "worker", "chief", ...
   std::uint32_t index = 0;  ///< From 0.
 
   [[nodiscard]] auto operator<=>(const TaskId&) const = default;
 };
 
-/// The task as a device: "/job:ps/task:0".
+/// Returns the task as a device: "/job:ps/task:0".
 [[nodiscard]] inline auto to_string(const TaskId& task) -> std::string {
   return "/job:" + task.job + "/task:" + std::to_string(task.index);
 }

@@ -16,38 +16,40 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What TF_CONFIG says; a key that is absent or null leaves its field empty. A value: overwrite what is known better.
+/// The contents of TF_CONFIG. A key that is absent or null leaves its field empty. A value: you may overwrite fields.
 struct TfConfig {
   ClusterSpec cluster;
-  /// The cluster stood behind "sparseCluster", which is what Kubeflow's dynamic workers get: each task is told where it is
-  /// itself, and a worker where the ps are.
+  /// True if the cluster was under the key "sparseCluster". Kubeflow's dynamic workers get that: each task learns only
+  /// its own address, and a worker also the addresses of the ps.
   bool sparse_cluster = false;
   std::optional<std::string> task_type;  ///< The job of this process.
-  std::optional<std::uint32_t> task_index;  ///< Which task of it this process is.
+  std::optional<std::uint32_t> task_index;  ///< Index of this process in its job.
   std::optional<std::string> rpc_layer;  ///< "grpc", ...
-  /// Its key `environment`, which TensorFlow's coordinator alone reads ("google" has a server already).
+  /// The key `environment`. Only TensorFlow's coordinator reads it ("google" means that a server runs already).
   std::optional<std::string> coordinator_environment;
-  std::optional<std::string> environment;  ///< Of the resolver: no key of TF_CONFIG says it, only you do.
+  /// The environment of a resolver. No key of TF_CONFIG sets it; set it yourself if needed.
+  std::optional<std::string> environment;
   std::optional<std::string> session_master;
   std::optional<std::string> eval_session_master;
-  std::optional<std::string> service;  ///< The JSON of an object, as it stands there.
+  std::optional<std::string> service;  ///< The JSON text of an object, as it is in TF_CONFIG.
 
-  /// Who this process is; empty unless both type and index are given.
+  /// Returns the task of this process; empty unless both type and index are set.
   [[nodiscard]] auto task() const -> std::optional<TaskId> {
     if (!task_type || !task_index) return std::nullopt;
     return TaskId{*task_type, *task_index};
   }
 
-  /// TensorFlow's address of one's own server: `session_master` if given; "" for a cluster of at most one task;
-  /// otherwise the task's address, behind "LAYER://" when `rpc_layer` is given. Fails with `cluster_errc::missing_job`,
-  /// `missing_index`, `no_such_job`, `no_such_task`.
+  /// Returns TensorFlow's address of this process's own server: `session_master` if set; "" for a cluster of at most
+  /// one task; otherwise the task's address, with "LAYER://" before it if `rpc_layer` is set.
+  ///
+  /// Errors: `cluster_errc::missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
   [[nodiscard]] DISTRIB_DECL auto master(std::error_code& ec) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto master() const -> std::string;
 };
 
 namespace detail {
 
-/// Reads the JSON of TF_CONFIG. The first failure ends it: functions return false.
+/// Reads the JSON of TF_CONFIG. Functions return false on the first error, which ends reading.
 class TfConfigReader {
  public:
   explicit TfConfigReader(std::string_view text) noexcept : text_{text}, json_{text} {}
@@ -60,7 +62,7 @@ class TfConfigReader {
     return json_.next() == JsonToken::end;
   }
 
-  /// Of a text that is what stands behind "cluster" there.
+  /// Reads a text that is only the value of "cluster".
   auto read(ClusterSpec& cluster) -> bool {
     json_.next();
     return read_cluster(cluster) && json_.next() == JsonToken::end;
@@ -86,7 +88,7 @@ class TfConfigReader {
 
   DISTRIB_DECL auto read_task(TfConfig& config) -> bool;
 
-  /// A text; a number counts as the text it is written as.
+  /// Reads a text. A number is read as the text that it is written as.
   auto read_text(std::optional<std::string>& field) -> bool {
     if (json_.token() != JsonToken::string && json_.token() != JsonToken::number)
       return refuse(cluster_errc::bad_tf_config);
@@ -110,9 +112,11 @@ class TfConfigReader {
 
 }  // namespace detail
 
-/// Reads the text of TF_CONFIG: a JSON object whose keys all may be missing, other keys ignored. A job is a list of
-/// addresses or an object {"index": "address"}; a task's index may be text; "sparseCluster" is read as "cluster". Fails
-/// with a `json_errc`, or with `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`; the place is a byte offset.
+/// Reads the text of TF_CONFIG: a JSON object in which every key may be missing; unknown keys are ignored. A job is a
+/// list of addresses, or an object {"index": "address"}. A task's index may be a text. "sparseCluster" is read like
+/// "cluster".
+///
+/// Errors: a `json_errc`; `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`. The place is a byte offset.
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text, ErrorRef to) -> TfConfig;
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text) -> TfConfig;
 

@@ -19,22 +19,22 @@ static_assert(sizeof(void*) == 8, "distrib: 32-bit machines are not supported");
 namespace distrib {
 inline namespace v0 {
 
-/// Bytes somebody else owns; how long they live is said by whoever hands them out.
+/// A view of bytes that another object owns. The function that returns the view says how long the bytes live.
 using ByteView = std::span<const std::byte>;
 
-/// The bytes of a text, not copied.
+/// Returns the bytes of `text`, not copied.
 [[nodiscard]] inline auto as_bytes(std::string_view text) noexcept -> ByteView {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// Bytes as text, not copied and not checked for any encoding.
+/// Returns `bytes` as text, not copied. No encoding is checked.
 [[nodiscard]] inline auto as_text(ByteView bytes) noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 namespace detail {
 
-/// The bytes of a value as it lies in memory, not copied.
+/// Returns the bytes of `value` as they lie in memory, not copied. `value` must outlive the view.
 template <class T>
   requires std::is_trivially_copyable_v<T>
 [[nodiscard]] inline auto bytes_of(const T& value) noexcept -> ByteView {
@@ -43,7 +43,7 @@ template <class T>
 
 }  // namespace detail
 
-/// Reads a little-endian number at `from`, at any alignment; sizeof(T) bytes must be there.
+/// Reads a little-endian number at `from`. Any alignment. `from` must have sizeof(T) bytes.
 template <class T>
   requires std::is_arithmetic_v<T>
 [[nodiscard]] inline auto load_le(const std::byte* from) noexcept -> T {
@@ -52,7 +52,7 @@ template <class T>
   return value;
 }
 
-/// Writes `value` little-endian at `to`, at any alignment; sizeof(T) bytes must be there.
+/// Writes `value` as a little-endian number at `to`. Any alignment. `to` must have sizeof(T) bytes.
 template <class T>
   requires std::is_arithmetic_v<T>
 inline void store_le(std::byte* to, T value) noexcept {
@@ -61,18 +61,20 @@ inline void store_le(std::byte* to, T value) noexcept {
 
 namespace detail {
 
-/// Alignment of every tensor and block: one cache line, one AVX-512 register.
+/// Alignment of every tensor and block, in bytes: one cache line, one AVX-512 register.
 inline constexpr std::size_t tensor_alignment = 64;
 
-/// `bytes` rounded up to a whole number of `tensor_alignment`.
+/// Returns `bytes` rounded up to a multiple of `tensor_alignment`.
 [[nodiscard]] constexpr auto aligned_size(std::size_t bytes) noexcept -> std::size_t {
   return (bytes + tensor_alignment - 1) / tensor_alignment * tensor_alignment;
 }
 
 }  // namespace detail
 
-/// Owns zeroed memory aligned to `tensor_alignment`, and to a page where it is large. Movable, not copyable. Throws
-/// `std::bad_alloc`.
+/// Owns memory aligned to `tensor_alignment`, or to a page from 32 KiB on (see `alignment_of`). Movable, not copyable.
+/// Constructed with a size, the memory is zeroed; a size of 0 has no memory (`data()` is null).
+///
+/// Errors: the constructor, `for_overwrite` and `resize` throw `std::bad_alloc` if there is not enough memory.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -80,7 +82,8 @@ class AlignedBuffer {
     if (size_ != 0) std::memset(data(), 0, size_);
   }
 
-  /// The same without the zeros: for memory that is written before it is read. Untouched pages cost nothing.
+  /// Returns a buffer of `size_bytes` whose contents are not set: for memory that is written before it is read. Pages
+  /// that are never touched cost nothing.
   [[nodiscard]] static auto for_overwrite(std::size_t size_bytes) -> AlignedBuffer {
     AlignedBuffer buffer;
     if (size_bytes == 0) return buffer;
@@ -90,7 +93,8 @@ class AlignedBuffer {
     return buffer;
   }
 
-  /// A buffer of all of `memory`, which is zero, aligned as buffers of that size are, and kept alive by somebody else.
+  /// Returns a buffer that uses all of `memory` and does not free it. `memory` must be zeroed, aligned as
+  /// `alignment_of` its size says, and must outlive the buffer.
   [[nodiscard]] static auto within(std::span<std::byte> memory) noexcept -> AlignedBuffer {
     AlignedBuffer buffer;
     buffer.memory_ = Memory{memory.data(), Free{true}};
@@ -98,16 +102,18 @@ class AlignedBuffer {
     return buffer;
   }
 
-  /// What a buffer of so many bytes is aligned to.
-  // What a socket gives lies at the beginning of pages, a frame's header first, so a body behind it at 52, say. Copied
-  // from there to 64 of a page, 12 bytes on, it goes at a seventeenth of the speed on AMD's Zen 4: `rep movsb`, which the
-  // kernel copies with, is that slow wherever it writes 1 to 15 bytes behind what it reads, in addresses modulo 4096.
+  /// Returns the alignment of a buffer of `size_bytes`, in bytes: 4096 from 32 KiB on, otherwise `tensor_alignment`.
+  // The kernel writes what it receives from a socket to the beginning of pages: first the header of a frame, then its
+  // body, for example at offset 52. A copy from there to offset 64 of a page runs at a seventeenth of the speed on
+  // AMD's Zen 4: the kernel copies with `rep movsb`, which is that slow if the target is 1 to 15 bytes after the
+  // source, both modulo 4096.
   [[nodiscard]] static constexpr auto alignment_of(std::size_t size_bytes) noexcept -> std::size_t {
     return size_bytes < 32'768 ? detail::tensor_alignment : 4'096;
   }
 
-  /// Gives it another size. What it has stays where its memory is large enough, though not more than it ever was; else
-  /// there is new memory, of zeros.
+  /// Changes the size. Up to the capacity (the size that the memory was allocated with) the contents stay, and bytes
+  /// beyond the old size hold what they held before, not zeros. Trap: beyond the capacity the buffer gets new, zeroed
+  /// memory, and the old contents are lost.
   void resize(std::size_t size_bytes) {
     if (size_bytes <= capacity_) size_ = size_bytes;
     else *this = AlignedBuffer{size_bytes};
@@ -119,7 +125,7 @@ class AlignedBuffer {
   [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return {begin(), size_}; }
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return {begin(), size_}; }
 
-  /// All of it as numbers; a rest smaller than one T is left out.
+  /// Returns the contents as elements of type T. Bytes at the end that do not fill an element are left out.
   template <class T> [[nodiscard]] auto as() noexcept -> std::span<T> {
     return {reinterpret_cast<T*>(begin()), size_ / sizeof(T)};
   }
@@ -141,14 +147,15 @@ class AlignedBuffer {
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
 
-  // Aligned by hand: blocks that were allocated with an alignment, glibc before 2.38 cannot give again when they are
-  // freed in another order, and a process that takes and frees some all the time grows to ten times what it holds.
+  // Aligned by hand, not by an aligned `new`: glibc before 2.38 cannot reuse aligned blocks that are freed in another
+  // order than they were allocated. A process that keeps allocating and freeing them grows to ten times the memory that
+  // it uses.
   Memory memory_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
 
-/// A buffer that several parties read and nobody writes any more: a block of values, a contribution, a cut.
+/// A buffer that several components read and that no longer changes: a block of values, a contribution, a cut.
 using SharedBuffer = std::shared_ptr<const AlignedBuffer>;
 
 }  // namespace v0

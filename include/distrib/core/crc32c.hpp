@@ -15,7 +15,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Of bytes that are worth a call.
+/// Continues the inverted CRC `state` over `bytes`, by the fastest way that the processor has. Not inlined: for lengths
+/// at which a function call costs little.
 [[gnu::noinline]] inline auto crc32c_many(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
 #if defined(__x86_64__)
   if (crc32c_has_wide()) return crc32c_wide(state, bytes);
@@ -27,9 +28,11 @@ namespace detail {
   return crc32c_portable(state, bytes);
 }
 
-/// CRC-32C of some bytes followed by `bytes`, where `crc` is the CRC-32C of the former (0 when there are none).
-/// Any length, any alignment; the same value on every machine, by the fastest way the processor offers: wide or plain
-/// carry-less products (x86-64), the crc instruction (aarch64), tables. Any thread.
+/// Returns the CRC-32C of some earlier bytes followed by `bytes`. `crc` is the CRC-32C of the earlier bytes; 0 if there
+/// are none. Any length, any alignment. The value is the same on every machine. Uses the fastest way that the processor
+/// has: wide or plain carry-less products (x86-64), the crc instruction (aarch64), or tables.
+///
+/// Threads: any.
 [[nodiscard]] constexpr auto crc32c_extend(std::uint32_t crc, ByteView bytes) noexcept -> std::uint32_t {
   if (std::is_constant_evaluated()) return ~detail::crc32c_bytewise(~crc, bytes);
 #if defined(__x86_64__)
@@ -41,19 +44,19 @@ namespace detail {
 
 }  // namespace detail
 
-/// CRC-32C of `bytes`: Castagnoli polynomial, reflected, initial and final inversion (RFC 3720, appendix B.4).
-/// The check value, of "123456789", is 0xE3069283.
+/// Returns the CRC-32C of `bytes`: Castagnoli polynomial, reflected, initial and final inversion (RFC 3720, appendix
+/// B.4). The check value, the CRC of "123456789", is 0xE3069283.
 [[nodiscard]] constexpr auto crc32c(ByteView bytes) noexcept -> std::uint32_t {
   return detail::crc32c_extend(0, bytes);
 }
 
-/// A CRC as TFRecord files and checkpoint tables store it: rotated right by 15 bits, plus a constant, so that a CRC
-/// over bytes that hold CRCs stays useful.
+/// Returns `crc` as TFRecord files and checkpoint tables store it: rotated right by 15 bits, plus a constant. A CRC
+/// over bytes that contain CRCs is weak; masked ones avoid that.
 [[nodiscard]] constexpr auto mask_crc(std::uint32_t crc) noexcept -> std::uint32_t {
   return std::rotr(crc, 15) + 0xA282EAD8U;
 }
 
-/// The inverse of `mask_crc`.
+/// Returns the CRC from which `mask_crc` made `masked`.
 [[nodiscard]] constexpr auto unmask_crc(std::uint32_t masked) noexcept -> std::uint32_t {
   return std::rotl(masked - 0xA282EAD8U, 15);
 }

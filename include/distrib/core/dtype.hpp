@@ -8,7 +8,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Element type of a tensor. Values are those of TensorFlow's `DataType` (types.proto), because files carry them.
+/// Element type of a tensor. Its values equal TensorFlow's `DataType` (types.proto), because files contain them.
 enum class DType : std::uint8_t {
   float32 = 1,
   float64 = 2,
@@ -26,7 +26,7 @@ enum class DType : std::uint8_t {
   uint64 = 23,
 };
 
-/// Bytes of one element; 0 for `string` and for values that are no DType.
+/// Returns the size of one element in bytes; 0 for `string` and for values that are no DType.
 [[nodiscard]] constexpr auto size_bytes(DType dtype) noexcept -> std::size_t {
   switch (dtype) {
     case DType::uint8:
@@ -47,7 +47,7 @@ enum class DType : std::uint8_t {
   return 0;
 }
 
-/// TensorFlow's name of it ("float32"); "unknown" for values that are no DType.
+/// Returns TensorFlow's name of the type ("float32"); "unknown" for values that are no DType.
 [[nodiscard]] constexpr auto name(DType dtype) noexcept -> std::string_view {
   switch (dtype) {
     case DType::float32: return "float32";
@@ -104,7 +104,7 @@ template <> struct DTypeOf<bool> {
   static constexpr DType value = DType::boolean;
 };
 
-/// The DType of a C++ element type: `dtype_of<float> == DType::float32`.
+/// The DType of the C++ element type `T`: `dtype_of<float> == DType::float32`.
 template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 }  // namespace detail

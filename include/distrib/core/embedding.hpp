@@ -16,20 +16,28 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the rows of an `Embedding` come and go: see `TableInfo`.
+/// How the rows of an `Embedding` are created, kept and removed. The fields have the same meaning as in `TableInfo`.
 struct EmbeddingOptions {
-  std::uint64_t rows = 0;  ///< Keys are 0 .. rows - 1, each with a row from the start; 0: any 64 bits are a key.
-  std::uint32_t min_count = 1;  ///< Of any keys: one gets a row when so many contributions had it.
-  std::uint64_t evict_after = 0;  ///< Of any keys: a row that no contribution had for so many steps goes; 0: none does.
-  FloatFormat kept_as = FloatFormat::float32;  ///< Where they are trained, whatever their updater keeps beside them.
+  /// The keys are 0 .. rows - 1, and each has a row from the start. 0: any 64-bit number is a key, and rows are created
+  /// when keys are used.
+  std::uint64_t rows = 0;
+  /// A key gets its row at the update that is the `min_count`-th to contain it. 1: at the first. Above 4095 counts as
+  /// 4095. Trap: a cluster refuses the job (`ps_errc::bad_job`) if this is 0, or if it is not 1 and `rows` is not 0.
+  std::uint32_t min_count = 1;
+  /// A key is removed if none of the last `evict_after` updates contained it (for the exact moment see
+  /// `TableStore::apply`). 0: no key is removed. Trap: a cluster refuses the job (`ps_errc::bad_job`) if neither this
+  /// nor `rows` is 0.
+  std::uint64_t evict_after = 0;
+  /// Format in which the rows are kept where they are trained. The updater's slots always stay float32.
+  FloatFormat kept_as = FloatFormat::float32;
 };
 
-/// One table of a model, beside its variables: rows of `Dim` elements found by key. A worker has only the rows that its
-/// batch needs, which the model's `lookups()` tells. Name, element type and length of a row at compile time; the rest at
-/// run time. A value.
+/// One table of a model, beside its variables: rows of `Dim` elements, found by key. A worker has only the rows that
+/// its batch needs; the model names them in `lookups()`. Name, element type and row length are fixed at compile time,
+/// the rest at run time. A value.
 template <FixedString Name, class T, std::size_t Dim> class Embedding {
   static_assert(std::is_same_v<T, float>, "distrib: the element type of an Embedding must be float");
-  static_assert(Dim >= 1 && Dim <= 65536, "distrib: a row of an Embedding has 1 to 65536 elements");
+  static_assert(Dim >= 1 && Dim <= 65536, "distrib: a row of an Embedding must have 1 to 65536 elements");
   static_assert(valid_variable_name(Name.view()),
                 "distrib: an Embedding needs a name without spaces, line ends or other control characters");
 
@@ -38,11 +46,11 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
   static constexpr auto name = Name;
   static constexpr std::size_t dim = Dim;
 
-  /// Rows start evenly spread over [-0.05, 0.05] unless told.
+  /// Makes a table whose new rows are filled by `initializer`, by default evenly distributed over [-0.05, 0.05].
   Embedding(Initializer initializer = UniformInitializer{}, EmbeddingOptions options = {})  // NOLINT: `{{}, ...}`
       : initializer_{std::move(initializer)}, options_{options} {}
 
-  /// The same for run-time code.
+  /// Returns the same description for run-time code.
   [[nodiscard]] auto info() const -> TableInfo {
     return {std::string{Name.view()},
             static_cast<std::uint32_t>(Dim),
@@ -60,7 +68,7 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
 
 namespace detail {
 
-/// Whether `T` is an `Embedding`.
+/// True if `T` is an `Embedding`.
 template <class T> inline constexpr bool is_embedding = false;
 
 }  // namespace detail

@@ -13,19 +13,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What kind of failure an error of any room is. Compare an error code with it to decide what to do:
-/// `if (ec == failure::corrupt) ...`. Every `<room>_errc` maps to one of these.
+/// The kind of a failure, the same for all rooms. Compare an error code with it to decide what to do:
+/// `if (ec == failure::corrupt) ...`. Every value of a `<room>_errc` maps to one of these.
 enum class failure {
-  invalid_argument = 1,  ///< The caller's input is wrong. Mend the call, the flag or the file that was named.
-  not_found,             ///< What was named does not exist. Check the name or the path in the message.
-  corrupt,               ///< Stored or received bytes are damaged. Restore the file, or use the one before it.
-  mismatch,              ///< Two parties or files disagree. The message names the first difference.
-  unsupported,           ///< Valid, but this build or version cannot do it. The message says what can.
-  exhausted,             ///< A limit or a budget was reached. Raise the limit that the message names.
-  unavailable,           ///< Nobody answered. Worth a retry.
-  timeout,               ///< A deadline passed. The message says who was waited for.
-  cancelled,             ///< The caller asked to stop.
-  io,                    ///< The operating system refused. The message carries its reason.
+  /// The caller's input is wrong. Correct the call, the flag or the file that the message names.
+  invalid_argument = 1,
+  not_found,  ///< The named thing does not exist. Check the name or the path in the message.
+  corrupt,  ///< Stored or received bytes are damaged. Restore the file, or use the one before it.
+  mismatch,  ///< Two processes or files do not match. The message names the first difference.
+  /// The input is valid, but this build or version cannot handle it. The message says what it can handle.
+  unsupported,
+  exhausted,  ///< A limit or a budget was reached. Raise the limit that the message names.
+  unavailable,  ///< The other end did not answer. Try again.
+  timeout,  ///< A deadline passed. The message says which task did not answer.
+  cancelled,  ///< The caller asked to stop.
+  io,  ///< The operating system reported an error. The message contains its reason.
 };
 
 namespace detail {
@@ -48,8 +50,8 @@ struct FailureCategory final : std::error_category {
     return "unknown failure";
   }
 
-  // What the operating system says belongs here too: a missing file is `not_found`, an operation that was taken back
-  // `cancelled`, everything else `io`.
+  // Codes of the operating system match too: a missing file is `not_found`, a cancelled operation `cancelled`, every
+  // other code `io`.
   auto equivalent(const std::error_code& code, int condition) const noexcept -> bool override {
     if (std::error_category::equivalent(code, condition)) return true;
     const bool is_systems = code.category() == std::generic_category() || code.category() == std::system_category();
@@ -61,7 +63,7 @@ struct FailureCategory final : std::error_category {
   }
 };
 
-/// One row of a room's error table: the enum's value, the shared condition it belongs to, what went wrong in words.
+/// One row of a room's error table: the value of the enum, the shared condition that it maps to, and its message.
 struct ErrorText {
   template <class Code>
   constexpr ErrorText(Code code, failure belongs_to, const char* words) noexcept
@@ -72,7 +74,7 @@ struct ErrorText {
   const char* text;
 };
 
-/// The category of one room, read from its table.
+/// The error category of one room. Reads messages and conditions from the room's table, which must outlive it.
 class TableCategory final : public std::error_category {
  public:
   template <std::size_t N>
@@ -97,7 +99,7 @@ class TableCategory final : public std::error_category {
 
 }  // namespace detail
 
-/// Category "distrib.failure", of the shared conditions.
+/// Returns the category "distrib.failure" of the shared conditions.
 [[nodiscard]] inline auto failure_category() noexcept -> const std::error_category& {
   static const detail::FailureCategory category;
   return category;
@@ -115,7 +117,7 @@ inline auto detail::TableCategory::default_error_condition(int value) const noex
 
 /// A failure and the place where it happened (file, offset, record, flag, task). Empty code: no failure.
 ///
-/// Functions that do the work fill one; the throwing face turns it into a `ThrownError`.
+/// A function that takes an `ErrorRef` fills it; its other overload throws it as a `ThrownError`.
 struct Error {
   std::error_code code;
   std::string where;
@@ -123,44 +125,45 @@ struct Error {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code); }
 };
 
-/// What this library throws: a `std::system_error` whose text is "where: message of the code", and which carries the
-/// `Error` itself.
+/// The exception of this library: a `std::system_error` whose text is "where: message of the code", and which carries
+/// the `Error` itself.
 class ThrownError : public std::system_error {
  public:
   explicit ThrownError(const Error& error) : std::system_error{error.code, error.where}, where_{error.where} {}
 
-  /// The failure and its place.
+  /// Returns the failure and its place.
   [[nodiscard]] auto error() const -> Error { return {code(), where_.what()}; }
 
  private:
-  std::runtime_error where_;  // a text whose copies do not throw, as copies of an exception must not
+  // Not a std::string: an exception must be copyable without throwing, and a runtime_error is.
+  std::runtime_error where_;
 };
 
-/// Throws a `ThrownError`.
+/// Throws a `ThrownError` with this code and place.
 [[noreturn]] inline void throw_error(const std::error_code& code, std::string_view where) {
   throw ThrownError{{code, std::string{where}}};
 }
 
-/// The failure that was thrown. A `std::system_error` that is no `ThrownError` has no place of its own: its text without
-/// the reason at the end is taken for the place.
+/// Returns the failure in `thrown`. A `std::system_error` that is no `ThrownError` stores no place; then the place is
+/// its text without the code's message at the end.
 [[nodiscard]] DISTRIB_DECL auto error_of(const std::system_error& thrown) -> Error;
 
-/// Throws when `error` holds a failure.
+/// Throws a `ThrownError` if `error` is a failure; otherwise does nothing.
 inline void throw_if(const Error& error) {
   if (error) throw ThrownError{error};
 }
 
-/// Where a function reports a failure: the caller's `Error`, or the caller's `std::error_code` where the place does not
-/// matter. Success clears it. A value, valid during the call.
+/// Where a function reports a failure: the caller's `Error`, or only its `std::error_code` if the place does not matter
+/// to the caller. Success clears it. A value, valid during the call.
 ///
-/// A function that knows the place of its failures has two faces: one throws, the other takes an `ErrorRef`. A function
-/// that has only a code to report takes a `std::error_code&` instead.
+/// A function that knows the place of its failures has two overloads: one throws, the other takes an `ErrorRef`. A
+/// function that can report only a code takes a `std::error_code&` instead.
 class ErrorRef {
  public:
   ErrorRef(Error& error) noexcept : error_{&error} {}  // NOLINT: implicit on purpose
   ErrorRef(std::error_code& code) noexcept : code_{&code} {}  // NOLINT: the same
 
-  /// Reports `error`; an empty one is success.
+  /// Reports `error`. An empty one reports success.
   void set(Error&& error) const noexcept {
     if (code_ != nullptr) *code_ = error.code;
     else *error_ = std::move(error);
@@ -173,8 +176,9 @@ class ErrorRef {
 
 namespace detail {
 
-/// The `Error` of a function that takes an `ErrorRef`. The caller gets it when the function returns, also by an
-/// exception, and not before: arguments may lie in the `Error` that the caller passed.
+/// The `Error` that a function with an `ErrorRef` parameter works on. The destructor passes it to the caller, also when
+/// an exception leaves the function. Not earlier: the function's arguments may refer to text in the caller's own
+/// `Error`.
 class ErrorOut : public Error {
  public:
   explicit ErrorOut(ErrorRef to) noexcept : to_{to} {}
@@ -187,7 +191,7 @@ class ErrorOut : public Error {
   ErrorRef to_;
 };
 
-/// What the throwing face returns: `value`, unless making it has filled `error`.
+/// For the overload that throws: returns `value`, or throws if the call that made `value` has filled `error`.
 template <class T> [[nodiscard]] auto or_throw(T value, const Error& error) -> T {
   throw_if(error);
   return value;

@@ -8,28 +8,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Something worth telling that is no failure of the job: a damaged checkpoint was passed over, somebody is waited for.
+/// A report about the job that is not its failure: a damaged checkpoint was skipped, a task does not answer.
 struct Event {
   enum class Kind {
-    restored,  ///< The job goes on from a checkpoint.
-    checkpoint_refused,  ///< A checkpoint is damaged; the one before it is used.
-    interrupted,  ///< A signal asked to stop; the work in flight is finished and saved.
+    restored,  ///< The job continues from a checkpoint.
+    /// A checkpoint or cut was not used because it is damaged, cannot be read or does not belong here; `text` says why.
+    checkpoint_refused,
+    interrupted,  ///< A signal asked to stop; the work in progress is finished and saved.
     waiting,  ///< `peer` does not answer and is tried again.
-    connected,  ///< `peer` is there, or is there again.
+    connected,  ///< `peer` is connected, or connected again.
     lost,  ///< The connection to `peer` is lost.
-    joined_twice,  ///< Two processes speak for one rank: no harm is done.
-    not_repeatable,  ///< A contribution came twice with different bytes; the first one counts.
-    no_room,  ///< The disk is full: a cut or summary is not written, another one is tried. Training goes on.
+    joined_twice,  ///< Two processes run as the same rank: harmless.
+    not_repeatable,  ///< A contribution arrived twice with different bytes; the first one counts.
+    no_room,  ///< The disk is full: a cut or summary was not written, another attempt follows. Training continues.
     ended,  ///< The task ends because of `peer`.
   };
   Kind kind{};
-  std::string task;  ///< Which task speaks: "local", "/job:ps/task:0".
-  std::string peer;  ///< Whom it is about: a task, a file; may be empty.
+  std::string task;  ///< The task that reports: "local", "/job:ps/task:0".
+  std::string peer;  ///< The task or file that the report is about; may be empty.
   std::error_code code;
-  std::string text;  ///< One sentence for people.
+  std::string text;  ///< One sentence for the user.
 };
 
-/// Who is told. Called on a thread of the library; what it throws ends what told it.
+/// Receives events. Called on a thread of the library. An exception that it throws ends the component that called it.
 using Observer = std::function<void(const Event&)>;
 
 }  // namespace v0

@@ -20,43 +20,46 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// "PATH (No space left on device)".
+/// Returns `path` with the message of `ec`: "PATH (No space left on device)".
 inline auto with_reason(const std::string& path, std::error_code ec) -> std::string {
   return path + " (" + ec.message() + ")";
 }
 
+/// True if `path` exists and can be examined.
 inline auto path_exists(const std::string& path) noexcept -> bool {
   struct ::stat status{};
   return ::stat(path.c_str(), &status) == 0;
 }
 
+/// True if `path` is a directory, or a symbolic link to one.
 inline auto is_directory(const std::string& path) noexcept -> bool {
   struct ::stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/// When the content of a file was changed last, in seconds since 1970; 0 when that cannot be told.
+/// Returns when the contents of the file changed last, in seconds since 1970; 0 if that is unknown.
 inline auto change_seconds(const std::string& path) noexcept -> double {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) return 0;
   return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
 }
 
-/// The first `most` bytes of a file; all of it when it has fewer. What was read before a failure.
+/// Returns the first `most` bytes of a file, or all of it if it is shorter. On failure sets `ec` and returns the bytes
+/// that were read before.
 DISTRIB_DECL auto read_up_to(const std::string& path, std::size_t most, std::error_code& ec) -> std::string;
 
-/// Names of all that is in a directory, "." and ".." left out, in the system's order.
+/// Returns the names of all entries of a directory, without "." and "..", in the system's order. On failure sets `ec`.
 DISTRIB_DECL auto list_directory(const std::string& path, std::error_code& ec) -> std::vector<std::string>;
 
-/// Makes what was done to the names in a directory, or to a file's bytes, durable.
+/// Makes a file's bytes durable, or a directory's list of names. `flags`: as for open(2). On failure sets `ec`.
 inline void sync_path(const std::string& path, int flags, std::error_code& ec) noexcept {
   const FileDescriptor file{path, flags, ec};
   if (!ec && ::fsync(file.get()) != 0) ec = last_os_error();
 }
 
-/// Waits until nobody else holds the lock that the file `path` stands for, in this process or another, and holds it
-/// until it or the process ends. Best effort: where the file cannot be made or its file system has no locks, nothing is
-/// held.
+/// Holds the lock that the file `path` stands for. The constructor creates the file if necessary and waits until no
+/// other FileLock, in this process or another, holds the lock. The destructor or the end of the process releases it.
+/// Best effort: if the file cannot be created or its file system has no locks, the constructor returns without a lock.
 class FileLock {
  public:
   explicit FileLock(const std::string& path) noexcept {
@@ -70,10 +73,12 @@ class FileLock {
   FileDescriptor file_;
 };
 
-/// `path` from the root on, as seen from the present directory; unchanged when that cannot be told.
+/// Returns `path` as an absolute path, relative to the current directory. Returns it unchanged if it is empty, or if
+/// the current directory is unknown.
 DISTRIB_DECL auto absolute_path(const std::string& path) -> std::string;
 
-/// Makes the directory `path` and those above it that are not there, durably.
+/// Creates the directory `path` and its missing parents, durably. An existing directory is no failure. On failure sets
+/// `ec`; parents that were created stay.
 DISTRIB_DECL void make_directories(const std::string& path, std::error_code& ec);
 
 }  // namespace detail

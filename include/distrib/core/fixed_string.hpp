@@ -8,7 +8,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Text as a template argument: `Variable<"hidden/weights", float, 2>`. N counts the terminating zero.
+/// A text as a template argument: `Variable<"hidden/weights", float, 2>`. N includes the terminating zero.
 template <std::size_t N> struct FixedString {
   char text[N]{};
 

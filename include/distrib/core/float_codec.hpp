@@ -10,15 +10,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Bytes of an element.
+/// Returns the size of one element in bytes: 4 or 2.
 [[nodiscard]] constexpr auto element_bytes(FloatFormat format) noexcept -> std::size_t {
   return size_bytes(detail::to_dtype(format));
 }
 
-/// Writes elements, rounded to the nearest. `to` has an address for such elements, and room for as many.
+/// Writes `elements` in `format`, rounded to nearest. `to` must be aligned for elements of this format and have memory
+/// for `elements.size()` of them.
 DISTRIB_DECL void encode_elements(FloatFormat format, std::span<const float> elements, std::byte* to) noexcept;
 
-/// Reads as many elements as `elements` has, which may be a stranger's: any bits are some number, or NaN.
+/// Reads `elements.size()` elements of `format` at `from`, which must be aligned for them. The bytes may come from an
+/// untrusted peer: every pattern of bits is a number, infinite, or NaN.
 DISTRIB_DECL void decode_elements(FloatFormat format, const std::byte* from, std::span<float> elements) noexcept;
 
 }  // namespace v0

@@ -9,17 +9,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// As what numbers are kept that are worked on as float32: those that travel (`Job::wire_format`), and the rows of a
-/// table (`TableInfo::kept_as`). Those of 16 bits are `core/half.hpp`'s.
+/// Format in which float32 numbers are kept or sent: numbers on the wire (`Job::wire_format`), and the rows of a table
+/// (`TableInfo::kept_as`). They are computed with as float32. For the 16-bit formats see `core/half.hpp`.
 enum class FloatFormat : std::uint8_t {
-  float32,   ///< As they are.
+  float32,  ///< 4 bytes, unchanged.
   bfloat16,  ///< 2 bytes: the range of float32, 8 significant bits.
-  float16,   ///< 2 bytes: 11 significant bits, from 6e-8 to 65504; beyond is infinite (see `check_numerics`).
+  /// 2 bytes: 11 significant bits, magnitudes from 6e-8 to 65504. Larger ones become infinite (see `check_numerics`).
+  float16,
 };
 
 namespace detail {
 
-/// Its type as files and jobs name it.
+/// Returns the element type that files and job descriptions name.
 [[nodiscard]] constexpr auto to_dtype(FloatFormat format) noexcept -> DType {
   return format == FloatFormat::bfloat16  ? DType::bfloat16
          : format == FloatFormat::float16 ? DType::float16
@@ -28,7 +29,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// As a job's text has it: TensorFlow's name of the type.
+/// Returns the name in a job's description, which is TensorFlow's name of the type.
 [[nodiscard]] constexpr auto to_text(FloatFormat format) noexcept -> std::string_view {
   return name(detail::to_dtype(format));
 }

@@ -8,9 +8,10 @@
 #include <cstring>
 #include <span>
 
-// Numbers of 16 bits: IEEE 754 binary16 (TensorFlow's DT_HALF) and bfloat16 (DT_BFLOAT16), the upper half of a float32.
-// Each is kept as its bits in a std::uint16_t. Rounding is to nearest, ties to even; NaN stays a NaN, and becomes a
-// quiet one where it is rounded. Integers and instructions that obey no flag: the same bits on every machine.
+// Numbers of 16 bits: IEEE 754 binary16 (TensorFlow's DT_HALF) and bfloat16 (DT_BFLOAT16), which is the upper half of a
+// float32. Each is stored as its bits in a std::uint16_t. Rounding is to nearest, ties to even. NaN stays NaN, and
+// rounding makes it a quiet NaN. Uses only integers and instructions that ignore compiler flags: the same bits on every
+// machine.
 
 namespace distrib {
 inline namespace v0 {
@@ -21,10 +22,11 @@ namespace detail {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000U;
   const std::uint32_t magnitude = bits & 0x7FFF'FFFFU;
-  std::uint32_t half = 0x7C00U;  // infinite from 2^16 on; what is rounded up to that comes to it by itself
+  // infinity from 2^16 on; values below that round up to it get there by the arithmetic below
+  std::uint32_t half = 0x7C00U;
   if (magnitude > 0x7F80'0000U) {
     half |= 0x200U | (magnitude >> 13 & 0x3FFU);
-  } else if (magnitude < 0x3880'0000U) {  // below 2^-14 multiples of 2^-24
+  } else if (magnitude < 0x3880'0000U) {  // below 2^-14 the results are multiples of 2^-24
     const std::uint32_t exponent = magnitude >> 23;
     const std::uint32_t mantissa = (magnitude & 0x7F'FFFFU) | 0x80'0000U;
     const std::uint32_t shift = 126 - exponent;
@@ -60,7 +62,7 @@ namespace detail {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
 }
 
-// What one conversion is: of one number, and, where a machine has the instructions, of eight.
+// One conversion: `one` converts one number, `eight` eight numbers if the machine has the instructions.
 
 struct ToFloat16 {
   using From = float;
@@ -70,7 +72,8 @@ struct ToFloat16 {
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static void eight(const From* from, To* to) noexcept {
     float __attribute__((vector_size(32))) values;
     std::memcpy(&values, from, sizeof values);
-    const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);  // 0: to nearest, whatever the program has set
+    // 0: round to nearest, whatever rounding mode the program has set
+    const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);
     std::memcpy(to, &halves, sizeof halves);
   }
 #endif
@@ -149,7 +152,7 @@ template <class Conversion>
 #endif
 }
 
-/// Converts `size` numbers, by eights where the machine can; one by one gives the same bits.
+/// Converts `size` numbers: eight at a time if the machine can, otherwise one by one. Both give the same bits.
 template <class Conversion>
 void convert(const typename Conversion::From* from, typename Conversion::To* to, std::size_t size,
              [[maybe_unused]] bool by_eights = has_half_instructions()) noexcept {
@@ -161,27 +164,28 @@ void convert(const typename Conversion::From* from, typename Conversion::To* to,
 
 }  // namespace detail
 
-// Both sides of a conversion are of one size (programmer error otherwise), and do not overlap.
+// Both spans must have the same size (programmer error otherwise) and must not overlap.
 
-/// Rounds to IEEE binary16: from 65520 on to infinity, below 2^-14 to a multiple of 2^-24.
+/// Rounds to IEEE binary16: magnitudes from 65520 on become infinite, those below 2^-14 a multiple of 2^-24.
 inline void to_float16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::ToFloat16>(from.data(), to.data(), from.size());
 }
 
-/// The numbers that IEEE binary16 stands for, exactly.
+/// Converts IEEE binary16 to float, exactly. A NaN becomes quiet.
 inline void from_float16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::FromFloat16>(from.data(), to.data(), from.size());
 }
 
-/// Rounds to bfloat16: 8 significant bits, the exponents of float32; infinity for what is rounded beyond them.
+/// Rounds to bfloat16: 8 significant bits, the exponents of float32. Magnitudes that round beyond the largest bfloat16
+/// become infinite.
 inline void to_bfloat16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::ToBfloat16>(from.data(), to.data(), from.size());
 }
 
-/// The numbers that bfloat16 stands for, exactly; NaN with all its bits.
+/// Converts bfloat16 to float, exactly. A NaN keeps all its bits.
 inline void from_bfloat16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::FromBfloat16>(from.data(), to.data(), from.size());

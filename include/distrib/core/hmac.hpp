@@ -12,13 +12,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// HMAC by `Hash` (RFC 2104) of bytes that come in pieces: who knows the key can tell that they come from somebody who
-/// knows it too. A value: a copy goes on from the same place, so a key is prepared once and copied for each message.
-/// The key itself is not kept, and what is made of it is wiped on destruction. Never allocates, never fails. Threads:
-/// one at a time; copying is reading.
+/// HMAC with `Hash` (RFC 2104) of a message that arrives in pieces: with the key, a receiver can check that the sender
+/// of a message has the same key. A value: a copy continues from the same point, so a key is prepared once and copied
+/// for each message. The key is not kept, and everything derived from it is wiped by the destructor. Never allocates,
+/// never fails.
+///
+/// Threads: one at a time. Several threads may copy at the same time.
 template <class Hash> class Hmac {
  public:
-  /// Any length of key is taken; one of over `Hash::block_bytes` counts as its hash.
+  /// Prepares `key`, which may have any length. A key longer than `Hash::block_bytes` is replaced by its hash.
   explicit Hmac(ByteView key) noexcept {
     std::array<std::byte, Hash::block_bytes> block{};
     if (key.size() > block.size()) {
@@ -42,10 +44,10 @@ template <class Hash> class Hmac {
     detail::wipe(&outer_, sizeof outer_);
   }
 
-  /// Adds `bytes` to the message; how the whole is cut into pieces does not matter.
+  /// Adds `bytes` to the message. How the message is divided into pieces does not matter.
   void update(ByteView bytes) noexcept { inner_.update(bytes); }
 
-  /// The code of all that was added. Nothing may be called afterwards.
+  /// Returns the authentication code of the whole message. No member may be called afterwards.
   [[nodiscard]] auto finish() noexcept -> decltype(Hash{}.finish()) {
     outer_.update(inner_.finish());
     return outer_.finish();
@@ -59,15 +61,15 @@ template <class Hash> class Hmac {
 /// HMAC-SHA-256.
 using HmacSha256 = Hmac<Sha256>;
 
-/// HMAC-SHA-256 of `message` under `key`.
+/// Returns the HMAC-SHA-256 of `message` with `key`.
 [[nodiscard]] inline auto hmac_sha256(ByteView key, ByteView message) noexcept -> Sha256Digest {
   HmacSha256 code{key};
   code.update(message);
   return code.finish();
 }
 
-/// Whether two digests are the same, found out in a time that does not depend on how far they agree: whoever may try
-/// again and again could else find the right one byte by byte.
+/// True if both digests are equal. The time does not depend on the number of equal bytes: otherwise an attacker
+/// with many attempts could find the right digest byte by byte.
 [[nodiscard]] inline auto equal_in_constant_time(ByteView one, ByteView other) noexcept -> bool {
   // Volatile: the compiler must not leave the loop at the first difference.
   volatile unsigned char difference = 0;

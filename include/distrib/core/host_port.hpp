@@ -8,7 +8,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// "host:port"; an IPv6 address that stands without brackets gets them: "[::1]:80".
+/// Returns "host:port". An IPv6 address without brackets gets them: "[::1]:80".
 inline auto host_port(std::string_view host, std::string_view port) -> std::string {
   const bool brackets = host.find(':') != std::string_view::npos && !host.starts_with('[');
   std::string text{brackets ? "[" : ""};

@@ -22,7 +22,7 @@ inline namespace v0 {
 
 /// Every element is 0.
 struct ZerosInitializer {
-  /// "zeros"
+  /// Returns "zeros".
   [[nodiscard]] auto describe() const -> std::string { return "zeros"; }
   [[nodiscard]] auto operator==(const ZerosInitializer&) const noexcept -> bool = default;
 };
@@ -31,43 +31,44 @@ struct ZerosInitializer {
 struct ConstantInitializer {
   float value = 0.0F;
 
-  /// "constant value=0.1"
+  /// Returns "constant value=0.1".
   [[nodiscard]] auto describe() const -> std::string { return "constant value=" + detail::shortest_text(value); }
   [[nodiscard]] auto operator==(const ConstantInitializer&) const noexcept -> bool = default;
 };
 
-/// Elements spread evenly over [low, high]; `high` itself only by rounding. Both finite, low <= high.
+/// Elements are distributed evenly over [low, high]. `high` itself occurs only by rounding. Both must be finite, and
+/// low <= high.
 struct UniformInitializer {
   float low = -0.05F;
   float high = 0.05F;
 
-  /// "uniform low=-0.05 high=0.05"
+  /// Returns "uniform low=-0.05 high=0.05".
   [[nodiscard]] auto describe() const -> std::string {
     return "uniform low=" + detail::shortest_text(low) + " high=" + detail::shortest_text(high);
   }
   [[nodiscard]] auto operator==(const UniformInitializer&) const noexcept -> bool = default;
 };
 
-/// Elements spread evenly over [-limit, limit], limit = sqrt(6 / (fan_in + fan_out)): Glorot and Bengio, 2010, with
-/// TensorFlow's fans (init_ops.py, `_compute_fans`): of a matrix its two extents, of a kernel of higher rank its last
-/// two times the product of the others, of a vector its extent twice, of a scalar 1 and 1.
+/// Elements are distributed evenly over [-limit, limit], limit = sqrt(6 / (fan_in + fan_out)): Glorot and Bengio, 2010.
+/// The fans are TensorFlow's (init_ops.py, `_compute_fans`). Rank 0: 1 and 1. Rank 1: the extent, for both. Rank 2: the
+/// two extents. Higher rank (a convolution kernel): each of the last two extents times the product of all the others.
 struct GlorotUniformInitializer {
-  /// "glorot_uniform"
+  /// Returns "glorot_uniform".
   [[nodiscard]] auto describe() const -> std::string { return "glorot_uniform"; }
   [[nodiscard]] auto operator==(const GlorotUniformInitializer&) const noexcept -> bool = default;
 };
 
-/// The values are the user's own: no text names them, so each worker makes them with its model's `initial_values()`, and
-/// they come to the parameter servers as contribution 0. As TensorFlow's `tf.Variable(initial_value=...)`.
+/// The user's own values, which no text can describe. Each worker makes them with its model's `initial_values()`, and
+/// the parameter servers receive them as contribution 0. As TensorFlow's `tf.Variable(initial_value=...)`.
 struct CustomInitializer {
-  Sha256Digest sha256{};  ///< Of the whole variable's bytes, row-major; a trainer fills it in.
+  Sha256Digest sha256{};  ///< SHA-256 of the bytes of the whole variable, row-major. A trainer fills it in.
 
-  /// "custom sha256=9f86d081..."
+  /// Returns "custom sha256=9f86d081...".
   [[nodiscard]] auto describe() const -> std::string { return "custom sha256=" + to_hex(sha256); }
   [[nodiscard]] auto operator==(const CustomInitializer&) const noexcept -> bool = default;
 };
 
-/// How a variable starts. A value, made implicitly from each of the initializers; zeros unless told.
+/// The initial values of a variable. A value, converted implicitly from each of the initializers. Default: zeros.
 class Initializer {
  public:
   using Choice = std::variant<ZerosInitializer, ConstantInitializer, UniformInitializer, GlorotUniformInitializer,
@@ -80,14 +81,14 @@ class Initializer {
   Initializer(GlorotUniformInitializer choice) : choice_{choice} {}  // NOLINT
   Initializer(CustomInitializer choice) : choice_{choice} {}  // NOLINT
 
-  /// Which one it is.
+  /// Returns the chosen initializer.
   [[nodiscard]] auto choice() const noexcept -> const Choice& { return choice_; }
 
-  /// Whether the values are the user's own.
+  /// True if the values are the user's own.
   [[nodiscard]] auto is_custom() const noexcept -> bool { return std::holds_alternative<CustomInitializer>(choice_); }
 
-  /// Canonical text of it, as the job's description has it. Floats are written as the shortest text that reads back
-  /// the same, so equal texts are equal initializers.
+  /// Returns the canonical text, as a job's description contains it. Floats are written as the shortest text that reads
+  /// back as the same float, so initializers are equal if their texts are.
   [[nodiscard]] auto describe() const -> std::string {
     return std::visit([](const auto& choice) { return choice.describe(); }, choice_);
   }
@@ -100,20 +101,22 @@ class Initializer {
 
 namespace detail {
 
-/// The opposite of `Initializer::describe`: empty for every text that it does not write, and for a range that is not
-/// finite or begins above its end. A constant may be any float.
+/// Returns the initializer whose `describe()` is `text`. Empty for every other text, and for a range that is not finite
+/// or has low > high. A constant may be any float, also infinite or NaN.
 [[nodiscard]] DISTRIB_DECL auto parse_initializer(std::string_view text) -> std::optional<Initializer>;
 
-/// FNV-1a, 64 bits, of a variable's name.
+/// Returns the 64-bit FNV-1a hash of a variable's name.
 [[nodiscard]] constexpr auto name_hash(std::string_view name) noexcept -> std::uint64_t {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
   return hash;
 }
 
+/// Returns the range of `GlorotUniformInitializer` for a variable of this shape.
 [[nodiscard]] DISTRIB_DECL auto glorot_range(const Shape& shape) noexcept -> UniformInitializer;
 
-/// Element i of the variable is word i mod 4 of block i / 4 of the variable's counters, stretched to [low, high].
+/// The elements of a uniformly initialized variable. Element i is word i mod 4 of the Philox block whose counter is
+/// `(i / 4, name hash)` and whose key is the seed, scaled to [low, high].
 class UniformElements {
  public:
   UniformElements(UniformInitializer uniform, std::uint64_t seed, std::string_view name) noexcept
@@ -124,7 +127,7 @@ class UniformElements {
     assert(uniform.low <= uniform.high);
   }
 
-  /// Writes elements `first`, `first` + 1 ..., counted modulo 2^64.
+  /// Writes the elements `first`, `first` + 1, ...; the index is taken modulo 2^64.
   DISTRIB_DECL void fill(std::uint64_t first, std::span<float> out) const noexcept;
 
  private:
@@ -136,10 +139,9 @@ class UniformElements {
 
 /// Writes the initial values of `part` of a variable of shape `whole` to `out`, row-major.
 ///
-/// Element i of the whole variable is a pure function of (initializer, seed, name, i): however a variable is cut, and
-/// on whatever machine, its elements are the same bits. Of a `CustomInitializer` they are zeros: its values come from
-/// elsewhere. Programmer errors: a part outside `whole`, an `out` that is not
-/// as long as the part.
+/// Element i of the whole variable is a pure function of (initializer, seed, name, i): its bits are the same however
+/// the variable is divided, and on every machine. For a `CustomInitializer` writes zeros: those values come from the
+/// model. Programmer errors: `part` is not inside `whole`; `out` is not as long as `part`.
 DISTRIB_DECL void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
                        const Slice& part, std::span<float> out);
 

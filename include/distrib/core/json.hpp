@@ -16,23 +16,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What `JsonReader::next` found.
+/// A kind of token, as `JsonReader::next` returns it.
 enum class JsonToken : std::uint8_t {
   begin_object,
   end_object,
   begin_array,
   end_array,
-  name,  ///< Of an object's member; its value comes next.
+  name,  ///< The name of an object's member; its value follows.
   string,
   number,
   boolean,
   null,
-  end,    ///< The text is over, and was one whole value.
-  error,  ///< `error()` says which and where; stays.
+  end,  ///< The end of the text, which was one complete value.
+  error,  ///< The text is not JSON: `error()` says why and where. All later calls of `next` return it too.
 };
 
 /// Reads one JSON value (RFC 8259, strictly: no comments, no trailing commas, no byte order mark) token by token, in
-/// the order of the text. Members with equal names all come.
+/// the order of the text. Several members of an object with the same name are all returned.
 ///
 ///     JsonReader reader{text};
 ///     if (reader.next() == JsonToken::begin_object)
@@ -41,19 +41,21 @@ enum class JsonToken : std::uint8_t {
 ///         else reader.skip();
 ///       }
 ///
-/// A view: the text must outlive the reader. Nested at most 64 deep. Allocates only for strings that hold an escape.
-/// One thread at a time.
+/// A view: the text must outlive the reader. At most 64 levels of nesting. Allocates only for strings that contain an
+/// escape.
+///
+/// Threads: one at a time.
 class JsonReader {
  public:
   static constexpr std::size_t max_depth = 64;
 
   explicit JsonReader(std::string_view text) noexcept : text_{text} {}
 
-  /// Goes to the next token.
+  /// Goes to the next token and returns it.
   DISTRIB_DECL auto next() -> JsonToken;
 
-  /// Passes over a value: the one that begins at the current token, or after it when that is a name. Afterwards the
-  /// current token is the value's last. Nothing happens at other tokens.
+  /// Skips a value: the one that begins at the current token, or the one after it if the current token is a name. Then
+  /// the last token of the value is the current one. Does nothing at other tokens.
   void skip() {
     if (token_ == JsonToken::name) next();
     if (token_ != JsonToken::begin_object && token_ != JsonToken::begin_array) return;
@@ -62,27 +64,29 @@ class JsonReader {
     }
   }
 
-  /// What `next` returned last; `null` before the first call.
+  /// Returns the result of the last `next`; `null` before the first call.
   [[nodiscard]] auto token() const noexcept -> JsonToken { return token_; }
 
-  /// Byte position of the current token in the text, or of the error.
+  /// Returns the byte position of the current token in the text, or of the error.
   [[nodiscard]] auto offset() const noexcept -> std::size_t { return offset_; }
 
-  /// Of a name or string: its characters, valid until the next call of `next` or `skip`. Of a number: as written.
+  /// Returns the characters of a name or string, unescaped, or a number as written. Valid until the next call of `next`
+  /// or `skip`.
   [[nodiscard]] auto text() const noexcept -> std::string_view { return value_; }
 
-  /// Of a boolean.
+  /// Returns the value of a boolean.
   [[nodiscard]] auto boolean() const noexcept -> bool { return value_ == "true"; }
 
-  /// Of a number without fraction and exponent: its exact value; empty when it has one, or does not fit.
+  /// Returns the exact value of a number without fraction and exponent. Empty if it has one of them or does not fit.
   [[nodiscard]] auto int64() const noexcept -> std::optional<std::int64_t> {
     return detail::parse_whole<std::int64_t>(value_);
   }
 
-  /// Of a number: the nearest double; empty when its size is beyond a double (1e400, and 1e-400 too).
+  /// Returns the double nearest to a number. Empty if the number is too large or too small for a double (1e400,
+  /// 1e-400).
   [[nodiscard]] auto float64() const noexcept -> std::optional<double> { return detail::parse_whole<double>(value_); }
 
-  /// The failure, with "offset N" as its place; empty while there is none.
+  /// Returns the failure, with "offset N" as its place. Empty while there is none.
   [[nodiscard]] auto error() const -> Error {
     if (!code_) return {};
     return {code_, "offset " + std::to_string(offset_)};
@@ -105,7 +109,7 @@ class JsonReader {
 
   DISTRIB_DECL auto read_number() -> JsonToken;
 
-  /// From the opening quote to behind the closing one.
+  /// Reads from the opening quote to behind the closing one. False on an error.
   DISTRIB_DECL auto read_string() -> bool;
 
   DISTRIB_DECL auto read_escape() -> bool;
@@ -146,7 +150,8 @@ class JsonReader {
   std::size_t at_ = 0;
   std::size_t offset_ = 0;
   std::size_t depth_ = 0;
-  std::uint64_t objects_ = 0;  // one bit a level, the innermost lowest: 1 for an object, 0 for an array
+  // one bit per open level, the innermost in the lowest bit: 1 for an object, 0 for an array
+  std::uint64_t objects_ = 0;
   std::error_code code_;
   JsonToken token_ = JsonToken::null;
   Expect expect_ = Expect::value;

@@ -8,31 +8,34 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 enum class json_errc {
-  unexpected_end = 1,    ///< The text ends inside a value. Look whether it was cut short.
-  unexpected_character,  ///< Something stands where JSON has no place for it. Look for commas and comments.
-  bad_number,            ///< Not JSON's form of a number. Write no leading zeros, no plus, digits around the point.
-  bad_escape,            ///< A backslash is followed by nothing JSON knows, or half a surrogate pair stands alone.
-  control_character,     ///< A string holds a raw control character. Write it as an escape.
-  bad_utf8,              ///< A string holds bytes that are no UTF-8. Save the text as UTF-8.
-  too_deep,              ///< Arrays and objects lie more than 64 deep in each other. Flatten the text.
-  trailing_text,         ///< Something follows the value. Keep one value a text.
+  unexpected_end = 1,  ///< The text ends inside a value. Check whether it was cut off.
+  /// JSON does not allow this character here. Look for missing commas, trailing commas and comments.
+  unexpected_character,
+  /// Not a number as JSON writes it. Write no leading zeros, no plus sign, and digits on both sides of the point.
+  bad_number,
+  /// A backslash starts no escape that JSON has, or half of a surrogate pair stands alone. Correct the escape.
+  bad_escape,
+  control_character,  ///< A string contains an unescaped control character. Write it as an escape.
+  bad_utf8,  ///< A string contains bytes that are not UTF-8. Save the text as UTF-8.
+  too_deep,  ///< Arrays and objects are nested more than 64 deep. Flatten the text.
+  trailing_text,  ///< There is more text after the value. Keep one value per text.
 };
 
 namespace detail {
 inline constexpr ErrorText json_texts[] = {
-    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text ends too early"},
+    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text ends inside a value"},
     {json_errc::unexpected_character, failure::invalid_argument, "the JSON text has an unexpected character"},
     {json_errc::bad_number, failure::invalid_argument, "not a JSON number"},
-    {json_errc::bad_escape, failure::invalid_argument, "not an escape of JSON strings"},
+    {json_errc::bad_escape, failure::invalid_argument, "not an escape sequence of JSON strings"},
     {json_errc::control_character, failure::invalid_argument, "a control character in a JSON string must be escaped"},
     {json_errc::bad_utf8, failure::invalid_argument, "the JSON string is not UTF-8"},
     {json_errc::too_deep, failure::exhausted, "the JSON text is nested deeper than 64"},
-    {json_errc::trailing_text, failure::invalid_argument, "something follows the JSON value"},
+    {json_errc::trailing_text, failure::invalid_argument, "there is more text after the JSON value"},
 };
 
-/// Category "distrib.json".
+/// Returns the category "distrib.json".
 [[nodiscard]] inline auto json_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.json", json_texts};
   return category;

@@ -12,17 +12,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD, so that the result always is JSON.
+/// Returns `text` as a JSON string with its quotes. Each byte that is not part of valid UTF-8 becomes U+FFFD, so the
+/// result is always valid JSON.
 [[nodiscard]] DISTRIB_DECL auto json_text(std::string_view text) -> std::string;
 
-/// "true", "false", or an integer in decimal.
+/// Returns "true" or "false" for a bool, otherwise the integer in decimal.
 template <std::integral T> [[nodiscard]] auto json_text(T value) -> std::string {
   if constexpr (std::same_as<T, bool>) return value ? "true" : "false";
   else return std::to_string(value);
 }
 
-/// The shortest number that reads back as the same value of its type. What JSON has no number for is one of the texts
-/// that protobuf's JSON has for it: "NaN", "Infinity", "-Infinity", with their quotes.
+/// Returns the shortest number that reads back as the same value of its type. JSON has no number for NaN and infinity:
+/// returns "NaN", "Infinity" or "-Infinity" with quotes, as protobuf's JSON does.
 template <std::floating_point T> [[nodiscard]] auto json_text(T value) -> std::string {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";

@@ -13,7 +13,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What MD5 makes of some bytes; `to_hex` of core/sha256.hpp shows it.
+/// An MD5 digest. `to_hex` in core/sha256.hpp makes it text.
 using Md5Digest = std::array<std::byte, 16>;
 
 namespace detail {
@@ -26,8 +26,8 @@ DISTRIB_DECL void md5_compress(Md5State& state, const std::byte* block) noexcept
 
 }  // namespace detail
 
-/// MD5 of `bytes` (RFC 1321). No security: anybody can make two texts with one digest. It is here for what others
-/// compute with it, such as TensorFlow's placement by name. Never allocates, never fails.
+/// Returns the MD5 of `bytes` (RFC 1321). Not secure: anyone can make two texts with the same digest. Use it only to
+/// compute what other software computes with MD5, such as TensorFlow's placement by name. Never allocates, never fails.
 [[nodiscard]] inline auto md5(ByteView bytes) noexcept -> Md5Digest {
   detail::HashBlocks<Md5Digest, 64, std::endian::little, detail::md5_start, detail::md5_compress> blocks;
   blocks.update(bytes);

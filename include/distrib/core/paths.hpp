@@ -7,31 +7,31 @@
 #include <string>
 #include <string_view>
 
-// Paths are texts here: <filesystem> would be a tenth of the time that ecosystem.hpp takes to compile, and
+// Paths are plain texts here: <filesystem> would take a tenth of the compile time of ecosystem.hpp, and a
 // std::filesystem::path converts to std::string by itself.
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Directory of a path: "/m" of "/m/c-1", "." of "c-1".
+/// Returns the directory of a path: "/m" for "/m/c-1", "." for "c-1".
 inline auto directory_of(std::string_view path) -> std::string {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return ".";
   return std::string{path.substr(0, slash == 0 ? 1 : slash)};
 }
 
-/// Last part of a path: "c-1" of "/m/c-1".
+/// Returns the last part of a path: "c-1" for "/m/c-1".
 inline auto file_of(std::string_view path) -> std::string_view {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// `path` as it is when it is absolute or `directory` is empty, else inside of `directory`.
+/// Returns `path` inside `directory`. Returns `path` unchanged if it is absolute or `directory` is empty.
 inline auto join_path(std::string_view directory, std::string_view path) -> std::string {
   if (path.starts_with('/') || directory.empty()) return std::string{path};
   return std::string{directory} + (directory.ends_with('/') ? "" : "/") + std::string{path};
 }
 
-/// "00000-of-00002": how TensorFlow numbers the files that belong together.
+/// Returns "00000-of-00002": how TensorFlow numbers the files that belong together.
 DISTRIB_DECL auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string;
 
 }  // namespace detail

@@ -17,8 +17,8 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
 
 }  // namespace detail
 
-/// Philox 4x32-10: four random words that are a pure function of key and counter; for one key a bijection of the
-/// counter. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
+/// Philox 4x32-10: returns four random words that are a pure function of key and counter. For a fixed key it is a
+/// bijection of the counter. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
 [[nodiscard]] constexpr auto philox(detail::PhiloxKey key, detail::PhiloxBlock counter) noexcept
     -> detail::PhiloxBlock {
   for (int round = 0; round < 10; ++round) {
@@ -31,19 +31,19 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return counter;
 }
 
-/// The key of a job's seed.
+/// Returns the key for a job's seed.
 [[nodiscard]] constexpr auto philox_key(std::uint64_t seed) noexcept -> detail::PhiloxKey {
   return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
 }
 
-/// A number of [0, 1) from a random word: its upper 24 bits, so every value is exact and the step is 2^-24.
+/// Returns a number in [0, 1) made of the upper 24 bits of a random word: every value is exact, the step is 2^-24.
 [[nodiscard]] constexpr auto uniform01(std::uint32_t word) noexcept -> float {
   return static_cast<float>(word >> 8) * 0x1p-24F;
 }
 
 namespace detail {
 
-/// The finalizer of SplitMix64, which mixes 64 bits one to one. Source: Steele, Lea, Flood, "Fast splittable pseudorandom
+/// The finalizer of SplitMix64: mixes 64 bits one to one. Source: Steele, Lea, Flood, "Fast splittable pseudorandom
 /// number generators", 2014.
 [[nodiscard]] constexpr auto mix_bits(std::uint64_t bits) noexcept -> std::uint64_t {
   bits = (bits ^ bits >> 30) * 0xBF58'476D'1CE4'E5B9;
@@ -53,10 +53,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// The random words of (seed, a, b), for example of (seed, step, rank): different triples give different, independent
-/// sequences, the same triple the same one on every machine. A value: copying it copies the place in the sequence.
-/// Models std::uniform_random_bit_generator; distributions of the standard library differ between its versions, so what
-/// must repeat uses `uniform01`. A sequence has 2^34 words and starts again after them.
+/// A sequence of random words for (seed, a, b), for example (seed, step, rank). Different triples give different,
+/// independent sequences; the same triple gives the same sequence on every machine. A value: a copy continues at the
+/// same position. Models std::uniform_random_bit_generator. Trap: the distributions of the standard library differ
+/// between its versions; use `uniform01` for results that must be reproducible. A sequence has 2^34 words and then
+/// repeats.
 class Philox {
  public:
   using result_type = std::uint32_t;
@@ -68,7 +69,7 @@ class Philox {
   [[nodiscard]] static constexpr auto min() noexcept -> result_type { return 0; }
   [[nodiscard]] static constexpr auto max() noexcept -> result_type { return std::numeric_limits<result_type>::max(); }
 
-  /// The next word.
+  /// Returns the next word.
   constexpr auto operator()() noexcept -> result_type {
     if (next_ == block_.size()) {
       block_ = philox(key_, counter_);
@@ -78,7 +79,7 @@ class Philox {
     return block_[next_++];
   }
 
-  /// Whether both will give the same words from here on.
+  /// True if both return the same words from now on.
   [[nodiscard]] constexpr auto operator==(const Philox&) const noexcept -> bool = default;
 
  private:

@@ -15,15 +15,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the value of a protobuf field is written (protobuf's "encoding" page). Groups (3 and 4) are refused.
+/// How the value of a protobuf field is written (see "Encoding" in protobuf's documentation). Groups (types 3 and 4)
+/// are refused.
 enum class WireType : std::uint8_t {
   varint = 0,
   fixed64 = 1,
-  bytes = 2,  ///< Length, then that many bytes: text, bytes, nested messages, packed numbers.
+  bytes = 2,  ///< A length, then that many bytes: text, bytes, nested messages, packed numbers.
   fixed32 = 5,
 };
 
-/// What stands before the value of field `field` (1 .. 2^29 - 1): number and type in one.
+/// Returns the tag that precedes the value of field `field` (1 .. 2^29 - 1): its number and wire type combined.
 [[nodiscard]] constexpr auto wire_tag(std::uint32_t field, WireType type) noexcept -> std::uint32_t {
   return field << 3 | static_cast<std::uint32_t>(type);
 }
@@ -33,8 +34,8 @@ namespace detail {
 /// Most bytes of one varint.
 inline constexpr std::size_t max_varint_bytes = 10;
 
-/// Takes a varint off the front of `rest`. False, with `rest` unchanged: it is cut short or longer than `max_bytes`.
-/// Bits above the 64th are dropped, as protobuf does.
+/// Reads a varint at the front of `rest` and removes it from `rest`. Returns false, and leaves `rest` unchanged, if the
+/// varint is cut off or longer than `max_bytes`. Bits above the 64th are dropped, as protobuf does.
 [[nodiscard]] inline auto read_varint(ByteView& rest, std::uint64_t& value,
                                       std::size_t max_bytes = max_varint_bytes) noexcept -> bool {
   const std::size_t limit = rest.size() < max_bytes ? rest.size() : max_bytes;
@@ -51,7 +52,7 @@ inline constexpr std::size_t max_varint_bytes = 10;
   return false;
 }
 
-/// Writes `value` as a varint into `to`; returns the number of bytes used, at most `max_varint_bytes`.
+/// Writes `value` as a varint to `to`. Returns the number of bytes used, at most `max_varint_bytes`.
 [[nodiscard]] inline auto write_varint(std::uint64_t value, std::byte* to) noexcept -> std::size_t {
   std::size_t size = 0;
   for (; value >= 0x80; value >>= 7) to[size++] = static_cast<std::byte>(value | 0x80);
@@ -61,23 +62,25 @@ inline constexpr std::size_t max_varint_bytes = 10;
 
 }  // namespace detail
 
-/// Walks the fields of one protobuf message, in the order they were written, with every length checked against the
-/// bytes that are there. Nested messages are read with a WireReader of their own over `bytes()`.
+/// Reads the fields of one protobuf message in the order in which they were written. Every length is checked against
+/// the bytes that are left. A nested message is read with a WireReader of its own over `bytes()`.
 ///
 ///     WireReader reader{message};
 ///     while (reader.next())
 ///       switch (reader.tag()) {
 ///         case wire_tag(1, WireType::fixed64): wall_time = reader.float64(); break;
 ///         case wire_tag(2, WireType::varint): step = reader.int64(); break;
-///       }                                        // unknown fields, and known ones of another type, are passed over
+///       }                                        // skips unknown fields, and known ones of another type
 ///     if (!reader.ok()) ...                      // damaged from reader.offset() on
 ///
-/// A view: the bytes must outlive the reader and every `bytes()` taken from it. One thread at a time. No allocation.
+/// A view: the bytes must outlive the reader and every result of `bytes()`. Never allocates.
+///
+/// Threads: one at a time.
 class WireReader {
  public:
   explicit WireReader(ByteView message) noexcept : rest_{message}, size_{message.size()} {}
 
-  /// Goes to the next field. False at the end of the message and at damage; `ok` tells which.
+  /// Goes to the next field. Returns false at the end of the message and at damage; `ok` distinguishes the two.
   [[nodiscard]] auto next() noexcept -> bool {
     if (!ok_ || rest_.empty()) return false;
     offset_ = size_ - rest_.size();
@@ -85,29 +88,30 @@ class WireReader {
     return ok_;
   }
 
-  /// Whether everything read so far was well formed. Stays false once it is false.
+  /// True if everything read so far was well formed. Once false, it stays false.
   [[nodiscard]] auto ok() const noexcept -> bool { return ok_; }
 
-  /// Byte position of the current field (or of the damage) in the message.
+  /// Returns the byte position of the current field in the message, or of the damage.
   [[nodiscard]] auto offset() const noexcept -> std::size_t { return offset_; }
 
-  /// Number and type of the current field; compare with `wire_tag`.
+  /// Returns number and type of the current field combined; compare with `wire_tag`.
   [[nodiscard]] auto tag() const noexcept -> std::uint32_t { return tag_; }
   [[nodiscard]] auto field() const noexcept -> std::uint32_t { return tag_ >> 3; }
   [[nodiscard]] auto type() const noexcept -> WireType { return static_cast<WireType>(tag_ & 7); }
 
-  /// Value of a varint, fixed32 or fixed64 field as it stands in the message; 0 for `bytes`.
+  /// Returns the value of a varint, fixed32 or fixed64 field as it is in the message; 0 for `bytes`.
   [[nodiscard]] auto uint64() const noexcept -> std::uint64_t { return number_; }
-  /// The same as protobuf's int64 and int32 (int32 and enum values are written as 64 bits and cut here).
+  /// Returns the value as protobuf's int64 or int32. (int32 and enum values are written with 64 bits; the upper ones
+  /// are dropped here.)
   [[nodiscard]] auto int64() const noexcept -> std::int64_t { return static_cast<std::int64_t>(number_); }
   [[nodiscard]] auto int32() const noexcept -> std::int32_t { return static_cast<std::int32_t>(number_); }
   [[nodiscard]] auto uint32() const noexcept -> std::uint32_t { return static_cast<std::uint32_t>(number_); }
   [[nodiscard]] auto boolean() const noexcept -> bool { return number_ != 0; }
-  /// Value of a fixed32 field as a float, of a fixed64 field as a double.
+  /// Returns a fixed32 field as a float, a fixed64 field as a double.
   [[nodiscard]] auto float32() const noexcept -> float { return std::bit_cast<float>(uint32()); }
   [[nodiscard]] auto float64() const noexcept -> double { return std::bit_cast<double>(number_); }
 
-  /// Content of a `bytes` field; empty for other types.
+  /// Returns the content of a `bytes` field; empty for other types.
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
   [[nodiscard]] auto text() const noexcept -> std::string_view { return as_text(bytes_); }
 
@@ -151,12 +155,16 @@ class WireReader {
   bool ok_ = true;
 };
 
-/// Writes protobuf fields one after the other into bytes it owns. Zero values are written like others: whoever wants
-/// protobuf's canonical form leaves them out. `clear` keeps the memory, so that a reused writer allocates nothing.
-/// Throws only `std::bad_alloc`. One thread at a time.
+/// Writes protobuf fields one after the other into bytes that it owns. Zero values are written like all others: for
+/// protobuf's canonical form, do not write them. `clear` keeps the memory, so a reused writer does not allocate.
+///
+/// Errors: throws only `std::bad_alloc`.
+///
+/// Threads: one at a time.
 class WireWriter {
  public:
-  /// A varint field: uint64, uint32, bool and enum values as they are; negative int32 and int64 take ten bytes.
+  /// Writes a varint field: uint64, uint32, bool and enum values unchanged. Negative int32 and int64 values take ten
+  /// bytes.
   void varint(std::uint32_t field, std::uint64_t value) {
     tag(field, WireType::varint);
     raw_varint(value);
@@ -181,7 +189,8 @@ class WireWriter {
   }
   void text(std::uint32_t field, std::string_view value) { bytes(field, as_bytes(value)); }
 
-  /// A nested message or packed numbers: `fill(*this)` writes the content, the length is put before it afterwards.
+  /// Writes a nested message or packed numbers: `fill(*this)` writes the content, then its length is inserted before
+  /// it.
   template <class Fill> void message(std::uint32_t field, Fill&& fill) {
     tag(field, WireType::bytes);
     const std::size_t start = bytes_.size();
@@ -191,7 +200,7 @@ class WireWriter {
     bytes_.insert(bytes_.begin() + static_cast<std::ptrdiff_t>(start), length.begin(), length.begin() + size);
   }
 
-  /// Without a tag: for packed numbers, and for messages that were written before.
+  /// Writes without a tag: for packed numbers, and for messages that were written before.
   void raw_varint(std::uint64_t value) {
     std::array<std::byte, detail::max_varint_bytes> digits{};
     raw({digits.data(), detail::write_varint(value, digits.data())});
@@ -205,17 +214,17 @@ class WireWriter {
   }
   void raw(ByteView value) { bytes_.insert(bytes_.end(), value.begin(), value.end()); }
 
-  /// Room for `count` bytes, which the caller writes before anything else is.
+  /// Appends `count` bytes and returns them. The caller must fill them before it writes anything else.
   auto extend(std::size_t count) -> std::span<std::byte> {
     bytes_.resize(bytes_.size() + count);
     return {bytes_.data() + bytes_.size() - count, count};
   }
 
-  /// What was written so far; valid until the next write.
+  /// Returns what was written so far; valid until the next write.
   [[nodiscard]] auto view() const noexcept -> ByteView { return {bytes_.data(), bytes_.size()}; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes_.size(); }
 
-  /// Hands the bytes over and starts anew.
+  /// Returns the bytes and leaves the writer empty.
   [[nodiscard]] auto take() noexcept -> std::vector<std::byte> { return std::exchange(bytes_, {}); }
   void clear() noexcept { bytes_.clear(); }
 

@@ -3,11 +3,11 @@
 
 // Arithmetic with the same bits on every machine and under every compiler flag.
 //
-// Contraction is switched off here, but that is not enough: clang under -ffast-math and g++ at -march=x86-64-v4 fuse
-// products into sums all the same, -ffast-math reorders sums, and -mrecip replaces division and root by estimates. So
-// each result passes an empty asm that hides how it was made, and division and root are the machine's own instructions.
-// What no header can undo: a program *linked* with -ffast-math sets flush-to-zero when it starts (crtfastmath.o), and
-// denormal numbers become 0 in it. Link without it.
+// Contraction is switched off here, but that is not enough: clang with -ffast-math and g++ with -march=x86-64-v4 still
+// fuse a product and a sum, -ffast-math reorders sums, and -mrecip replaces division and square root by estimates. So
+// each result passes through an empty asm that hides how it was computed, and division and square root are written as
+// machine instructions. Trap: no header can prevent that a program *linked* with -ffast-math sets flush-to-zero when it
+// starts (crtfastmath.o); then denormal numbers become 0. Link without it.
 
 #if defined(__clang__)
 #pragma float_control(push)
@@ -21,10 +21,10 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Four floats of one SSE or NEON register.
+/// Four floats in one SSE or NEON register.
 using Float4 = float __attribute__((vector_size(16)));
 
-/// The same value; the optimizer no longer knows which operation made it.
+/// Returns `value` unchanged. The optimizer cannot know which operation made it.
 template <class T> [[nodiscard, gnu::always_inline]] inline auto opaque(T value) noexcept -> T {
 #if defined(__x86_64__)
   asm("" : "+x"(value));
@@ -88,8 +88,8 @@ template <class T> [[nodiscard, gnu::always_inline]] inline auto opaque(T value)
   return a;
 }
 
-/// A double, or four floats at once, of which each operation is rounded by itself, in the order in which it is written:
-/// `a * b + c` is two roundings, whatever the compiler was told.
+/// A double, or four floats at once. Each operation is rounded separately, in the order in which it is written:
+/// `a * b + c` is rounded twice, whatever the compiler flags are.
 template <class T> struct Rounded {
   T value;
 

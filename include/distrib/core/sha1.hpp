@@ -13,18 +13,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// SHA-1 of bytes that come in pieces (FIPS 180-4). Two texts of one digest can be made, so use it only where others
-/// do, and keyed, as Hadoop's job tokens: HMAC-SHA-1 is not broken by that. A value: a copy goes on from the same
-/// place. Never allocates, never fails. Threads: one at a time. `to_hex` of core/sha256.hpp shows a digest.
+/// SHA-1 of bytes that arrive in pieces (FIPS 180-4). Not secure by itself: two texts with the same digest can be made.
+/// Use it only for formats that need it, and with a key, as Hadoop's job tokens do: HMAC-SHA-1 is not broken by that. A
+/// value: a copy continues from the same point. Never allocates, never fails. `to_hex` in core/sha256.hpp makes a
+/// digest text.
+///
+/// Threads: one at a time.
 class Sha1 {
  public:
   using Digest = std::array<std::byte, 20>;
-  static constexpr std::size_t block_bytes = 64;  ///< What HMAC pads a key to.
+  static constexpr std::size_t block_bytes = 64;  ///< Block size, to which HMAC pads a key.
 
-  /// Adds `bytes`; how the whole is cut into pieces does not matter.
+  /// Adds `bytes`. How the whole is divided into pieces does not matter.
   void update(ByteView bytes) noexcept { blocks_.update(bytes); }
 
-  /// The digest of all that was added; afterwards the object is as new.
+  /// Returns the digest of everything added. Afterwards the object is as newly made.
   [[nodiscard]] auto finish() noexcept -> Digest { return blocks_.finish(); }
 
  private:

@@ -16,19 +16,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What SHA-256 makes of some bytes; `to_hex` shows it.
+/// A SHA-256 digest. `to_hex` makes it text.
 using Sha256Digest = std::array<std::byte, 32>;
 
-/// SHA-256 of bytes that come in pieces (FIPS 180-4). A value: a copy goes on from the same place. Never allocates,
-/// never fails. Threads: one at a time.
+/// SHA-256 of bytes that arrive in pieces (FIPS 180-4). A value: a copy continues from the same point. Never allocates,
+/// never fails.
+///
+/// Threads: one at a time.
 class Sha256 {
  public:
-  static constexpr std::size_t block_bytes = 64;  ///< What HMAC pads a key to.
+  static constexpr std::size_t block_bytes = 64;  ///< Block size, to which HMAC pads a key.
 
-  /// Adds `bytes`; how the whole is cut into pieces does not matter.
+  /// Adds `bytes`. How the whole is divided into pieces does not matter.
   void update(ByteView bytes) noexcept { blocks_.update(bytes); }
 
-  /// The digest of all that was added; afterwards the object is as new.
+  /// Returns the digest of everything added. Afterwards the object is as newly made.
   [[nodiscard]] auto finish() noexcept -> Sha256Digest { return blocks_.finish(); }
 
  private:
@@ -52,17 +54,17 @@ class Sha256 {
   detail::HashBlocks<Sha256Digest, block_bytes, std::endian::big, start, compress> blocks_;
 };
 
-/// SHA-256 of `bytes`.
+/// Returns the SHA-256 of `bytes`.
 [[nodiscard]] inline auto sha256(ByteView bytes) noexcept -> Sha256Digest {
   Sha256 hash;
   hash.update(bytes);
   return hash.finish();
 }
 
-/// Two lower-case hexadecimal digits a byte.
+/// Returns two lower-case hexadecimal digits per byte.
 [[nodiscard]] DISTRIB_DECL auto to_hex(ByteView bytes) -> std::string;
 
-/// The digest that `to_hex` shows as `text`; empty for every other text.
+/// Returns the digest for which `to_hex` returns `text`; empty for every other text.
 [[nodiscard]] DISTRIB_DECL auto parse_sha256(std::string_view text) noexcept -> std::optional<Sha256Digest>;
 
 }  // namespace v0

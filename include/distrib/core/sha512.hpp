@@ -33,7 +33,7 @@ inline constexpr std::array<std::uint64_t, 80> sha512_rounds{
     0x113F9804BEF90DAE, 0x1B710B35131C471B, 0x28DB77F523047D84, 0x32CAAB7B40C72493, 0x3C9EBE0A15C9BEBC,
     0x431D67C49C100D4C, 0x4CC5D4BECB3E42B6, 0x597F299CFC657E2A, 0x5FCB6FAB3AD6FAEC, 0x6C44198C4A475817};
 
-// And of the square roots of primes (section 5.3): the first 8 for SHA-512, the next 8 for SHA-384.
+// The same of the square roots of primes (section 5.3): the first 8 primes for SHA-512, the next 8 for SHA-384.
 inline constexpr std::array<std::uint64_t, 8> sha512_start{0x6A09E667F3BCC908, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B,
                                                            0xA54FF53A5F1D36F1, 0x510E527FADE682D1, 0x9B05688C2B3E6C1F,
                                                            0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179};
@@ -43,20 +43,21 @@ inline constexpr std::array<std::uint64_t, 8> sha384_start{0xCBBB9D5DC1059ED8, 0
 
 }  // namespace detail
 
-/// SHA-512, or SHA-384 with a digest of 48 bytes, of bytes that come in pieces (FIPS 180-4). A value: a copy goes on
-/// from the same place. Never allocates, never fails. Threads: one at a time. `to_hex` of core/sha256.hpp shows a
-/// digest.
+/// SHA-512, or SHA-384 with a digest of 48 bytes, of bytes that arrive in pieces (FIPS 180-4). A value: a copy
+/// continues from the same point. Never allocates, never fails. `to_hex` in core/sha256.hpp makes a digest text.
+///
+/// Threads: one at a time.
 template <std::size_t DigestBytes>
   requires(DigestBytes == 64 || DigestBytes == 48)
 class BasicSha512 {
  public:
   using Digest = std::array<std::byte, DigestBytes>;
-  static constexpr std::size_t block_bytes = 128;  ///< What HMAC pads a key to.
+  static constexpr std::size_t block_bytes = 128;  ///< Block size, to which HMAC pads a key.
 
-  /// Adds `bytes`; how the whole is cut into pieces does not matter.
+  /// Adds `bytes`. How the whole is divided into pieces does not matter.
   void update(ByteView bytes) noexcept { blocks_.update(bytes); }
 
-  /// The digest of all that was added; afterwards the object is as new.
+  /// Returns the digest of everything added. Afterwards the object is as newly made.
   [[nodiscard]] auto finish() noexcept -> Digest { return blocks_.finish(); }
 
  private:

@@ -16,11 +16,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Extents of a tensor, outermost axis first; rank 0 is a scalar. A value. Programmer error: more than `max_rank` axes
-/// or a negative extent; whoever reads shapes from outside checks them first with `valid`.
+/// The extents of a tensor, outermost axis first. Rank 0 is a scalar. A value. Programmer error: extents for which
+/// `valid` is false. Check extents from outside with `valid` first.
 class Shape {
  public:
-  /// Most axes a tensor may have.
+  /// Most axes that a tensor may have.
   static constexpr std::size_t max_rank = 8;
 
   constexpr Shape() = default;
@@ -31,7 +31,8 @@ class Shape {
     for (std::size_t axis = 0; axis < rank_; ++axis) extents_[axis] = extents[axis];
   }
 
-  /// Whether these extents make a Shape: at most `max_rank`, none negative, their product below 2^62.
+  /// True if these extents can make a Shape: at most `max_rank`, none negative, the product of those that are not 0 at
+  /// most 2^62.
   [[nodiscard]] static constexpr auto valid(std::span<const std::int64_t> extents) noexcept -> bool {
     if (extents.size() > max_rank) return false;
     std::int64_t elements = 1;
@@ -49,7 +50,7 @@ class Shape {
     return {extents_.data(), rank_};
   }
 
-  /// Product of the extents; 1 for a scalar.
+  /// Returns the product of the extents; 1 for a scalar.
   [[nodiscard]] constexpr auto elements() const noexcept -> std::int64_t {
     std::int64_t product = 1;
     for (const std::int64_t extent : extents()) product *= extent;
@@ -63,12 +64,13 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-/// "[784,128]"; "[]" for a scalar.
+/// Returns the text "[784,128]"; "[]" for a scalar.
 [[nodiscard]] DISTRIB_DECL auto to_string(const Shape& shape) -> std::string;
 
 namespace detail {
 
-/// The opposite of `to_string`: empty for every text that it does not write, and for extents that make no Shape.
+/// Returns the shape for which `to_string` returns `text`. Empty for every other text, and for extents that make no
+/// Shape.
 [[nodiscard]] DISTRIB_DECL auto parse_shape(std::string_view text) -> std::optional<Shape>;
 
 }  // namespace detail

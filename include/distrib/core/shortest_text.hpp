@@ -15,7 +15,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The shortest decimal text that reads back as the same number: "0.05", "1e-08", "nan", "12000".
+/// Returns the shortest decimal text that reads back as the same number: "0.05", "1e-08", "nan", "12000".
 template <class T>
   requires std::is_arithmetic_v<T>
 [[nodiscard]] auto shortest_text(T value) -> std::string {
@@ -23,7 +23,8 @@ template <class T>
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-/// The opposite: empty for every text that `shortest_text<T>` does not write, as "0.050", "+1", "1e999" and "007".
+/// Returns the number for which `shortest_text<T>` returns `text`. Empty for every other text, such as "0.050", "+1",
+/// "1e999" and "007".
 template <class T>
   requires std::is_arithmetic_v<T>
 [[nodiscard]] auto parse_shortest(std::string_view text) -> std::optional<T> {
@@ -32,7 +33,7 @@ template <class T>
   return shortest_text(value) == text ? std::optional{value} : std::nullopt;
 }
 
-/// The number that all of `text` is, decimal or to the base that is given; empty when it is none, or does not fit.
+/// Returns the number that the whole `text` is, in decimal or in base `base`. Empty if it is no number or does not fit.
 template <class T, class... Base>
 [[nodiscard]] auto parse_whole(std::string_view text, Base... base) noexcept -> std::optional<T> {
   T value{};
@@ -41,7 +42,8 @@ template <class T, class... Base>
   return code == std::errc{} && stop == end ? std::optional{value} : std::nullopt;
 }
 
-/// Cuts off what `text` has before the first `separator`, and that too; all of it when there is none.
+/// Removes the part before the first `separator` from `text`, and the separator too. Returns that part; all of `text`
+/// if there is no separator.
 DISTRIB_DECL auto cut_before(std::string_view& text, char separator) -> std::string_view;
 
 }  // namespace detail

@@ -17,18 +17,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A box inside a tensor: where it starts and how far it reaches on each axis. A value; both shapes have one rank.
+/// A box inside a tensor: the position of its first element, and its extent on each axis. A value. Both shapes must
+/// have the same rank.
 struct Slice {
   Shape start;
   Shape extents;
 
-  /// All of a tensor of this shape.
+  /// Returns the box that is the whole tensor of this shape.
   [[nodiscard]] static constexpr auto whole(const Shape& shape) -> Slice {
     return {Shape{std::span<const std::int64_t>{std::array<std::int64_t, Shape::max_rank>{}.data(), shape.rank()}},
             shape};
   }
 
-  /// Rows `first .. first + count` of `axis`, all of the other axes.
+  /// Returns rows `first .. first + count - 1` of `axis`, and all of the other axes.
   [[nodiscard]] static constexpr auto along(const Shape& shape, std::size_t axis, std::int64_t first,
                                             std::int64_t count) -> Slice {
     std::array<std::int64_t, Shape::max_rank> start{};
@@ -40,7 +41,7 @@ struct Slice {
             Shape{std::span<const std::int64_t>{extents.data(), shape.rank()}}};
   }
 
-  /// Whether this box lies inside a tensor of `shape`, with the same rank.
+  /// True if this box lies inside a tensor of `shape` and has the same rank.
   [[nodiscard]] constexpr auto inside(const Shape& shape) const noexcept -> bool {
     if (start.rank() != shape.rank() || extents.rank() != shape.rank()) return false;
     for (std::size_t axis = 0; axis < shape.rank(); ++axis)
@@ -51,17 +52,18 @@ struct Slice {
   [[nodiscard]] constexpr auto operator==(const Slice&) const noexcept -> bool = default;
 };
 
-/// TensorFlow's slice text: "0,4:0,16" is start,length of each axis (tensor_slice.cc); "" for a scalar.
+/// Returns TensorFlow's slice text: "0,4:0,16" has start,length for each axis (tensor_slice.cc). "" for a scalar.
 [[nodiscard]] DISTRIB_DECL auto to_string(const Slice& slice) -> std::string;
 
 namespace detail {
 
-/// The opposite of `to_string`: empty for every text that it does not write, and for numbers that make no Shape.
-/// Whether the box fits a tensor is told by `Slice::inside`.
+/// Returns the slice for which `to_string` returns `text`. Empty for every other text, and for numbers that make no
+/// Shape. Does not check that the box fits a tensor; `Slice::inside` does.
 [[nodiscard]] DISTRIB_DECL auto parse_slice(std::string_view text) -> std::optional<Slice>;
 
-/// Finds what two boxes of one tensor, both row-major, have in common, in as few runs as there are: calls
-/// `visit(at in from_slice, at in to_slice, count)` for each, in elements. Returns how many elements they are together.
+/// Finds the common elements of two boxes of one tensor, which are both stored row-major. Calls
+/// `visit(position in from_slice, position in to_slice, count)` for each run of consecutive elements, with as few calls
+/// as possible; all three are in elements. Returns the number of common elements.
 template <class Visit>
 constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, Visit&& visit) -> std::int64_t {
   const std::size_t rank = from_slice.extents.rank();
@@ -77,7 +79,7 @@ constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, 
   }
   if (elements == 0) return 0;
 
-  // Trailing axes that both boxes hold whole are one run; the rest is walked like an odometer.
+  // Trailing axes that both boxes cover completely form one run. The other axes are counted like an odometer.
   std::int64_t run = 1;
   std::size_t outer = rank;
   while (outer > 0) {
@@ -102,8 +104,9 @@ constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, 
   return elements;
 }
 
-/// Copies what two boxes of one tensor have in common. `from` holds box `from_slice` and `to` box `to_slice`, both
-/// row-major with elements of `element_bytes`; memory must not overlap. Returns the number of elements copied.
+/// Copies the common elements of two boxes of one tensor. `from` holds the box `from_slice`, `to` the box `to_slice`,
+/// both row-major with elements of `element_bytes` bytes. The memory must not overlap. Returns the number of elements
+/// copied.
 inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const Slice& to_slice, std::byte* to,
                          std::size_t element_bytes) -> std::int64_t {
   return for_each_overlap(from_slice, to_slice, [&](std::size_t from_at, std::size_t to_at, std::size_t count) {

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <span>
 
-// Rounding up or down at random, each the more often the nearer it is, so that the mean of many roundings is the number
-// itself. What is updated in small steps and kept in 16 bits needs that: to the nearest, a step of less than half a unit
-// of the last place would be lost every time. Integers only: the same bits on every machine.
+// Rounds up or down at random. The nearer of the two results is the more likely, so the mean of many roundings is the
+// number itself. Numbers that are updated in small steps and kept in 16 bits need this: rounded to nearest, a step of
+// less than half a unit in the last place would be lost every time. Uses only integers: the same bits on every machine.
 
 namespace distrib {
 inline namespace v0 {
@@ -28,8 +28,9 @@ using Halves8 = std::uint16_t __attribute__((vector_size(16)));
 using Longs2 = std::uint64_t __attribute__((vector_size(16)));
 #endif
 
-// One conversion at random, `random` being 16 bits, each as likely as any other; and, where a machine has the
-// instructions, eight. What is finite in the format stays finite.
+// One random conversion: `one` converts one number with 16 bits of `random`, each equally likely; `eight` converts
+// eight numbers if the machine has the instructions. A finite number stays finite, except for magnitudes from 2^16 on
+// in float16.
 
 struct ToBfloat16AtRandom {
   static constexpr auto one(float value, std::uint16_t random) noexcept -> std::uint16_t {
@@ -54,7 +55,7 @@ struct ToBfloat16AtRandom {
 #endif
 };
 
-/// From 2^16 on infinity; below 2^-14 multiples of 2^-24.
+/// Magnitudes from 2^16 on become infinite; below 2^-14 the results are multiples of 2^-24.
 struct ToFloat16AtRandom {
   static constexpr auto one(float value, std::uint16_t random) noexcept -> std::uint16_t {
     const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -66,7 +67,7 @@ struct ToFloat16AtRandom {
     } else if (const std::uint32_t exponent = magnitude >> 23; exponent > 110 - 32) {
       const std::uint32_t mantissa = (magnitude & 0x7F'FFFFU) | 0x80'0000U;
       const std::uint32_t steps = exponent > 110 ? mantissa << (exponent - 110) : mantissa >> (110 - exponent);
-      half = (steps + random) >> 16;  // steps of 2^-40
+      half = (steps + random) >> 16;  // in steps of 2^-40
     }
     if (half == 0x7C00U) half = 0x7BFFU;
     return static_cast<std::uint16_t>((bits >> 16 & 0x8000U) | half);
@@ -98,7 +99,7 @@ struct ToFloat16AtRandom {
 #endif
 };
 
-/// The next 64 random bits, for four elements.
+/// Returns the next 64 random bits, enough for four elements.
 constexpr auto next_bits(std::uint64_t& state) noexcept -> std::uint64_t {
   return mix_bits(state += 0x9E37'79B9'7F4A'7C15);
 }
@@ -121,7 +122,7 @@ template <class Conversion>
 }
 #endif
 
-/// By eights where the machine can; one by one gives the same bits.
+/// Converts eight at a time if the machine can, otherwise one by one. Both give the same bits.
 template <class Conversion>
 void round_at_random(std::span<const float> elements, std::uint64_t state, std::byte* to,
                      [[maybe_unused]] bool by_eights = has_half_instructions()) noexcept {
@@ -138,8 +139,9 @@ void round_at_random(std::span<const float> elements, std::uint64_t state, std::
 
 }  // namespace detail
 
-/// Writes elements as `encode_elements` does, but rounded at random: which way is a function of `random` and the place
-/// among the elements, and independent for each of both, where `random` comes from `mix_bits`.
+/// Writes `elements` as `encode_elements` does, but rounds at random. The direction is a function of `random` and the
+/// element's position. If each `random` comes from `mix_bits`, the directions of different elements and of different
+/// `random` are independent. Elements of float32 are not rounded.
 inline void encode_elements_at_random(FloatFormat format, std::span<const float> elements, std::uint64_t random,
                                       std::byte* to) noexcept {
   if (format == FloatFormat::bfloat16) detail::round_at_random<detail::ToBfloat16AtRandom>(elements, random, to);

@@ -15,32 +15,37 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A table of embeddings as run-time code sees it: rows of `dim` floats, found by key. A value.
+/// A table of embeddings for run-time code: rows of `dim` floats, found by key. A value.
 struct TableInfo {
   std::string name;
-  std::uint32_t dim = 1;                           ///< Floats of a row.
-  std::uint64_t rows = 0;                          ///< Keys are 0 .. rows - 1; 0: any 64 bits are a key.
-  Initializer initializer = UniformInitializer{};  ///< Of rows that nothing was learnt of yet.
-  std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many updates had it, at most 4095.
-  std::uint64_t evict_after =
-      0;  ///< Of any keys: one that no update had for so many goes, see `TableStore`; 0: none does.
-  FloatFormat kept_as = FloatFormat::float32;  ///< Where they are trained; updates are rounded at random.
+  std::uint32_t dim = 1;  ///< Number of floats in a row.
+  std::uint64_t rows = 0;  ///< The keys are 0 .. rows - 1. 0: any 64-bit number is a key.
+  Initializer initializer = UniformInitializer{};  ///< Initial values of a row.
+  /// A key gets its row at the update that is the `min_count`-th to contain it. At least 1; above 4095 counts as 4095.
+  /// Must be 1 if `rows` is not 0.
+  std::uint32_t min_count = 1;
+  /// A key is removed if none of the last `evict_after` updates contained it (see `TableStore::apply`). 0: no key
+  /// is removed. Must be 0 if `rows` is not 0.
+  std::uint64_t evict_after = 0;
+  /// Format in which rows are kept where they are trained. Updates are rounded at random.
+  FloatFormat kept_as = FloatFormat::float32;
 
   [[nodiscard]] auto operator==(const TableInfo&) const -> bool = default;
 
-  /// Whether any 64 bits are a key.
+  /// True if any 64-bit number is a key.
   [[nodiscard]] auto any_key() const noexcept -> bool { return rows == 0; }
   [[nodiscard]] auto row_bytes() const noexcept -> std::size_t { return std::size_t{dim} * sizeof(float); }
 };
 
-/// Writes initial rows of one table. The row of a key is a pure function of (initializer, seed, name, key), whoever
-/// asks first: that of row `key` of a variable of shape [rows, dim] and the same name, elements counted modulo 2^64.
-/// Glorot's fans are those of [rows, dim]; where any 64 bits are a key, of a vector [dim]. A value.
+/// Writes initial rows of one table. The row of a key is a pure function of (initializer, seed, name, key): it does not
+/// matter when and on which machine it is first used. It equals row `key` of a variable of shape [rows, dim] with the
+/// same name; indices of elements are taken modulo 2^64. Glorot's fans are computed for the shape [rows, dim], or for
+/// [dim] if any number is a key. A value.
 class RowInitializer {
  public:
   DISTRIB_DECL RowInitializer(const TableInfo& table, std::uint64_t seed);
 
-  /// Writes the row of `key`; `row` has `dim` elements.
+  /// Writes the initial row of `key`. `row` must have `dim` elements.
   void operator()(std::uint64_t key, std::span<float> row) const noexcept {
     if (uniform_) uniform_->fill(key * dim_, row);
     else std::fill(row.begin(), row.end(), constant_);

@@ -11,14 +11,15 @@ inline namespace v0 {
 
 namespace detail {
 
-/// CPUs that control groups allow; see `control_group_limit`.
+/// Returns the number of CPUs that the control groups allow; empty if they set no limit. See `control_group_limit`.
 DISTRIB_DECL auto cgroup_cpus(const std::string& root) -> std::optional<double>;
 
 }  // namespace detail
 
-/// How many threads of this process can run at once, at least 1: the CPUs that it may run on, or as many as its control
-/// group lets it use, rounded up (versions 1 and 2: `docker run --cpus`, limits of Kubernetes, Slurm's), where
-/// `std::thread::hardware_concurrency` counts those of the machine. Linux.
+/// Returns how many threads of this process can run at the same time, at least 1: the number of CPUs that the process
+/// may run on, or the limit of its control group, rounded up, if that is lower. Understands versions 1 and 2 of control
+/// groups (`docker run --cpus`, limits of Kubernetes and Slurm). `std::thread::hardware_concurrency` ignores that
+/// limit. Linux only.
 [[nodiscard]] DISTRIB_DECL auto usable_cpus() -> unsigned;
 
 }  // namespace v0

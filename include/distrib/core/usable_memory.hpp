@@ -14,7 +14,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Bytes that control groups allow; see `control_group_limit`.
+/// Returns the number of bytes that the control groups allow; empty if they set no limit. See `control_group_limit`.
 inline auto cgroup_memory(const std::string& root) -> std::optional<std::uint64_t> {
   return control_group_limit(root, "memory", [](const std::string& group, bool is_v2) {
     return parse_whole<std::uint64_t>(read_setting(group + (is_v2 ? "/memory.max" : "/memory.limit_in_bytes")));
@@ -23,8 +23,9 @@ inline auto cgroup_memory(const std::string& root) -> std::optional<std::uint64_
 
 }  // namespace detail
 
-/// Bytes of memory that this process may come to use: those of the machine, or as many as its control group lets it have
-/// (versions 1 and 2: `docker run --memory`, limits of Kubernetes, Slurm's). Who takes more is killed. Linux.
+/// Returns how many bytes of memory this process may use: the memory of the machine, or the limit of its control group
+/// if that is lower (versions 1 and 2: `docker run --memory`, limits of Kubernetes and Slurm). The system kills a
+/// process that uses more. 2^64 - 1 if neither is known. Linux only.
 [[nodiscard]] DISTRIB_DECL auto usable_memory() -> std::uint64_t;
 
 }  // namespace v0

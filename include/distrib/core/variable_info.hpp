@@ -16,15 +16,15 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Whether a variable of this element type is a counter, which no updater trains: it starts at zeros, and what a
-/// contribution says of it is added, whole (TensorFlow's `assign_add`). int64 counts modulo 2^64.
+/// True if a variable of this element type is a counter. No updater trains a counter: it starts at 0, and each
+/// contribution is added to it undivided (TensorFlow's `assign_add`). An int64 counter counts modulo 2^64.
 [[nodiscard]] constexpr auto is_counter(DType dtype) noexcept -> bool {
   return dtype == DType::int64 || dtype == DType::float64;
 }
 
 }  // namespace detail
 
-/// A variable as run-time code sees it: what a job's description carries.
+/// A variable for run-time code, as a job's description contains it.
 struct VariableInfo {
   std::string name;
   DType dtype = DType::float32;
@@ -33,7 +33,7 @@ struct VariableInfo {
 
   [[nodiscard]] auto operator==(const VariableInfo&) const -> bool = default;
 
-  /// Bytes of the whole tensor.
+  /// Returns the size of the whole tensor in bytes.
   [[nodiscard]] auto size_bytes() const noexcept -> std::size_t {
     return static_cast<std::size_t>(shape.elements()) * distrib::size_bytes(dtype);
   }
@@ -41,8 +41,8 @@ struct VariableInfo {
 
 namespace detail {
 
-/// Byte offset of each variable in one block that holds them all, each at a multiple of `tensor_alignment`; the last
-/// entry is the size of the block.
+/// Returns the byte offset of each variable in one block that holds them all. Each offset is a multiple of
+/// `tensor_alignment`. The last entry is the size of the block.
 [[nodiscard]] inline auto block_offsets(std::span<const VariableInfo> variables) -> std::vector<std::size_t> {
   std::vector<std::size_t> offsets{0};
   for (const VariableInfo& variable : variables)

@@ -6,8 +6,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Whether a variable may have this name: not empty, and no spaces, line ends or other control characters in it, since
-/// a job's description is made of words and lines.
+/// True if a variable may have this name: it is not empty and has no spaces, line ends or other control characters,
+/// because a job's description consists of words and lines.
 [[nodiscard]] constexpr auto valid_variable_name(std::string_view name) noexcept -> bool {
   for (const char letter : name)
     if (static_cast<unsigned char>(letter) <= ' ' || letter == '\x7f') return false;

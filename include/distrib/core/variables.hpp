@@ -24,39 +24,39 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One trained tensor of a model (float), or a counter (double, std::int64_t; see `is_counter`): name, element type and
-/// number of axes at compile time; extents and initial values at run time. A value.
+/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t; see `is_counter`).
+/// Name, element type and number of axes are fixed at compile time, extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
-                "distrib: the element type of a Variable must be float, or of a counter double or std::int64_t");
+                "distrib: the element type of a Variable must be float or, for a counter, double or std::int64_t");
   static_assert(Rank <= Shape::max_rank, "distrib: a Variable has at most 8 axes");
   static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
   static_assert(Name.view().empty() || valid_variable_name(Name.view()),
-                "distrib: the name of a Variable has no spaces, line ends or other control characters");
+                "distrib: the name of a Variable must not contain spaces, line ends or other control characters");
 
  public:
   using Element = T;
   static constexpr auto name = Name;
   static constexpr std::size_t rank = Rank;
-  /// How it may start: a counter at zeros only.
+  /// The initializers that it accepts: any for a trained tensor, only zeros for a counter.
   using Start = std::conditional_t<std::is_same_v<T, float>, Initializer, ZerosInitializer>;
 
-  /// Extents outermost first. Values start as zeros unless told.
+  /// Makes a variable with these extents, outermost axis first. By default its initial values are zeros.
   Variable(std::array<std::int64_t, Rank> extents, Start initializer = ZerosInitializer{})
       : shape_{std::span<const std::int64_t>{extents}}, initializer_{std::move(initializer)} {}
 
-  // The speaking twin: chosen for `{784, 10, 3}` and for `{784}` when the rank is 2.
+  // Chosen for a wrong number of extents (`{784, 10, 3}` or `{784}` if the rank is 2), to give a readable error.
   template <std::size_t Extents>
     requires(Extents != Rank)
   Variable(const std::int64_t (&)[Extents], Initializer = {}) {
-    static_assert(Extents == Rank, "distrib: a Variable takes as many extents as its rank says");
+    static_assert(Extents == Rank, "distrib: the number of extents of a Variable must equal its rank");
   }
-  // The same for a counter that is to start elsewhere.
+  // The same for a counter with another initializer than zeros.
   template <class Other>
     requires(!std::is_convertible_v<Other, Start> && std::is_convertible_v<Other, Initializer>)
   Variable(std::array<std::int64_t, Rank>, Other) {
     static_assert(std::is_convertible_v<Other, Start>,
-                  "distrib: a counter (a Variable of double or std::int64_t) starts at zeros");
+                  "distrib: a counter (a Variable of double or std::int64_t) must start at zeros");
   }
 
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
@@ -72,7 +72,7 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 template <class... Vs> class VariableList {
  public:
   static constexpr std::size_t size = sizeof...(Vs);
-  /// How many of them are tables.
+  /// Number of tables among them.
   static constexpr std::size_t tables = (std::size_t{0} + ... + (detail::is_embedding<Vs> ? 1 : 0));
 
   template <std::size_t I> using At = std::tuple_element_t<I, std::tuple<Vs...>>;
@@ -81,7 +81,7 @@ template <class... Vs> class VariableList {
 
   template <std::size_t I> [[nodiscard]] auto at() const noexcept -> const At<I>& { return std::get<I>(variables_); }
 
-  /// Position of the variable called `name`; `size` when there is none.
+  /// Returns the position of the variable or table with this name; `size` if there is none.
   [[nodiscard]] static constexpr auto index_of(std::string_view name) noexcept -> std::size_t {
     constexpr std::array<std::string_view, size> names{Vs::name.view()...};
     for (std::size_t i = 0; i < size; ++i)
@@ -89,7 +89,8 @@ template <class... Vs> class VariableList {
     return size;
   }
 
-  /// Of position `index` the number among the tables, or among those that are none.
+  /// Returns the position of entry `index` among the tables if it is a table, otherwise among the entries that are no
+  /// tables.
   [[nodiscard]] static constexpr auto number_of(std::size_t index) noexcept -> std::size_t {
     constexpr std::array<bool, size> is_table{detail::is_embedding<Vs>...};
     std::size_t number = 0;
@@ -98,7 +99,7 @@ template <class... Vs> class VariableList {
     return number;
   }
 
-  /// The variables for run-time code, in the same order; without the tables.
+  /// Returns the variables for run-time code, in the same order, without the tables.
   [[nodiscard]] auto infos() const -> std::vector<VariableInfo> {
     std::vector<VariableInfo> list;
     list.reserve(size - tables);
@@ -111,7 +112,7 @@ template <class... Vs> class VariableList {
     return list;
   }
 
-  /// The tables likewise.
+  /// Returns the tables for run-time code, in the same order.
   [[nodiscard]] auto table_infos() const -> std::vector<TableInfo> {
     std::vector<TableInfo> list;
     const auto add = [&](const auto& v) {
@@ -135,7 +136,7 @@ template <class... Vs> class VariableList {
 
 namespace detail {
 
-/// Whether `T` is a `VariableList`.
+/// True if `T` is a `VariableList`.
 template <class T> inline constexpr bool is_variable_list = false;
 
 }  // namespace detail

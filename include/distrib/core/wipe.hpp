@@ -9,7 +9,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Overwrites a secret that is needed no more. Unlike memset, it is not left out because nobody reads it afterwards.
+/// Overwrites a secret that is no longer needed. Unlike memset, the compiler cannot omit it because the memory is not
+/// read afterwards.
 inline void wipe(void* memory, std::size_t size) noexcept { ::explicit_bzero(memory, size); }
 
 }  // namespace detail

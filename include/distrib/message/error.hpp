@@ -8,21 +8,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a protobuf message could not be turned into bytes or back.
+/// Why a protobuf message could not be encoded or decoded.
 enum class message_errc {
-  too_large = 1,  ///< The message is longer than `ProtobufCodec::max_message_bytes`. Raise it, or send less at once.
-  malformed,  ///< The bytes are no message of this type: damaged, cut short, or of another type. Send them again.
-  incomplete,  ///< A required field (proto2) is not set. Set it before encoding; when decoding, blame the sender.
+  /// The message is longer than `ProtobufCodec::max_message_bytes`. Raise that limit, or send less at once.
+  too_large = 1,
+  malformed,  ///< The bytes are not a message of this type: damaged, cut off, or another type. Send them again.
+  incomplete,  ///< A required field (proto2) is not set. Set it before encoding; when decoding, correct the sender.
 };
 
 namespace detail {
 inline constexpr ErrorText message_texts[] = {
     {message_errc::too_large, failure::exhausted, "the message is longer than max_message_bytes"},
-    {message_errc::malformed, failure::corrupt, "the bytes are no message of this type"},
+    {message_errc::malformed, failure::corrupt, "the bytes are not a message of this type"},
     {message_errc::incomplete, failure::invalid_argument, "a required field is not set"},
 };
 
-/// Category "distrib.message".
+/// Returns the category "distrib.message".
 [[nodiscard]] inline auto message_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.message", message_texts};
   return category;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to protobuf. Link distrib::message, or protobuf's lite runtime.
+// The only header that includes protobuf. Link distrib::message, or protobuf's lite runtime.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -19,22 +19,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Turns any generated protobuf message, lite or full, into bytes and back. A value; const access from any thread.
+/// Encodes and decodes any generated protobuf message, lite or full. A value.
+///
+/// Threads: const access from any thread.
 struct ProtobufCodec {
-  /// Longer messages are refused, in both directions, before memory is taken. protobuf itself ends at 2 GiB.
+  /// Limit for encoding and decoding, in bytes. A larger message fails with `too_large` before memory is allocated.
+  /// Values above protobuf's own limit (2 GiB) count as that limit.
   std::size_t max_message_bytes = std::size_t{64} << 20;
 
-  /// Replaces `bytes` by `message`; memory that `bytes` holds is reused. Equal messages give equal bytes within one
+  /// Replaces the contents of `bytes` by `message`; reuses its memory. Equal messages give equal bytes within one
   /// version of protobuf: maps are written in the order of their keys.
   ///
-  /// Throws `std::system_error` naming the type: `message_errc::too_large`, `incomplete`.
+  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large`, `incomplete`. `bytes` is empty
+  /// then.
   void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes) const {
     std::error_code ec;
     encode(message, bytes, ec);
     if (ec) throw_error(ec, message.GetTypeName());
   }
 
-  /// The same; on failure `ec` is set and `bytes` is empty.
+  /// The same, but on failure sets `ec`, and `bytes` is empty.
   void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes, std::error_code& ec) const {
     ec = check(message, message.ByteSizeLong());
     bytes.resize(ec ? 0 : message.ByteSizeLong());
@@ -45,16 +49,17 @@ struct ProtobufCodec {
     message.SerializeWithCachedSizes(&stream);
   }
 
-  /// Replaces `message` by what `bytes` say; nothing in it points into `bytes` afterwards.
+  /// Replaces the contents of `message` by what `bytes` encode. The message does not refer to `bytes` afterwards.
   ///
-  /// Throws `std::system_error` naming the type: `message_errc::too_large`, `malformed`, `incomplete`.
+  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large`, `malformed`, `incomplete`.
+  /// `message` is cleared then.
   void decode(ByteView bytes, google::protobuf::MessageLite& message) const {
     std::error_code ec;
     decode(bytes, message, ec);
     if (ec) throw_error(ec, message.GetTypeName());
   }
 
-  /// The same; on failure `ec` is set and `message` is empty.
+  /// The same, but on failure sets `ec`, and `message` is cleared.
   void decode(ByteView bytes, google::protobuf::MessageLite& message, std::error_code& ec) const {
     message.Clear();
     if (bytes.size() > limit()) ec = message_errc::too_large;

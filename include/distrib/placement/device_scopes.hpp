@@ -16,17 +16,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Devices for all that is made inside a scope, where scopes nest: TensorFlow's `with tf.device(...)`. A scope is a
-/// device, which fills in the fields that the operation inside leaves open; or a function, which is given the operation
-/// with the device chosen so far and returns another (a `ReplicaDeviceSetter`, for one); or nothing, which hides the
-/// scopes around it. The innermost scope is applied first. One thread at a time.
+/// A stack of device scopes, as nested `with tf.device(...)` in TensorFlow. A scope is
+/// - a device: it fills in the fields that the operation and the inner scopes leave open;
+/// - a function: it gets the operation with the device chosen so far and returns the device to use (for example, a
+///   `ReplicaDeviceSetter`);
+/// - or nothing (`enter_none`): the outer scopes do not count.
+///
+/// The innermost scope applies first.
+///
+/// Threads: one at a time.
 class DeviceScopes {
  public:
-  /// A function scope: its answer, whatever it is, is the device that the scopes around it see.
+  /// A function scope. The device that it returns replaces the one chosen so far, and the outer scopes apply to it.
   using Function = std::function<std::string(const OpRequest&)>;
 
-  /// Leaves its scope when it goes; scopes go in the opposite of the order in which they came, and before
-  /// `DeviceScopes` does.
+  /// Closes its scope when it is destroyed. Guards must be destroyed in the reverse order of their creation, and before
+  /// the `DeviceScopes`.
   class [[nodiscard]] Guard {
    public:
     Guard(const Guard&) = delete;
@@ -37,7 +42,7 @@ class DeviceScopes {
     friend class DeviceScopes;
     struct Scope {
       DeviceSpec device = {};
-      Function function = {};  // instead of the device, unless empty
+      Function function = {};  // if not empty, used instead of the device
       bool keeps_out = false;
     };
     Guard(std::vector<Scope>& scopes, Scope scope) : scopes_{scopes} { scopes_.push_back(std::move(scope)); }
@@ -48,21 +53,23 @@ class DeviceScopes {
   DeviceScopes(const DeviceScopes&) = delete;
   auto operator=(const DeviceScopes&) -> DeviceScopes& = delete;
 
-  /// Opens a scope inside of those that are open. A text that has no meaning throws `cluster_errc::bad_device`; "" says
-  /// nothing, and keeps nothing out.
+  /// Opens a scope inside the open ones. The text "" is a scope without effect. Throws `cluster_errc::bad_device` for a
+  /// text that is no device.
   auto enter(std::string_view device) -> Guard { return enter(DeviceSpec::parse(device)); }
   auto enter(const char* device) -> Guard { return enter(std::string_view{device}); }
   auto enter(DeviceSpec device) -> Guard { return {scopes_, {.device = std::move(device)}}; }
   auto enter(Function function) -> Guard { return {scopes_, {.function = std::move(function)}}; }
-  /// TensorFlow's `tf.device(None)`: inside of it, the scopes around it do not count.
+  /// Opens a scope inside which the outer scopes do not count: TensorFlow's `tf.device(None)`.
   auto enter_none() -> Guard { return {scopes_, {.keeps_out = true}}; }
 
-  /// How many are open.
+  /// Returns the number of open scopes.
   [[nodiscard]] auto depth() const noexcept -> std::size_t { return scopes_.size(); }
 
-  /// The device of an operation that is made now; `request.device` is what it asks for itself. Fails with
-  /// `cluster_errc::bad_device` when that, or what a function answers, is read and has no meaning; throws what a
-  /// function throws.
+  /// Returns the device of an operation that is created now. `request.device` is the device that the operation itself
+  /// requests. If no scope applies, returns it unchanged and unchecked.
+  ///
+  /// Errors: `cluster_errc::bad_device` if a device scope applies to a text that is no device, whether the operation or
+  /// a function supplied it. Throws what a function throws.
   [[nodiscard]] DISTRIB_DECL auto device(OpRequest request, std::error_code& ec) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto device(const OpRequest& request) const -> std::string;
 

@@ -10,19 +10,20 @@ inline namespace v0 {
 
 /// Why a variable cannot be placed.
 enum class placement_errc {
-  no_such_task = 1,         ///< A strategy answered with a task that there is not. Let it answer below `num_tasks`.
-  wrong_number_of_weights,  ///< A strategy has weights for more or fewer tasks than there are. Give one for each.
-  zero_weight,              ///< A task has weight 0. Give it at least 1, or leave it out of the cluster.
+  no_such_task = 1,  ///< A strategy returned a task that does not exist. It must return a number below `num_tasks`.
+  /// A strategy has weights for more or fewer tasks than there are. Give one weight for each task.
+  wrong_number_of_weights,
+  zero_weight,  ///< A task has weight 0. Give it at least 1, or remove it from the cluster.
 };
 
 namespace detail {
 inline constexpr ErrorText placement_texts[] = {
-    {placement_errc::no_such_task, failure::not_found, "the strategy answered with a task that there is not"},
+    {placement_errc::no_such_task, failure::not_found, "the strategy returned a task that does not exist"},
     {placement_errc::wrong_number_of_weights, failure::mismatch, "one weight for each task is needed"},
     {placement_errc::zero_weight, failure::invalid_argument, "a weight must be at least 1"},
 };
 
-/// Category "distrib.placement".
+/// Returns the category "distrib.placement".
 [[nodiscard]] inline auto placement_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.placement", placement_texts};
   return category;

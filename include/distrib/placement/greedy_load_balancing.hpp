@@ -14,9 +14,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Load of a variable by its size in bytes. A scalar counts one element, an empty variable nothing.
+/// Measures a variable by its size in bytes. A scalar counts as one element, an empty variable as 0.
 struct ByteSizeLoad {
-  std::size_t bytes_per_string = 0;  ///< What a text counts, whose size is not known; in TensorFlow 1 it was 8.
+  std::size_t bytes_per_string = 0;  ///< Assumed size of an element of type string; TensorFlow 1 used 8.
 
   [[nodiscard]] auto operator()(const PlacementRequest& request) const noexcept -> double {
     const std::size_t bytes = request.dtype == DType::string ? bytes_per_string : size_bytes(request.dtype);
@@ -25,12 +25,12 @@ struct ByteSizeLoad {
   [[nodiscard]] auto operator==(const ByteSizeLoad&) const -> bool = default;
 };
 
-/// `GreedyLoadBalancingStrategy{byte_size_load}` balances memory and traffic.
+/// `GreedyLoadBalancingStrategy{byte_size_load}` balances memory and network traffic.
 inline constexpr ByteSizeLoad byte_size_load{};
 
 namespace detail {
 
-/// Load 1 of every variable.
+/// Measures every variable as 1.
 struct UnitLoad {
   [[nodiscard]] auto operator()(const PlacementRequest&) const noexcept -> double { return 1; }
   [[nodiscard]] auto operator==(const UnitLoad&) const -> bool = default;
@@ -38,13 +38,13 @@ struct UnitLoad {
 
 }  // namespace detail
 
-/// `GreedyLoadBalancingStrategy{unit_load}` is round robin; `{unit_load, {2, 1}}` a round robin with weights, in which
-/// task 0 has two turns for one of task 1.
+/// `GreedyLoadBalancingStrategy{unit_load}` is round robin. `{unit_load, {2, 1}}` is round robin with weights: task 0
+/// gets two variables for each one of task 1.
 inline constexpr detail::UnitLoad unit_load{};
 
-/// The task with the smallest load so far, the lowest index among equals; then `load(request)` is added to it. With
-/// weights, one for each task, a load counts divided by the weight of its task: a task of weight 2 gets twice as much
-/// as one of weight 1. The order in which variables are made decides.
+/// Chooses the task with the smallest load so far, the lowest index among equal ones, then adds `load(request)` to its
+/// load. With weights (one per task) a load is divided by the task's weight before it is compared: a task of weight 2
+/// gets twice as much as a task of weight 1. The result depends on the order in which variables are created.
 template <class Load>
   requires std::invocable<Load&, const PlacementRequest&>
 class GreedyLoadBalancingStrategy {
@@ -52,7 +52,8 @@ class GreedyLoadBalancingStrategy {
   explicit GreedyLoadBalancingStrategy(Load load, std::vector<std::uint32_t> weights = {})
       : load_{std::move(load)}, weights_{std::move(weights)} {}
 
-  /// Throws `placement_errc::wrong_number_of_weights`, `placement_errc::zero_weight`.
+  /// Returns the task for the next variable. Throws `placement_errc::wrong_number_of_weights`,
+  /// `placement_errc::zero_weight`.
   [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
     detail::check_weights(weights_, num_tasks);
     loads_.resize(num_tasks);
@@ -63,7 +64,7 @@ class GreedyLoadBalancingStrategy {
     return lowest;
   }
 
-  /// What each task carries so far, not divided by its weight; empty before the first call of `place`.
+  /// Returns the load of each task so far, not divided by its weight; empty before the first call of `place`.
   [[nodiscard]] auto loads() const noexcept -> std::span<const double> { return loads_; }
 
  private:

@@ -20,31 +20,38 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a device is wanted for.
+/// An operation that needs a device.
 struct OpRequest {
-  std::string_view op = "VarHandleOp";  ///< Type of the operation, in TensorFlow's words.
+  std::string_view op = "VarHandleOp";  ///< Type of the operation, as TensorFlow names it.
   std::string_view name{};
   DType dtype = DType::float32;
   Shape shape{};
-  std::string_view device{};            ///< What the operation asks for itself, "" for nothing; wins field by field.
+  std::string_view device{};  ///< The device that the operation itself requests; "": none. Its fields have priority.
 };
 
-/// Where variables and everything else go. Devices are texts as `DeviceSpec::parse` reads them.
+/// Devices for variables and for everything else, as texts for `DeviceSpec::parse`.
 struct ReplicaDeviceSetterOptions {
-  std::uint32_t ps_tasks = 0;                 ///< Number of ps tasks; not looked at when `cluster` is given.
-  std::string ps_device = "/job:ps";          ///< Of variables; "": they stay on the worker.
-  std::string worker_device = "/job:worker";  ///< Of everything else.
-  bool merge_devices = true;                  ///< False: what has a device keeps its text as it is.
-  std::optional<ClusterSpec> cluster{};       ///< The ps tasks are those of the job that `ps_device` names.
-  std::optional<std::vector<std::string>> ps_ops{};  ///< Types that count as variables, instead of TensorFlow's ten.
-  bool tasks_by_position = false;  ///< True: task n is the n-th of a ps job with gaps, as in TensorFlow, exists or not.
+  std::uint32_t ps_tasks = 0;  ///< Number of ps tasks; ignored if `cluster` is set.
+  std::string ps_device = "/job:ps";  ///< Device of variables. "": variables stay on the worker.
+  std::string worker_device = "/job:worker";  ///< Device of everything else.
+  bool merge_devices = true;  ///< False: an operation that requests a device keeps that text unchanged.
+  std::optional<ClusterSpec> cluster{};  ///< If set, the ps tasks are the tasks of the job that `ps_device` names.
+  /// Types of operations that count as variables, instead of TensorFlow's ten.
+  std::optional<std::vector<std::string>> ps_ops{};
+  /// For a ps job with gaps. False: n means the n-th task that exists. True: n means task n, as in TensorFlow, even if
+  /// there is none.
+  bool tasks_by_position = false;
 };
 
-/// Gives each operation its device: variables to ps tasks chosen by `S`, the rest to the worker (device_setter.py).
-/// A value; the strategy's memory is inside it. One thread at a time.
+/// Chooses a device for each operation: variables go to ps tasks chosen by `S`, everything else to the worker
+/// (device_setter.py). A value that contains the strategy and its state.
+///
+/// Threads: one at a time.
 template <PlacementStrategy S> class ReplicaDeviceSetter {
  public:
-  /// Fails with `cluster_errc::bad_device` when a device text of `options` has no meaning.
+  /// Makes the setter.
+  ///
+  /// Errors: `cluster_errc::bad_device` if a text in `options` is no device.
   ReplicaDeviceSetter(ReplicaDeviceSetterOptions options, S strategy, std::error_code& ec)
       : options_{std::move(options)}, strategy_{std::move(strategy)} {
     ps_device_ = DeviceSpec::parse(options_.ps_device, ec);
@@ -52,13 +59,15 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
     if (!ec) find_tasks();
   }
 
-  /// Whether it places anything. It does not when there is no ps task: no cluster and `ps_tasks` 0, or a cluster
-  /// without the ps job, or with an empty one. Then every operation keeps its own device.
+  /// True if it places anything. False if there is no ps task: no cluster and `ps_tasks` is 0, or a cluster whose ps
+  /// job is missing, empty, or not named by `ps_device`. Then every operation keeps its own device.
   [[nodiscard]] explicit operator bool() const noexcept { return num_tasks_ != 0; }
 
-  /// Canonical text of the device of one operation. Asks the strategy when it is a variable that is not pinned to
-  /// another job. Fails with `cluster_errc::bad_device`, and with `placement_errc::no_such_task` when the strategy
-  /// answers with none of the tasks; throws what the strategy throws.
+  /// Returns the canonical text of the device of one operation. Calls the strategy if the operation is a variable and
+  /// does not request another job than the ps job.
+  ///
+  /// Errors: `cluster_errc::bad_device`; `placement_errc::no_such_task` if the strategy returns a task that does not
+  /// exist. Throws what the strategy throws.
   [[nodiscard]] auto operator()(const OpRequest& request) -> std::string {
     std::error_code ec;
     std::string device = (*this)(request, ec);
@@ -87,19 +96,19 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
     return to_string(device.merged_with(current));
   }
 
-  /// The ps task of a variable, as the strategy says: a `PlacementStrategy` like its own.
+  /// Returns the ps task of a variable, chosen by the strategy. So the setter is itself a `PlacementStrategy`.
   [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
     return strategy_.place(request, num_tasks);
   }
 
-  /// The strategy, with what it remembers by now.
+  /// Returns the strategy with its current state.
   [[nodiscard]] auto strategy() const noexcept -> const S& { return strategy_; }
 
  private:
   void find_tasks() {
     num_tasks_ = options_.ps_tasks;
     if (!options_.cluster) return;
-    // In a job with gaps the n-th task is not task n: what the strategy chooses is a position among those that exist.
+    // In a job with gaps the n-th task is not task n: the strategy chooses a position among the tasks that exist.
     std::error_code no_such_job;
     indices_ = options_.cluster->task_indices(ps_device_.job.value_or(""), no_such_job);
     num_tasks_ = ps_device_.job ? static_cast<std::uint32_t>(indices_.size()) : 0;
@@ -128,12 +137,13 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
   S strategy_;
   DeviceSpec ps_device_;
   DeviceSpec worker_device_;
-  std::vector<std::uint32_t> indices_;  // of the ps tasks; empty without a cluster
+  std::vector<std::uint32_t> indices_;  // indices of the ps tasks; empty without a cluster
   std::uint32_t num_tasks_ = 0;
 };
 
-/// Makes a `ReplicaDeviceSetter`. Every process must ask it for the same variables in the same order. Fails with
-/// `cluster_errc::bad_device`.
+/// Makes a `ReplicaDeviceSetter`. Every process must call it for the same variables in the same order.
+///
+/// Errors: throws `cluster_errc::bad_device`.
 template <PlacementStrategy S = RoundRobinStrategy>
 [[nodiscard]] auto replica_device_setter(ReplicaDeviceSetterOptions options, S strategy = {})
     -> ReplicaDeviceSetter<S> {
@@ -145,13 +155,14 @@ template <PlacementStrategy S = RoundRobinStrategy>
 }
 
 namespace detail {
-/// Returned where a sentence of ours is the answer, so that nothing else is reported.
+/// Returned after a static_assert of this library has failed, so that the compiler reports nothing else.
 struct NoDeviceSetter {
   auto operator()(const OpRequest&) -> std::string { return {}; }
 };
 }  // namespace detail
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The twin with the same parameter list, which reports what is missing. The constrained one is chosen if its concept
+// holds.
 template <class S> auto replica_device_setter(ReplicaDeviceSetterOptions, S) -> detail::NoDeviceSetter {
   detail::explain_placement_strategy<S>();
   return {};

@@ -8,8 +8,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Tasks in turn: 0, 1, .., n-1, 0, ... The order in which variables are made decides. Where tasks differ, see
-/// `unit_load`.
+/// Chooses tasks in turn: 0, 1, .., n-1, 0, ... The result depends on the order in which variables are created. For
+/// tasks of different size see `unit_load`.
 class RoundRobinStrategy {
  public:
   [[nodiscard]] auto place(const PlacementRequest&, std::uint32_t num_tasks) noexcept -> std::uint32_t {

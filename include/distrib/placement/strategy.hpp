@@ -11,11 +11,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What is to be placed: a variable, or one part of a variable that was cut.
+/// A variable to place, or one part of a variable that was divided.
 struct PlacementRequest {
   std::string_view name{};  ///< "hidden/weights", "hidden/weights/part_1".
   DType dtype = DType::float32;
-  Shape shape{};            ///< Of the part.
+  Shape shape{};  ///< Shape of the variable or part.
 };
 
 namespace detail {
@@ -26,23 +26,23 @@ concept PlacesVariables = requires(S& strategy, const PlacementRequest& request,
 }  // namespace detail
 
 /// Chooses parameter server tasks: `place(request, num_tasks)` returns the task, below `num_tasks`, for the next
-/// variable. A value that carries what it remembers; a copy goes on from where the original stands.
+/// variable. A value that contains its own state; a copy continues from the state of the original.
 ///
-/// Semantics: the answers are a function of the requests so far and of nothing else (no clock, no chance, no
-/// addresses), so that processes that place the same variables in the same order agree. `num_tasks` is at least 1 and
-/// the same in every call.
+/// Semantics: the results depend only on the requests so far (not on time, chance or addresses), so processes that
+/// place the same variables in the same order agree. `num_tasks` is at least 1, and the same in every call.
 template <class S>
 concept PlacementStrategy = std::copy_constructible<S> && detail::PlacesVariables<S>;
 
 namespace detail {
-/// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a PlacementStrategy.
+/// Reports one sentence for each thing that `S` lacks. For the twins of functions that take a PlacementStrategy.
 template <class S> constexpr void explain_placement_strategy() {
-  constexpr bool places = PlacesVariables<S>;  // named, so that compilers do not add how a concept failed
+  // a variable of its own, so that compilers do not add why the concept failed
+  constexpr bool places = PlacesVariables<S>;
   constexpr bool copies = std::copy_constructible<S>;
   static_assert(places,
                 "distrib: a PlacementStrategy needs place(const distrib::PlacementRequest&, std::uint32_t num_tasks) "
-                "that returns the index of a ps task; distrib::FunctionStrategy makes one of a function");
-  static_assert(copies, "distrib: a PlacementStrategy is a value: let it be copied");
+                "that returns the index of a ps task; distrib::FunctionStrategy makes one from a function");
+  static_assert(copies, "distrib: a PlacementStrategy must be copyable");
 }
 }  // namespace detail
 

@@ -8,20 +8,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a variable cannot be cut, or a row of it not be found, as asked.
+/// Why a variable cannot be divided as requested, or a row of it cannot be found.
 enum class sharding_errc {
-  no_such_axis = 1,  ///< The variable has fewer axes than the one to cut. Choose an axis below its rank.
-  too_many_parts,    ///< More parts than the axis has rows. Ask for fewer.
-  too_many_axes,     ///< More than one axis is cut, or not one number for each axis is given. Cut one axis.
-  not_positive,      ///< A number of parts, shards, bytes or a weight is below 1. Pass at least 1.
-  no_such_row,       ///< An index is outside of the variable. Rows are 0 .. n-1, and -n .. -1 where that is said.
-  zero_step,         ///< The step of a range of rows is 0. Pass another, a negative one to go backwards.
-  not_axis_0,        ///< A variable is cut along another axis than 0, and its rows are looked for. Cut axis 0.
-  not_div_layout,    ///< The first shards do not have the rows that are left over. Cut with `part_slices`.
-  unlike_shards,     ///< Shards of one variable differ in element type, or in extents past axis 0. Make them alike.
-  too_many_shards,   ///< More shards than there are virtual shards to give them. Take at most 1024.
-  too_large,         ///< All shards together have more elements than a `Shape` holds. Leave some out.
-  wrong_size,        ///< More or fewer values than the rows have. Pass the rows' number times the size of a row.
+  no_such_axis = 1,  ///< The variable does not have the axis to divide. Choose an axis below its rank.
+  too_many_parts,  ///< More parts are requested than the axis has rows. Request fewer parts.
+  /// More than one axis would be divided, or the number of counts is not the number of axes. Divide one axis.
+  too_many_axes,
+  not_positive,  ///< A number of parts, shards or bytes, or a weight, is below 1. Pass at least 1.
+  no_such_row,  ///< An index is outside of the variable. Rows are 0 .. n-1; where the function says so, also -n .. -1.
+  zero_step,  ///< The step of a range of rows is 0. Pass another step; a negative one goes backwards.
+  not_axis_0,  ///< The variable is divided along another axis than 0, but its rows are needed. Divide axis 0.
+  /// The rows are not divided as `part_slices` does it: the first shards do not have the extra rows. Use `part_slices`.
+  not_div_layout,
+  unlike_shards,  ///< Shards of one variable differ in element type, or in extents other than axis 0. Make them equal.
+  too_many_shards,  ///< There are more shards than virtual shards. Use at most 1024.
+  too_large,  ///< All shards together have more elements than a `Shape` can have. Remove some.
+  wrong_size,  ///< The number of values does not fit the rows. Pass the number of rows times the elements of a row.
 };
 
 namespace detail {
@@ -29,21 +31,21 @@ inline constexpr ErrorText sharding_texts[] = {
     {sharding_errc::no_such_axis, failure::invalid_argument, "the variable has no such axis"},
     {sharding_errc::too_many_parts, failure::invalid_argument, "more parts than the axis has rows"},
     {sharding_errc::too_many_axes, failure::invalid_argument,
-     "one number of parts for each axis is needed, all 1 but one"},
+     "one number of parts per axis is needed, and all but one must be 1"},
     {sharding_errc::not_positive, failure::invalid_argument, "must be at least 1"},
     {sharding_errc::no_such_row, failure::invalid_argument, "the index is out of bounds"},
     {sharding_errc::zero_step, failure::invalid_argument, "the step cannot be zero"},
-    {sharding_errc::not_axis_0, failure::invalid_argument, "the variable must be cut along axis 0 and no other"},
+    {sharding_errc::not_axis_0, failure::invalid_argument, "the variable must be divided along axis 0 only"},
     {sharding_errc::not_div_layout, failure::unsupported,
-     "the rows do not lie in the \"div\" layout: the first shards have the rows that are left over"},
+     "the rows do not have the \"div\" layout, in which the first shards have the extra rows; use part_slices"},
     {sharding_errc::unlike_shards, failure::mismatch,
-     "all shards must have the same element type, and the same shape but for axis 0"},
-    {sharding_errc::too_many_shards, failure::invalid_argument, "more shards than there are virtual shards"},
+     "all shards must have the same element type, and the same shape except for axis 0"},
+    {sharding_errc::too_many_shards, failure::invalid_argument, "more shards than the 1024 virtual shards"},
     {sharding_errc::too_large, failure::invalid_argument, "more elements than a shape can have"},
     {sharding_errc::wrong_size, failure::mismatch, "more or fewer values than the rows have"},
 };
 
-/// Category "distrib.sharding".
+/// Returns the category "distrib.sharding".
 [[nodiscard]] inline auto sharding_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.sharding", sharding_texts};
   return category;

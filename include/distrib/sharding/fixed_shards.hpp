@@ -11,13 +11,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The same number of parts for every variable, or as many as the axis has rows when it has fewer. TensorFlow's
-/// older name of it is `fixed_size_partitioner`.
+/// Divides every variable into the same number of parts, or into as many as the axis has rows if that is fewer.
+/// TensorFlow's older name is `fixed_size_partitioner`.
 struct FixedShardsPartitioner {
   std::int64_t num_shards = 1;  ///< At least 1.
-  std::size_t axis = 0;         ///< To be cut.
+  std::size_t axis = 0;  ///< The axis to divide.
 
-  /// Fails with `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
+  /// Returns the partition.
+  ///
+  /// Errors: `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType, std::error_code& ec) const noexcept -> Partition;
 

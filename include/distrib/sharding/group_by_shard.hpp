@@ -12,19 +12,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which of some keys go to which shard. A value.
+/// Keys grouped by their shard. A value.
 struct ShardGroups {
-  std::vector<std::size_t> positions{};  ///< Of the keys: those of shard 0, of shard 1, ..; each in the keys' order.
-  std::vector<std::size_t> first{};      ///< Where in `positions` each shard begins; one more: their number.
+  /// Positions of the keys: first the keys of shard 0, then the keys of shard 1, and so on, each group in the order of
+  /// the keys.
+  std::vector<std::size_t> positions{};
+  /// Where each shard's group begins in `positions`; one further entry is the number of keys.
+  std::vector<std::size_t> first{};
 
-  /// Positions of the keys of one shard, ascending.
+  /// Returns the positions of the keys of one shard, ascending.
   [[nodiscard]] auto of(std::uint32_t shard) const noexcept -> std::span<const std::size_t> {
     return std::span{positions}.subspan(first[shard], first[shard + 1] - first[shard]);
   }
 };
 
-/// Sorts keys by shard, as a request to each shard needs them: `keys[groups.of(shard)[i]]` is the i-th that it is asked
-/// for, and its i-th answer belongs at that position of the whole.
+/// Groups keys by shard, to make one request for each shard: `keys[groups.of(shard)[i]]` is the i-th key of the
+/// request, and the i-th value of the answer belongs to that position.
 template <KeySharding S>
 [[nodiscard]] auto group_by_shard(const S& sharding, std::span<const std::uint64_t> keys) -> ShardGroups {
   std::vector<std::uint32_t> shards(keys.size());
@@ -42,7 +45,8 @@ template <KeySharding S>
   return groups;
 }
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The twin with the same parameter list, which reports what is missing. The constrained one is chosen if its concept
+// holds.
 template <class S> auto group_by_shard(const S&, std::span<const std::uint64_t>) -> ShardGroups {
   detail::explain_key_sharding<S>();
   return {};

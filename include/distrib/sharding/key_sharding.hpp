@@ -22,26 +22,29 @@ concept ShardsKeys = requires(const S& sharding, std::uint64_t key) {
 };
 }  // namespace detail
 
-/// Says on which shard the row of a key lies: `shard(key) const`, below `num_shards() const`, for every key.
+/// Says on which shard the row of a key is: `shard(key) const` returns a number below `num_shards() const` for every
+/// key.
 ///
-/// Semantics: a pure function of the key and of the value itself, so that all processes agree without a word.
+/// Semantics: a pure function of the key and of the value itself, so that all processes agree without communication.
 template <class S>
 concept KeySharding = std::copy_constructible<S> && detail::CountsShards<S> && detail::ShardsKeys<S>;
 
 namespace detail {
-/// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a KeySharding.
+/// Reports one sentence for each thing that `S` lacks. For the twins of functions that take a KeySharding.
 template <class S> constexpr void explain_key_sharding() {
-  constexpr bool counts = CountsShards<S>;  // named, so that compilers do not add how a concept failed
+  // a variable of its own, so that compilers do not add why the concept failed
+  constexpr bool counts = CountsShards<S>;
   constexpr bool shards = ShardsKeys<S>;
   constexpr bool copies = std::copy_constructible<S>;
-  static_assert(counts, "distrib: a KeySharding needs num_shards() const that returns how many shards there are");
+  static_assert(counts, "distrib: a KeySharding needs num_shards() const that returns the number of shards");
   static_assert(shards,
                 "distrib: a KeySharding needs shard(std::uint64_t key) const that returns the index of a shard");
-  static_assert(copies, "distrib: a KeySharding is a value: let it be copied");
+  static_assert(copies, "distrib: a KeySharding must be copyable");
 }
 }  // namespace detail
 
-/// The shard of each key, in the order of `keys`. `shards` is as long as `keys` (programmer error otherwise).
+/// Writes the shard of each key to `shards`, in the order of `keys`. Both must have the same length (programmer error
+/// otherwise).
 template <KeySharding S>
 void shards_of(const S& sharding, std::span<const std::uint64_t> keys, std::span<std::uint32_t> shards) {
   assert(keys.size() == shards.size());
@@ -49,7 +52,8 @@ void shards_of(const S& sharding, std::span<const std::uint64_t> keys, std::span
                  [&](std::uint64_t key) -> std::uint32_t { return sharding.shard(key); });
 }
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The twin with the same parameter list, which reports what is missing. The constrained one is chosen if its concept
+// holds.
 template <class S> void shards_of(const S&, std::span<const std::uint64_t>, std::span<std::uint32_t>) {
   detail::explain_key_sharding<S>();
 }

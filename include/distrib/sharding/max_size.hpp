@@ -11,17 +11,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// As few parts as keep each at or below `max_shard_bytes`. A row that is larger by itself is a part of its own, and
-/// `max_shards` comes first: parts grow beyond `max_shard_bytes` then. TensorFlow's older name of it is
-/// `variable_axis_size_partitioner`.
+/// Divides a variable into as few parts as possible with at most `max_shard_bytes` each. A row that is larger than that
+/// is a part of its own. `max_shards` takes precedence: then parts may be larger than `max_shard_bytes`. TensorFlow's
+/// older name is `variable_axis_size_partitioner`.
 struct MaxSizePartitioner {
-  std::int64_t max_shard_bytes = 64 << 20;  ///< At least 1. TensorFlow has no default and advises this one.
-  std::int64_t max_shards = 0;              ///< At least 1; 0: as many as it takes.
-  std::size_t axis = 0;                     ///< To be cut.
-  std::int64_t bytes_per_string = 16;       ///< What a text element counts; at least 1.
+  std::int64_t max_shard_bytes = 64 << 20;  ///< At least 1. TensorFlow has no default, and recommends this value.
+  std::int64_t max_shards = 0;  ///< At least 1; 0: no limit.
+  std::size_t axis = 0;  ///< The axis to divide.
+  std::int64_t bytes_per_string = 16;  ///< Assumed size of an element of type string; at least 1.
 
-  /// min(max_shards, ceil(rows / max(1, floor(max_shard_bytes / bytes of a row)))), and 1 for an empty variable. Fails
-  /// with `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
+  /// Returns min(max_shards, ceil(rows / max(1, floor(max_shard_bytes / bytes of a row)))) parts; 1 for an empty
+  /// variable.
+  ///
+  /// Errors: `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype, std::error_code& ec) const noexcept
       -> Partition;

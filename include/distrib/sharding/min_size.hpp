@@ -11,17 +11,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// As many parts of about `min_shard_bytes` as a variable fills, at most `max_shards`. As in TensorFlow the number is
-/// rounded up, so that parts may be a little smaller than the minimum, and by default nothing is cut. TensorFlow's
-/// older name of it is `min_max_variable_partitioner`.
+/// Divides a variable into as many parts of about `min_shard_bytes` as it fills, at most `max_shards`. As in TensorFlow
+/// the number is rounded up, so parts may be a little smaller than the minimum, and by default nothing is divided.
+/// TensorFlow's older name is `min_max_variable_partitioner`.
 struct MinSizePartitioner {
   std::int64_t min_shard_bytes = 256 << 10;  ///< At least 1.
-  std::int64_t max_shards = 1;               ///< At least 1.
-  std::size_t axis = 0;                      ///< To be cut.
-  std::int64_t bytes_per_string = 16;        ///< What a text element counts; at least 1.
+  std::int64_t max_shards = 1;  ///< At least 1.
+  std::size_t axis = 0;  ///< The axis to divide.
+  std::int64_t bytes_per_string = 16;  ///< Assumed size of an element of type string; at least 1.
 
-  /// max(1, min(rows, max_shards, ceil(bytes / min_shard_bytes))). Fails with `sharding_errc::not_positive`,
-  /// `sharding_errc::no_such_axis`.
+  /// Returns max(1, min(rows, max_shards, ceil(bytes / min_shard_bytes))) parts.
+  ///
+  /// Errors: `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype, std::error_code& ec) const noexcept
       -> Partition;

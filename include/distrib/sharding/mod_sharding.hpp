@@ -11,35 +11,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Rows dealt out like cards: row r is row r / n of shard r mod n (TensorFlow's "mod" strategy). Neighbouring rows lie
-/// on different shards, so rows that are often used together are not all on one. A value.
+/// Assigns rows to shards in turn: row r is row r / n of shard r mod n (TensorFlow's "mod" strategy). Neighbouring rows
+/// are on different shards, so rows that are often used together are not all on one shard. A value.
 ///
-/// Variables that a `Partitioner` cut do not lie like this but as `RangeSharding` says; looked up in this way they give
-/// wrong rows without an error.
+/// Trap: variables that a `Partitioner` has divided do not have this layout, but that of `RangeSharding`. Looking them
+/// up here returns wrong rows without an error.
 class ModSharding {
  public:
-  /// `rows` is not negative (programmer error otherwise). Fails with `sharding_errc::not_positive` without a shard; the
-  /// value is one shard without rows then.
+  /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
+  ///
+  /// Errors: `sharding_errc::not_positive` if `num_shards` is 0; then the value is one shard without rows.
   ModSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
   ModSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "ModSharding::num_shards"} {}
 
-  /// Of all shards together.
+  /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
-  /// How many rows one shard has.
+  /// Returns the number of rows of one shard.
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
 
-  /// The shard of a row, or of any other key.
+  /// Returns the shard of a row, or of any other key.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(key % num_shards());
   }
-  /// Where a row lies; 0 <= row < `rows()` (programmer error otherwise).
+  /// Returns where a row is. 0 <= row < `rows()` (programmer error otherwise).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     return {shard(static_cast<std::uint64_t>(row)), row / num_shards()};
   }
-  /// The opposite of `locate`.
+  /// Returns the row for which `locate` returns `place`.
   [[nodiscard]] auto row_at(const ShardRow& place) const noexcept -> std::int64_t {
     return place.row * num_shards() + place.shard;
   }

@@ -11,7 +11,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a variable is cut: into `parts` pieces along `axis`, none of the other axes. 1 part: not cut.
+/// How a variable is divided: into `parts` pieces along `axis`; the other axes are not divided. 1 part: not divided.
 struct Partition {
   std::size_t axis = 0;
   std::int64_t parts = 1;
@@ -26,23 +26,24 @@ concept PartitionsShapes = requires(const P& partitioner, const Shape& shape, DT
 };
 }  // namespace detail
 
-/// Decides how a variable is cut: `partition(shape, dtype) const` for a shape of at least one axis. Scalars are never
-/// cut and never asked about.
+/// Decides how a variable is divided: `partition(shape, dtype) const` for a shape of at least one axis. It is never
+/// called for scalars, which are not divided.
 ///
-/// Semantics: a pure function of its arguments, so that processes agree. The axis is one of the shape's and has at
-/// least `parts` rows; `part_slices` refuses other answers. It may throw `std::system_error` when it cannot answer.
+/// Semantics: a pure function of its arguments, so that all processes agree. The axis is one of the shape's, and has at
+/// least `parts` rows; `part_slices` refuses other results. It may throw `std::system_error` if it has no result.
 template <class P>
 concept Partitioner = std::copy_constructible<P> && detail::PartitionsShapes<P>;
 
 namespace detail {
-/// One sentence for each thing that `P` lacks; for the speaking twins of entry points that take a Partitioner.
+/// Reports one sentence for each thing that `P` lacks. For the twins of functions that take a Partitioner.
 template <class P> constexpr void explain_partitioner() {
-  constexpr bool partitions = PartitionsShapes<P>;  // named, so that compilers do not add how a concept failed
+  // a variable of its own, so that compilers do not add why the concept failed
+  constexpr bool partitions = PartitionsShapes<P>;
   constexpr bool copies = std::copy_constructible<P>;
   static_assert(partitions,
                 "distrib: a Partitioner needs partition(const distrib::Shape&, distrib::DType) const that returns "
                 "distrib::Partition");
-  static_assert(copies, "distrib: a Partitioner is a value: let it be copied");
+  static_assert(copies, "distrib: a Partitioner must be copyable");
 }
 }  // namespace detail
 

@@ -12,28 +12,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Rows in ranges, one after the other: of R rows in n shards the first R mod n have one row more than the others. This
-/// is how `part_slices` cuts axis 0 (TensorFlow's "div" strategy). With fewer rows than shards, where TensorFlow
-/// divides by zero, the last shards are empty. A value.
+/// Assigns consecutive ranges of rows to shards. If R rows are divided among n shards, the first R mod n shards have
+/// one row more than the others. `part_slices` divides axis 0 in this way (TensorFlow's "div" strategy). If there are
+/// fewer rows than shards, the last shards are empty (TensorFlow divides by zero there). A value.
 class RangeSharding {
  public:
-  /// `rows` is not negative (programmer error otherwise). Fails with `sharding_errc::not_positive` without a shard; the
-  /// value is one shard without rows then.
+  /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
+  ///
+  /// Errors: `sharding_errc::not_positive` if `num_shards` is 0; then the value is one shard without rows.
   RangeSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
   RangeSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "RangeSharding::num_shards"} {}
 
-  /// Of all shards together.
+  /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
-  /// How many rows one shard has.
+  /// Returns the number of rows of one shard.
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
-  /// The first row of a shard; of `num_shards()`, how many rows there are.
+  /// Returns the first row of a shard; for `num_shards()`, the number of rows.
   [[nodiscard]] auto first_row(std::uint32_t shard) const noexcept -> std::int64_t {
     return layout_.even() * shard + std::min<std::int64_t>(shard, layout_.longer());
   }
 
-  /// The shard of a row. A key beyond the last row counts to the last shard, so that every key has one.
+  /// Returns the shard of a row. A key beyond the last row belongs to the last shard, so that every key has one.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     const std::uint64_t last = num_shards() - 1;
     const auto even = static_cast<std::uint64_t>(layout_.even());
@@ -41,13 +42,13 @@ class RangeSharding {
     if (key < longer * (even + 1)) return static_cast<std::uint32_t>(key / (even + 1));
     return static_cast<std::uint32_t>(even == 0 ? last : std::min(last, (key - longer) / even));
   }
-  /// Where a row lies; 0 <= row < `rows()` (programmer error otherwise).
+  /// Returns where a row is. 0 <= row < `rows()` (programmer error otherwise).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     const std::uint32_t of = shard(static_cast<std::uint64_t>(row));
     return {of, row - first_row(of)};
   }
-  /// The opposite of `locate`.
+  /// Returns the row for which `locate` returns `place`.
   [[nodiscard]] auto row_at(const ShardRow& place) const noexcept -> std::int64_t {
     return first_row(place.shard) + place.row;
   }

@@ -15,7 +15,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where a row of a variable lies: on which shard, and which of the shard's own rows it is there.
+/// Where a row of a variable is: its shard, and its number among the shard's own rows.
 struct ShardRow {
   std::uint32_t shard = 0;
   std::int64_t row = 0;
@@ -31,16 +31,17 @@ concept LocatesRows = requires(const S& sharding, std::int64_t row) {
 };
 }  // namespace detail
 
-/// A `KeySharding` of rows 0 .. n-1, whose keys are their numbers: `locate(row) const` for 0 <= row < `rows() const`.
+/// A `KeySharding` of rows 0 .. n-1 whose keys are the row numbers: `locate(row) const` for 0 <= row < `rows() const`.
 ///
-/// Semantics: `locate(row).shard == shard(row)`, and the rows of a shard fill 0 .. k-1 without a gap.
+/// Semantics: `locate(row).shard == shard(row)`, and the rows of a shard are 0 .. k-1 without gaps.
 template <class S>
 concept RowSharding = KeySharding<S> && detail::LocatesRows<S>;
 
 namespace detail {
-/// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a RowSharding.
+/// Reports one sentence for each thing that `S` lacks. For the twins of functions that take a RowSharding.
 template <class S> constexpr void explain_row_sharding() {
-  constexpr bool locates = LocatesRows<S>;  // named, so that compilers do not add how a concept failed
+  // a variable of its own, so that compilers do not add why the concept failed
+  constexpr bool locates = LocatesRows<S>;
   explain_key_sharding<S>();
   static_assert(locates,
                 "distrib: a RowSharding needs rows() const, and locate(std::int64_t row) const that returns "
@@ -48,8 +49,10 @@ template <class S> constexpr void explain_row_sharding() {
 }
 }  // namespace detail
 
-/// Where each of `rows` lies, in their order. `places` is as long as `rows` (programmer error otherwise). Fails with
-/// `sharding_errc::no_such_row`; the places before that row are written then.
+/// Writes to `places` where each of `rows` is, in the order of `rows`. Both must have the same length (programmer error
+/// otherwise).
+///
+/// Errors: `sharding_errc::no_such_row`; the places before that row are written.
 template <RowSharding S>
 void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::span<ShardRow> places,
                  std::error_code& ec) {
@@ -71,7 +74,8 @@ void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::spa
   if (ec) throw_error(ec, "one of " + std::to_string(rows.size()) + " rows, of " + std::to_string(sharding.rows()));
 }
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The twin with the same parameter list, which reports what is missing. The constrained one is chosen if its concept
+// holds.
 template <class S> void locate_rows(const S&, std::span<const std::int64_t>, std::span<ShardRow>) {
   detail::explain_row_sharding<S>();
 }

@@ -21,20 +21,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a scatter operation does to a row with the one given for it: TensorFlow's scatter_update, scatter_add, ...
+/// What a scatter operation does to a row with the row that is passed for it: TensorFlow's scatter_update, scatter_add,
+/// ...
 enum class RowUpdate { update, add, sub, mul, div, min, max };
 
-/// The order of the rows that a sparse read gives.
+/// The order in which a sparse read returns rows.
 enum class RowOrder {
-  as_asked,  ///< Of the indices.
-  by_shard,  ///< Those of shard 0 first, and so on, each shard's as they were asked for: TensorFlow's.
+  as_asked,  ///< The order of the indices.
+  /// First the rows of shard 0, then the rows of shard 1, and so on, for each shard in the order of the indices: as
+  /// TensorFlow.
+  by_shard,
 };
 
-/// A variable in shards with its values, in this process: TensorFlow's ShardedVariable. Each shard is memory of its
-/// own, so that it can be saved as a slice of the whole; the whole is read and written as if it were not cut. A value.
+/// A variable in shards, with its values in this process: TensorFlow's ShardedVariable. Each shard has memory of its
+/// own, so it can be saved as a slice of the whole. The whole is read and written as if it were not divided. A value.
 template <std::floating_point T> class ShardedValues {
  public:
-  /// All zeros. The element type of `variable` is `T` (programmer error otherwise).
+  /// Makes values that are all zero. The element type of `variable` must be `T` (programmer error otherwise).
   explicit ShardedValues(ShardedVariable variable) : variable_{std::move(variable)} {
     assert(variable_.dtype() == detail::dtype_of<T>);
     const auto extents = variable_.shape().extents().subspan(1);
@@ -44,33 +47,38 @@ template <std::floating_point T> class ShardedValues {
       shards_.emplace_back(static_cast<std::size_t>(rows_of(shard)) * row_size_);
   }
 
-  /// Which rows lie in which shard.
+  /// Returns which rows are in which shard.
   [[nodiscard]] auto variable() const noexcept -> const ShardedVariable& { return variable_; }
-  /// Elements of a row.
+  /// Returns the number of elements in a row.
   [[nodiscard]] auto row_size() const noexcept -> std::size_t { return row_size_; }
-  /// The values of one shard, row-major.
+  /// Returns the values of one shard, row-major.
   [[nodiscard]] auto shard(std::uint32_t shard) noexcept -> std::span<T> { return shards_[shard]; }
   [[nodiscard]] auto shard(std::uint32_t shard) const noexcept -> std::span<const T> { return shards_[shard]; }
-  /// Which part of the whole a shard is: under it a checkpoint keeps the shard, and gives it to any other cut.
+  /// Returns which part of the whole a shard is. A checkpoint saves the shard under this slice, and can restore it into
+  /// a variable that is divided in another way.
   [[nodiscard]] auto slice_of(std::uint32_t shard) const -> Slice {
     return Slice::along(variable_.shape(), 0, variable_.offsets()[shard], rows_of(shard));
   }
 
-  /// All of it, row-major.
+  /// Returns all values, row-major.
   [[nodiscard]] auto values() const -> std::vector<T> {
     std::vector<T> whole;
     for (const std::vector<T>& shard : shards_) whole.insert(whole.end(), shard.begin(), shard.end());
     return whole;
   }
 
-  /// One row; -1 is the last. Fails with `sharding_errc::no_such_row`.
+  /// Returns one row; -1 is the last row.
+  ///
+  /// Errors: `sharding_errc::no_such_row`.
   [[nodiscard]] auto row(std::int64_t index, std::error_code& ec) const noexcept -> std::span<const T> {
     const ShardRow place = variable_.locate(index, ec);
     return ec ? std::span<const T>{} : at(place);
   }
   [[nodiscard]] auto row(std::int64_t index) const -> std::span<const T> { return at(variable_.locate(index)); }
 
-  /// The rows of a range, row-major; none where it leaves none. Fails with `sharding_errc::zero_step`.
+  /// Returns the rows of a range, row-major; empty if the range has no rows.
+  ///
+  /// Errors: `sharding_errc::zero_step`.
   [[nodiscard]] auto rows(const ShardedVariable::RowRange& range, std::error_code& ec) const -> std::vector<T> {
     std::vector<T> found;
     for (const ShardedVariable::ShardRange& of : variable_.slice(range, ec))
@@ -84,8 +92,10 @@ template <std::floating_point T> class ShardedValues {
     return found;
   }
 
-  /// Does `update` to all values with those of `whole`, row-major: TensorFlow's assign, assign_add, assign_sub. Works
-  /// in any layout. Fails with `sharding_errc::wrong_size`, and nothing is changed then.
+  /// Applies `update` to all values with the values of `whole`, row-major: TensorFlow's assign, assign_add, assign_sub.
+  /// Works in any layout.
+  ///
+  /// Errors: `sharding_errc::wrong_size`; nothing is changed.
   void assign(std::span<const T> whole, RowUpdate update, std::error_code& ec) {
     ec.clear();
     if (whole.size() != static_cast<std::size_t>(variable_.rows()) * row_size_) ec = sharding_errc::wrong_size;
@@ -101,9 +111,11 @@ template <std::floating_point T> class ShardedValues {
     fail(ec, "assign");
   }
 
-  /// Does `update` to the rows of `indices`, one after the other, with those of `updates`, row-major; an index may come
-  /// more than once. Fails with `sharding_errc::not_div_layout`, `no_such_row` (also for negative indices),
-  /// `wrong_size`, and nothing is changed then.
+  /// Applies `update` to the rows of `indices`, one after the other, with the rows of `updates`, row-major. An index
+  /// may occur several times.
+  ///
+  /// Errors: `sharding_errc::not_div_layout`, `no_such_row` (also for negative indices), `wrong_size`; nothing is
+  /// changed.
   void scatter(RowUpdate update, std::span<const std::int64_t> indices, std::span<const T> updates,
                std::error_code& ec) {
     const std::vector<ShardRow> places = locate(indices, ec);
@@ -121,7 +133,9 @@ template <std::floating_point T> class ShardedValues {
     fail(ec, "scatter");
   }
 
-  /// The rows of `indices`, row-major. Fails with `sharding_errc::not_div_layout`, `no_such_row`.
+  /// Returns the rows of `indices`, row-major.
+  ///
+  /// Errors: `sharding_errc::not_div_layout`, `no_such_row`.
   [[nodiscard]] auto sparse_read(std::span<const std::int64_t> indices, RowOrder order, std::error_code& ec) const
       -> std::vector<T> {
     const std::vector<ShardRow> places = locate(indices, ec);

@@ -13,12 +13,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where a model writes the keys that a batch needs of its tables: one list a table, empty on arrival. Threads: one at a
-/// time.
+/// Where a model writes the keys that a batch needs from its tables: one list per table, empty at first.
+///
+/// Threads: one at a time.
 template <class Variables> class Lookups {
  public:
   [[nodiscard]] auto keys(std::size_t table) noexcept -> std::vector<std::uint64_t>& { return keys_[table]; }
-  /// Of each table, in the model's order.
+  /// Returns the list of each table, in the model's order.
   [[nodiscard]] auto lists() const noexcept -> std::span<const std::vector<std::uint64_t>> { return keys_; }
   void clear() noexcept {
     for (std::vector<std::uint64_t>& keys : keys_) keys.clear();
@@ -28,22 +29,24 @@ template <class Variables> class Lookups {
   std::array<std::vector<std::uint64_t>, Variables::tables> keys_;
 };
 
-/// The list of the table called `Name`: add a key for each place where the batch uses a row, in an order of your own;
-/// `lookup_index` gives the rows in that order. Keys may repeat: each is pulled once, and has one gradient.
+/// Returns the key list of the table `Name`. Append one key for each use of a row in the batch, in any order;
+/// `lookup_index` returns the row numbers in the same order. A key may occur several times: its row is pulled once, and
+/// all its uses share one row of the gradient. The name of a Variable, or one that is not in the model's list, does not
+/// compile.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
   constexpr bool table = detail::is_table<Variables, Name>();
-  static_assert(table, "distrib: get<NAME>(lookups): this NAME is a Variable; only an Embedding is looked up");
+  static_assert(table, "distrib: get<NAME>(lookups): this NAME is a Variable; only an Embedding has lookups");
   if constexpr (table) return lookups.keys(Variables::number_of(Variables::index_of(Name.view())));
 }
 
-// The speaking twin.
+// The twin for names that are not in the list, which reports that.
 template <FixedString Name, class Variables>
 auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
-  static_assert(
-      detail::no_variable_of_this_name<Name, Variables>::value,
-      "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the list beside it shows what it has");
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the VariableList in this "
+                "message shows the names that it has");
   return lookups.keys(0);
 }
 

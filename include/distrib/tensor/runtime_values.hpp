@@ -18,13 +18,13 @@ inline namespace v0 {
 
 namespace detail {
 
-/// All variables of a list in one block, laid out by `block_offsets`. Zeroed.
+/// All variables of a list in one zeroed block, laid out as `block_offsets` says.
 class VariableBlock {
  public:
-  /// Tables have no place in the block.
+  /// Makes the block for these variables. Tables are not part of it.
   DISTRIB_DECL explicit VariableBlock(std::span<const VariableInfo> variables);
 
-  /// How many variables there are.
+  /// Returns the number of variables.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
   [[nodiscard]] auto size_bytes(std::size_t index) const noexcept -> std::size_t { return places_[index].size_bytes; }
 
@@ -34,7 +34,7 @@ class VariableBlock {
 
  private:
   struct Place {
-    std::byte* data;  // in `memory_`, which does not move with this object
+    std::byte* data;  // points into `memory_`, which does not move with this object
     std::size_t size_bytes;
     Shape shape;
   };
@@ -46,7 +46,8 @@ class VariableBlock {
 /// Some rows of a table, one after the other.
 class TableRows {
  public:
-  /// As many rows of `dim` elements; what they hold is unspecified. Memory is used again.
+  /// Changes the size to `count` rows of `dim` elements. Their contents are unspecified. Reuses the memory if it is
+  /// large enough.
   void resize(std::size_t count, std::size_t dim) {
     count_ = count;
     memory_.resize(count * dim * sizeof(float));
@@ -67,59 +68,67 @@ inline void zero(std::span<std::byte> bytes) noexcept {
 
 }  // namespace detail
 
-/// The values of variables whose list is made at run time, such as a job's, at one step; and of so many tables the rows
-/// that a batch needs. By index, in the order of the list. Contiguous, row-major, each variable and each table's rows
-/// 64-byte aligned; in memory of its own, unless `lend` says otherwise. Movable. Threads: const access from any.
+/// The values at one step of variables whose list is made at run time, for example from a job, and, for each of
+/// `tables` tables, the rows that a batch needs. Variables and tables are found by their index in the list. Row-major;
+/// each variable, and the rows of each table, are contiguous and 64-byte aligned, in memory of this object unless
+/// `lend` says otherwise. Movable.
+///
+/// Threads: const access from any thread.
 class RuntimeValues : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
   DISTRIB_DECL explicit RuntimeValues(std::span<const VariableInfo> variables, std::size_t tables = 0);
 
-  /// How many tables there are.
+  /// Returns the number of tables.
   [[nodiscard]] auto tables() const noexcept -> std::size_t { return rows_.size(); }
 
-  /// To be written; not of a variable that is lent.
+  /// Returns the variable's memory for writing. Must not be called for a variable that is lent.
   [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* {
     assert(read_[index] == Block::data(index));
     return Block::data(index);
   }
   [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* { return read_[index]; }
 
-  /// Variable `index` is read from `memory` from now on, which is as large and aligned as here; null: here again.
+  /// Makes variable `index` refer to `memory`, which must have its size and alignment and outlive the use. Null: refers
+  /// to this object's own memory again.
   void lend(std::size_t index, const std::byte* memory) noexcept {
     read_[index] = memory != nullptr ? memory : Block::data(index);
   }
 
-  /// Rows of a table: a matrix of as many as there are unique keys.
+  /// Returns the rows of a table: a matrix with one row per unique key.
   [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
   [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
 
-  /// Of each key that the model's `lookups()` asked for, in its order, the number of its row. Not copied.
+  /// Returns the row number of each key that the model's `lookups()` requested, in the same order. Not a copy: valid as
+  /// long as the span passed to `set_index`.
   [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> { return index_[table]; }
   void set_index(std::size_t table, std::span<const std::int64_t> index) noexcept { index_[table] = index; }
 
  private:
-  std::vector<const std::byte*> read_;  // where each variable lies: a reader follows one pointer, lent or not
+  std::vector<const std::byte*> read_;  // where each variable is, lent or not: a reader follows only one pointer
   std::vector<detail::TableRows> rows_;
   std::vector<std::span<const std::int64_t>> index_;
 };
 
-/// Where one gradient per variable of such a list is written, and one per row of a table, and for a counter what is added
-/// to it; arrives zeroed. Laid out, and lent, like `RuntimeValues`. Threads: one at a time.
+/// Where one gradient per variable and one per row of a table is written, or for a counter the amount to add. Zero at
+/// first. Laid out, and lent, like `RuntimeValues`.
+///
+/// Threads: one at a time.
 class RuntimeGradients : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
   DISTRIB_DECL explicit RuntimeGradients(std::span<const VariableInfo> variables, std::size_t tables = 0);
 
-  /// How many tables there are.
+  /// Returns the number of tables.
   [[nodiscard]] auto tables() const noexcept -> std::size_t { return rows_.size(); }
 
   [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* { return written_[index]; }
   [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* { return written_[index]; }
 
-  /// Variable `index` is written to `memory` from now on, which is as large and aligned as here; null: here again.
+  /// Makes variable `index` refer to `memory`, which must have its size and alignment and outlive the use. Null: refers
+  /// to this object's own memory again.
   void lend(std::size_t index, std::byte* memory) noexcept {
     written_[index] = memory != nullptr ? memory : Block::data(index);
   }

@@ -39,66 +39,70 @@ template <class Variables, FixedString Name, class Holder> auto view_of(Holder& 
 
 }  // namespace detail
 
-/// The values of all variables of a model at one step, and of its tables the rows that a batch needs: what
-/// `RuntimeValues` holds, with the names and types of the model's list. A model sees it const. Movable. Threads: const
-/// access from any.
+/// The values of all variables of a model at one step, and the rows of its tables that a batch needs: `RuntimeValues`
+/// with the names and types of the model's list. Models get it const. Movable.
+///
+/// Threads: const access from any thread.
 template <class Variables> class Values : public RuntimeValues {
-  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients need a VariableList");
 
  public:
   explicit Values(const Variables& variables) : Values{variables.infos()} {}
-  /// `infos`: those of the model's variables.
+  /// Makes the values for the model's variables `infos`.
   explicit Values(std::span<const VariableInfo> infos) : RuntimeValues{infos, Variables::tables} {}
-  /// Takes over what was made for the same list at run time.
+  /// Takes over values that were made for the same list at run time.
   explicit Values(RuntimeValues&& values) noexcept : RuntimeValues{std::move(values)} {
     assert(size() == Variables::size - Variables::tables && tables() == Variables::tables);
   }
 };
 
-/// Where a model writes one gradient per variable and one per row of a table, and for a counter what is added to it;
-/// arrives zeroed. To `RuntimeGradients` what `Values` is to `RuntimeValues`. Movable. Threads: one at a time.
+/// Where a model writes one gradient per variable and one per row of a table, or for a counter the amount to add. Zero
+/// at first. `RuntimeGradients` with the names and types of the model's list. Movable.
+///
+/// Threads: one at a time.
 template <class Variables> class Gradients : public RuntimeGradients {
-  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
+  static_assert(detail::is_variable_list<Variables>, "distrib: Values and Gradients need a VariableList");
 
  public:
   explicit Gradients(const Variables& variables) : Gradients{variables.infos()} {}
-  /// `infos`: those of the model's variables.
+  /// Makes the gradients for the model's variables `infos`.
   explicit Gradients(std::span<const VariableInfo> infos) : RuntimeGradients{infos, Variables::tables} {}
-  /// Takes over what was made for the same list at run time.
+  /// Takes over gradients that were made for the same list at run time.
   explicit Gradients(RuntimeGradients&& gradients) noexcept : RuntimeGradients{std::move(gradients)} {
     assert(size() == Variables::size - Variables::tables && tables() == Variables::tables);
   }
 };
 
 namespace detail {
-struct Poison {};  // returned where a sentence of ours was the answer, so that nothing else is reported
+// returned after a static_assert of this library has failed, so that the compiler reports nothing else
+struct Poison {};
 
 template <class Variables, FixedString Name>
 inline constexpr bool has_variable = Variables::index_of(Name.view()) < Variables::size;
 
-/// Shown by the compiler with the names there are, when a name is not among them.
+/// The compiler shows it, with the names that exist, if a name is not among them.
 template <FixedString Misspelt, class Variables> struct no_variable_of_this_name : std::false_type {};
 }  // namespace detail
 
-/// The variable called `Name` as an xtensor view that can be read: `get<"hidden/weights">(values)`. Of a table: its rows
-/// that the batch needs, [unique keys, dim]. Valid as long as `values`. A name that is not in the model's list does not
-/// compile, and the message shows the names there are.
+/// Returns the variable `Name` as an xtensor view that can be read: `get<"hidden/weights">(values)`. For a table
+/// returns the rows that the batch needs, [unique keys, dim]. Valid as long as `values`. A name that is not in the
+/// model's list does not compile, and the message shows the names that exist.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(const Values<Variables>& values) {
   return detail::view_of<Variables, Name>(values);
 }
 
-/// The gradient of the variable called `Name` as an xtensor view that can be written. Of a table: one row for each of
-/// those that `get` of the values gives. Valid as long as `gradients`.
+/// Returns the gradient of the variable `Name` as an xtensor view that can be written. For a table it has one row for
+/// each row of `get` of the values. Valid as long as `gradients`.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(Gradients<Variables>& gradients) {
   return detail::view_of<Variables, Name>(gradients);
 }
 
-/// Of each key that the model's `lookups()` asked the table called `Name` for, in its order, the number of its row in
-/// `get<Name>(values)`. Valid as long as the batch.
+/// Returns the row number in `get<Name>(values)` of each key that the model's `lookups()` requested of the table
+/// `Name`, in the same order. Valid as long as the batch.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto lookup_index(const Values<Variables>& values) -> std::span<const std::int64_t> {
@@ -107,22 +111,25 @@ template <FixedString Name, class Variables>
   if constexpr (table) return values.index(Variables::number_of(Variables::index_of(Name.view())));
 }
 
-// The speaking twins: same parameter lists, so the constrained ones win whenever the name exists.
+// The twins with the same parameter lists, which report a name that is not in the list. The constrained ones are chosen
+// if the name exists.
 template <FixedString Name, class Variables>
 auto lookup_index(const Values<Variables>&) -> std::span<const std::int64_t> {
-  static_assert(
-      detail::no_variable_of_this_name<Name, Variables>::value,
-      "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the list beside it shows what it has");
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the VariableList in this "
+                "message shows the names that it has");
   return {};
 }
 template <FixedString Name, class Variables> auto get(const Values<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
+                "distrib: get<NAME>: the model has no variable of this NAME; the VariableList in this message shows "
+                "the names that it has");
   return {};
 }
 template <FixedString Name, class Variables> auto get(Gradients<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
+                "distrib: get<NAME>: the model has no variable of this NAME; the VariableList in this message shows "
+                "the names that it has");
   return {};
 }
 

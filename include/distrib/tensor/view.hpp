@@ -20,14 +20,14 @@ template <std::size_t Rank> auto xtensor_shape(const Shape& shape) -> std::array
 }
 }  // namespace detail
 
-/// An xtensor view of `T[shape]`, row-major, at `data`: owns nothing, valid as long as the memory. A `const T` gives
-/// a view that cannot be written. Programmer error: `shape` has another rank than `Rank`.
+/// Returns an xtensor view of `T[shape]`, row-major, at `data`. It owns nothing and is valid as long as the memory.
+/// With a `const T` the view cannot be written. Programmer error: the rank of `shape` is not `Rank`.
 template <std::size_t Rank, class T> [[nodiscard]] auto tensor_view(T* data, const Shape& shape) {
   return xt::adapt(data, static_cast<std::size_t>(shape.elements()), xt::no_ownership(),
                    detail::xtensor_shape<Rank>(shape));
 }
 
-/// The type of such a view: `TensorView<float, 2>` can be written, `TensorView<const float, 2>` cannot.
+/// The type of the view: `TensorView<float, 2>` can be written, `TensorView<const float, 2>` cannot.
 template <class T, std::size_t Rank> using TensorView = decltype(tensor_view<Rank>(static_cast<T*>(nullptr), Shape{}));
 
 }  // namespace v0

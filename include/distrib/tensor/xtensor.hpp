@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door to xtensor: the only place that knows which layout of headers is installed (0.24 to 0.27).
+// The only file that includes xtensor and knows its two layouts of headers (0.24 to 0.27).
 #pragma once
 
 #if __has_include(<xtensor/containers/xtensor.hpp>)
@@ -11,7 +11,8 @@
 #include <memory>
 
 // xtensor before 0.26 leaves `rebind_container` of its small vector ambiguous for clang 19 and newer, which match
-// template template arguments as C++17 says. Full specialisations settle it; g++ picks the same types without them.
+// template template arguments as C++17 says. These full specializations resolve that; g++ selects the same types
+// without them.
 #if defined(__clang__) && __clang_major__ >= 19
 namespace xt {
 template <> struct rebind_container<std::ptrdiff_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {

@@ -43,7 +43,7 @@ DISTRIB_DECL auto read_wire_job(ByteView bytes, std::string& name, ClusterSpec::
     if (reader.tag() != wire_tag(2, WireType::bytes)) continue;
     WireEntry entry;
     if (!read_wire_entry(reader.bytes(), entry)) return false;
-    tasks[static_cast<std::uint32_t>(entry.key)] = as_text(entry.value);  // the last of a key counts
+    tasks[static_cast<std::uint32_t>(entry.key)] = as_text(entry.value);  // the last entry with a key counts
   }
   return reader.ok();
 }

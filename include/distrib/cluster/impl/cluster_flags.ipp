@@ -41,7 +41,7 @@ DISTRIB_DECL auto ClusterFlags::help() -> std::string {
     text += "  --" + std::string{name} + std::string(std::size_t{18} - name.size(), ' ') + std::string{help} + '\n';
   };
   for (const ClusterFlags::FlagInfo& flag : known) line(flag.name, flag.help);
-  line("flagfile", "PATH of a file with more flags, one a line");
+  line("flagfile", "PATH of a file with more flags, one per line");
   return text;
 }
 
@@ -80,7 +80,7 @@ DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std
   return texts;
 }
 
-// The host list of a flag. Fails when it is missing, or a piece of it is.
+// Returns the hosts of a flag. Fails if the flag is missing or one of its entries is empty.
 DISTRIB_DECL auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, Error& error)
     -> std::vector<std::string> {
   if (!text || text->empty()) {
@@ -96,10 +96,10 @@ DISTRIB_DECL auto hosts_of_flag(std::string_view flag, std::optional<std::string
 DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::UnlistedTask unlisted, Error& error)
     -> ClusterFlags {
   ClusterFlags flags;
-  if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
+  if (!texts.job_name || texts.job_name->empty()) return flags;  // without a job name the other flags do not count
   flags.job_name = *texts.job_name;
   if (flags.job_name != "ps" && flags.job_name != "worker") {
-    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (known are ps and worker)"};
+    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (must be ps or worker)"};
     return {};
   }
   flags.ps_hosts = hosts_of_flag("--ps_hosts", texts.ps_hosts, error);
@@ -121,7 +121,7 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   return flags;
 }
 
-// The same with TensorFlow 1's name of the chief, master, replaced.
+// Returns `config` with "master", TensorFlow 1's name of the chief, replaced by "chief".
 DISTRIB_DECL auto with_chief(TfConfig config, Error& error) -> TfConfig {
   if (!config.cluster.contains("master")) return config;
   if (config.cluster.contains("chief")) error = {cluster_errc::bad_role, "TF_CONFIG: both a chief and a master"};
@@ -133,7 +133,8 @@ DISTRIB_DECL auto with_chief(TfConfig config, Error& error) -> TfConfig {
   return config;
 }
 
-// A task that is not told of all others is one of many and can be none of them, not even the whole job.
+// Fails if `config` does not name all tasks. Such a process is one of many tasks; it must not take itself for the whole
+// job.
 DISTRIB_DECL void check_whole(const TfConfig& config, Error& error) {
   for (const std::string& job : config.cluster.jobs()) {
     std::uint32_t next = 0;
@@ -144,10 +145,10 @@ DISTRIB_DECL void check_whole(const TfConfig& config, Error& error) {
       }
   }
   if (config.sparse_cluster && rank_count(config.cluster) < 2)
-    error = {cluster_errc::sparse_job, "TF_CONFIG: sparseCluster has no worker but this task"};
+    error = {cluster_errc::sparse_job, "TF_CONFIG: sparseCluster does not name the other workers"};
 }
 
-// The addresses of a job; none when the cluster does not have it.
+// Returns the addresses of a job; none if the cluster does not have it.
 DISTRIB_DECL auto hosts_of_job(const ClusterSpec& cluster, std::string_view job) -> std::vector<std::string> {
   std::vector<std::string> hosts;
   const ClusterSpec::Tasks* tasks = cluster.find(job);
@@ -168,7 +169,7 @@ DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> C
   flags.chief_hosts = hosts_of_job(config.cluster, "chief");
   std::size_t tasks = 0;
   for (const std::string& job : config.cluster.jobs()) tasks += config.cluster.find(job)->size();
-  if (tasks == 0 || (tasks == 1 && flags.ps_hosts.empty())) return {};  // one process
+  if (tasks == 0 || (tasks == 1 && flags.ps_hosts.empty())) return {};  // this process is the whole job
 
   const std::optional<TaskId> task = config.task();
   if (!task) {

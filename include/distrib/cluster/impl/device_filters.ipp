@@ -68,7 +68,7 @@ DISTRIB_DECL auto parse_device_filters(ByteView bytes, std::error_code& ec) -> C
   };
   const auto read_job = [&](ByteView content) {
     std::string job;
-    std::vector<ByteView> entries;  // the name may come after them
+    std::vector<ByteView> entries;  // the job's name may follow its entries
     WireReader reader{content};
     while (reader.next()) {
       if (reader.tag() == wire_tag(1, WireType::bytes)) job = reader.text();

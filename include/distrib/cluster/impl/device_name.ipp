@@ -18,7 +18,7 @@ namespace detail {
 
 DISTRIB_DECL auto is_ascii_letter(char c) noexcept -> bool { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Reads one name of a device from its front.
+// Reads a device name from the front of its text.
 class DeviceNameReader {
  public:
   explicit DeviceNameReader(std::string_view text) noexcept : rest_{text} {}
@@ -51,7 +51,7 @@ class DeviceNameReader {
     return true;
   }
 
-  /// A letter, then letters, digits and underscores; a star takes the field away.
+  /// Reads a letter, then letters, digits and underscores. A star clears the field.
   auto read_word(std::optional<std::string>& field) -> bool {
     field.reset();
     if (skip("*")) return true;
@@ -81,7 +81,7 @@ class DeviceNameReader {
   std::string_view rest_;
 };
 
-// Lets `target` have the field of `other`; false when both have one and they differ.
+// Sets `target` from `other` if `target` is not set. False if both are set and differ.
 template <class T> auto agree(std::optional<T>& target, const std::optional<T>& other) -> bool {
   if (!target) target = other;
   return !other || target == other;

@@ -16,7 +16,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Puts arguments, with the flags of files in the place of the files' names, one behind the other.
+// Collects arguments, with the flags of each flag file in place of the argument that names it.
 class FlagFileReader {
  public:
   static constexpr std::size_t max_bytes = std::size_t{1} << 20;
@@ -42,7 +42,7 @@ class FlagFileReader {
   [[nodiscard]] auto arguments() && -> std::vector<std::string> { return std::move(arguments_); }
 
  private:
-  // An argument, or a line of a file.
+  // Adds one argument, or one line of a file.
   void add(std::string_view argument, Error& error) {
     for (const std::string_view flag : {"--flagfile=", "-flagfile="})
       if (argument.starts_with(flag)) return add_file(argument.substr(flag.size()), error);
@@ -57,15 +57,15 @@ class FlagFileReader {
       error = {cluster_errc::bad_flag_file, "--flagfile=" + path + ": " + why};
     };
     if (std::find(open_.begin(), open_.end(), path) != open_.end()) return refuse("includes itself");
-    if (open_.size() == max_depth) return refuse("included by 16 files, each by the one before");
+    if (open_.size() == max_depth) return refuse("the 17th file of a chain in which each file includes the next one");
     const std::string text = read_up_to(path, max_bytes + 1 - bytes_, error.code);
     if (error) {
       error.where = "--flagfile=" + path;
       return;
     }
     bytes_ += text.size();
-    if (bytes_ > max_bytes) return refuse("more than 1 MiB, with the files before");
-    if (text.find('\0') != std::string::npos) return refuse("not a text");
+    if (bytes_ > max_bytes) return refuse("more than 1 MiB together with the files before");
+    if (text.find('\0') != std::string::npos) return refuse("not text");
 
     open_.push_back(path);
     for (std::string_view rest = text; !rest.empty() && !error;) {
@@ -83,8 +83,8 @@ class FlagFileReader {
   }
 
   std::vector<std::string> arguments_;
-  std::vector<std::string> open_;  // the files that include the one that is read
-  std::size_t bytes_ = 0;          // read in all
+  std::vector<std::string> open_;  // the files that are being read: each includes the next one
+  std::size_t bytes_ = 0;  // bytes read from all files
 };
 
 }  // namespace detail

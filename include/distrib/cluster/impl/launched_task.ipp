@@ -17,15 +17,15 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// A rank among those that one launcher has started.
+// A rank that a launcher has started.
 struct RankedTask {
   std::uint32_t rank = 0;
-  std::uint32_t size = 0;             // 0: the launcher does not say
-  std::vector<std::uint32_t> groups;  // how many of them each program has
+  std::uint32_t size = 0;  // 0: the launcher does not set it
+  std::vector<std::uint32_t> groups;  // number of ranks of each program
   bool one_machine = false;
 };
 
-// Who has started the ranks, and which one this is; `nobody` when there are none.
+// Finds the launcher that has started ranks, and this process's rank; `nobody` if there is none.
 DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, Error& error) -> Launcher {
   const auto found = [&](const std::optional<MpiRank>& mine) {
     if (mine) task = {mine->rank, mine->size, mine->programs, mine->local_size == mine->size};
@@ -50,7 +50,7 @@ DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, E
     return Launcher::jsm;
   const auto step_size = environment.number({"SLURM_STEP_NUM_TASKS"}, error);
   const auto step_rank = environment.number({"SLURM_PROCID"}, error);
-  // PMIx within an salloc, if srun has not started it: then the step is that of its daemons.
+  // PMIx inside an salloc and not from srun: then the step describes PMIx's own daemons.
   const bool other_pmix = !environment.first_of({"PMIX_RANK"}).empty() &&
                           !environment.first_of({"PMIX_NAMESPACE"}).starts_with("slurm.pmix.");
   if (error || (step_size && step_rank && (!pmi || pmi->size == *step_size) && !other_pmix)) {
@@ -71,7 +71,7 @@ DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, E
   return Launcher::nobody;
 }
 
-// What the four flags say when the environment gives them. Errors name the variables.
+// Makes the flags from the variables that stand for the four flags. Errors name the variables.
 DISTRIB_DECL auto flags_of_variables(const Environment& environment, Error& error) -> ClusterFlags {
   std::vector<std::string> texts;
   const auto add = [&](const char* flag, std::initializer_list<const char*> names) {
@@ -93,18 +93,18 @@ DISTRIB_DECL auto flags_of_variables(const Environment& environment, Error& erro
     if (c != '_' && (c < 'a' || c > 'z')) break;
     variable += c == '_' ? c : static_cast<char>(c - 'a' + 'A');
   }
-  if (error.where.starts_with("--")) error.where.replace(0, variable.size() - 6, variable);  // "--" for "DISTRIB_"
+  if (error.where.starts_with("--")) error.where.replace(0, variable.size() - 6, variable);  // "DISTRIB_" replaces "--"
   return flags;
 }
 
-// The job and the index that a rank has: ps first.
+// Sets job and index for a rank: the first `ps` ranks are ps, the others workers.
 DISTRIB_DECL void name_rank(const RankedTask& ranked, std::size_t ps, ClusterFlags& flags) {
   const bool is_ps = ranked.rank < ps;
   flags.job_name = is_ps ? "ps" : "worker";
   flags.task_index = static_cast<std::uint32_t>(is_ps ? ranked.rank : ranked.rank - ps);
 }
 
-// The cluster that ranks make whose host lists are given, in `flags`, or are not.
+// Makes the cluster of the ranks when no host lists are set.
 DISTRIB_DECL auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
                                  LaunchedTask& task, Error& error) -> ClusterFlags {
   if (ranked.size == 1) return {};
@@ -146,7 +146,7 @@ DISTRIB_DECL auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, co
   return error ? ClusterFlags{} : flags;
 }
 
-// Two host lists, and a rank to tell which of them this is.
+// Makes the cluster of two host lists; the rank says which task this process is.
 DISTRIB_DECL auto flags_of_lists(const RankedTask& ranked, const Environment& environment, Error& error)
     -> ClusterFlags {
   ClusterFlags flags;

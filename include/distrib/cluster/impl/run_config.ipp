@@ -9,7 +9,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// The estimator's rules for a cluster of which `chief` ("chief", or "master" of old) is one job.
+// Checks an estimator's rules for a cluster. `chief`: the name of the chief's job, "chief" or the former "master".
 DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chief, Error& error) {
   const ClusterSpec& cluster = config.cluster;
   const ClusterSpec::Tasks* chiefs = cluster.find(chief);
@@ -22,14 +22,14 @@ DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chie
   } else if (!config.task_index) {
     error = {cluster_errc::missing_index, "task.index"};
   } else if (*config.task_type == "evaluator") {
-    if (chief == "master") error = {cluster_errc::bad_role, "a cluster with a master has no evaluator"};
+    if (chief == "master") error = {cluster_errc::bad_role, "a cluster with a master must not have an evaluator"};
   } else {
     (void)cluster.task_address(*config.task_type, *config.task_index, error.code);
     if (error) error.where = to_string(*config.task());
   }
 }
 
-// The place of a job in the order of global ids.
+// Returns the position of a job in the order of global ids.
 DISTRIB_DECL auto global_order(std::string_view job, std::string_view chief) -> int {
   return job == chief ? 0 : job == "ps" ? 2 : 1;
 }
@@ -60,8 +60,8 @@ DISTRIB_DECL auto run_config(const TfConfig& config, ErrorRef to) -> RunConfig {
   run.task_type = config.task_type.value_or("worker");
   run.task_id = config.task_index.value_or(0);
   if (!config.cluster) {
-    if (run.task_type != "worker") error = {cluster_errc::bad_role, "without a cluster there is only a worker"};
-    else if (run.task_id != 0) error = {cluster_errc::no_such_task, "without a cluster there is only task 0"};
+    if (run.task_type != "worker") error = {cluster_errc::bad_role, "without a cluster the task must be a worker"};
+    else if (run.task_id != 0) error = {cluster_errc::no_such_task, "without a cluster the index must be 0"};
     run.master = config.session_master.value_or("");
     run.evaluation_master = config.eval_session_master.value_or("");
     return error ? RunConfig{} : run;

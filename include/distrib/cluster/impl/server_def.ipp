@@ -45,7 +45,7 @@ DISTRIB_DECL auto make_server_def(ServerDef def, const ServerDefOptions& options
   if (options.job_name) def.job_name = *options.job_name;
   if (options.task_index) def.task_index = *options.task_index;
   if (options.protocol) def.protocol = *options.protocol;
-  if (options.session_config)  // messages put one behind the other are their merge
+  if (options.session_config)  // two serialized messages, one after the other, are their merge
     def.session_config.insert(def.session_config.end(), options.session_config->begin(), options.session_config->end());
   return def;
 }
@@ -69,7 +69,7 @@ DISTRIB_DECL auto standard_server_def(const TfConfig& config) -> ServerDef {
   return def;
 }
 
-// Whether servers can be reached there: a port after the last colon, no slash before it.
+// True if `address` has a port after its last colon and no slash before it.
 DISTRIB_DECL auto is_server_address(std::string_view address) noexcept -> bool {
   const std::size_t colon = address.rfind(':');
   return colon != std::string_view::npos && parse_whole<std::uint16_t>(address.substr(colon + 1)).has_value() &&
@@ -120,7 +120,7 @@ DISTRIB_DECL auto parse_server_def(ByteView bytes, std::error_code& ec) -> Serve
   ServerDef def{.protocol = ""};
   std::int64_t task = 0;
   std::int64_t port = 0;
-  std::vector<std::byte> cluster;  // parts of a message add up
+  std::vector<std::byte> cluster;  // a message may come in several parts
   std::vector<std::byte> filters;
   const auto append = [](std::vector<std::byte>& to, ByteView part) { to.insert(to.end(), part.begin(), part.end()); };
   WireReader reader{bytes};

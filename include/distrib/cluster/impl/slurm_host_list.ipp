@@ -17,20 +17,20 @@ namespace detail {
 
 inline constexpr std::size_t max_slurm_host_bytes = 255;
 
-// Digits only: no sign, no space, not nothing.
+// Reads a number of digits only: no sign, no space, at least one digit.
 DISTRIB_DECL auto slurm_number(std::string_view text) noexcept -> std::optional<std::uint64_t> {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   return parse_whole<std::uint64_t>(text);
 }
 
-// What stands between commas in a bracket: "08-10", "7".
+// A range in a bracket, "08-10", or a single number, "7".
 struct SlurmRange {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  std::size_t width = 0;  // digits at least
+  std::size_t width = 0;  // least number of digits
 };
 
-// A name of a host list: a text before each bracket, and one behind the last.
+// A name of a host list: the text before each bracket, and the text after the last one.
 struct SlurmName {
   std::vector<std::string_view> texts;
   std::vector<std::vector<SlurmRange>> brackets;
@@ -51,7 +51,7 @@ DISTRIB_DECL auto parse_slurm_ranges(std::string_view text, std::vector<SlurmRan
   }
 }
 
-// Takes one name from the front of `rest`, up to its comma. What is left begins where it has no meaning.
+// Removes one name from the front of `rest`, up to its comma. On failure `rest` begins at the error.
 DISTRIB_DECL auto take_slurm_name(std::string_view& rest, SlurmName& name) -> bool {
   const std::size_t before = rest.size();
   while (true) {
@@ -65,7 +65,8 @@ DISTRIB_DECL auto take_slurm_name(std::string_view& rest, SlurmName& name) -> bo
   }
 }
 
-// How many hosts a name stands for; empty if more than `most`, or if their names would be too long.
+// Returns the number of hosts that a name stands for; empty if it is more than `most`, or if their names would be too
+// long.
 DISTRIB_DECL auto count_slurm_hosts(const SlurmName& name, std::size_t most) -> std::optional<std::size_t> {
   std::size_t bytes = 0;
   for (const std::string_view text : name.texts) bytes += text.size();
@@ -100,7 +101,8 @@ DISTRIB_DECL auto slurm_numbers(const std::vector<SlurmRange>& ranges) -> std::v
   return numbers;
 }
 
-// Appends the `count` hosts of a name. As Slurm does it, the last bracket moves fastest, then the first, then the second.
+// Appends the `count` hosts of a name, in Slurm's order: the last bracket changes fastest, then the first, then the
+// second.
 DISTRIB_DECL void append_slurm_hosts(const SlurmName& name, std::size_t count, std::vector<std::string>& hosts) {
   if (count == 0) return;
   const std::size_t brackets = name.brackets.size();
@@ -118,7 +120,7 @@ DISTRIB_DECL void append_slurm_hosts(const SlurmName& name, std::size_t count, s
   }
 }
 
-// Takes one name, with its brackets, from the front of `rest`.
+// Removes one name, with its brackets, from the front of `rest` and appends its hosts.
 DISTRIB_DECL auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& hosts) -> std::error_code {
   SlurmName name;
   if (!take_slurm_name(rest, name)) return scheduler_errc::bad_host_list;

@@ -17,7 +17,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Looks up what a step's task must have: the first name is the one that is missed.
+// Returns the first of these variables that is set. If none is, fails with `no_step` and the first name.
 DISTRIB_DECL auto slurm_text(const Environment& environment, std::initializer_list<const char*> names, Error& error)
     -> std::string_view {
   const std::string_view text = environment.first_of(names);
@@ -65,7 +65,7 @@ DISTRIB_DECL auto slurm_nodes(const SlurmResolver& resolver, const Environment& 
   return nodes;
 }
 
-// As a dictionary by host does it.
+// Sorts by host name; the last entry of a host counts. A dictionary with hosts as keys does the same.
 DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmResolver::Node>& nodes) {
   std::map<std::string, std::uint32_t> sorted;
   for (const SlurmResolver::Node& node : nodes) sorted[node.host] = node.tasks;
@@ -73,20 +73,20 @@ DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmResolver::Node>& nodes) {
   for (const auto& [host, tasks] : sorted) nodes.push_back({host, tasks});
 }
 
-// One task's address, and which of its host's tasks it is.
+// The address of one task, and its rank on its host.
 struct SlurmSeat {
   std::string address;
   const std::string* host;
   std::uint32_t local_rank;
 };
 
-// A seat for each task. A host that is listed again goes on where it was.
+// Returns a seat for each task. If a host is listed again, its local ranks continue.
 DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmResolver::Node>& nodes,
                               const Environment& environment, Error& error) -> std::vector<SlurmSeat> {
   const std::string reserved{resolver.reserved_ports && !resolver.as_tensorflow
                                  ? environment.first_of({"SLURM_STEP_RESV_PORTS"})
                                  : std::string_view{}};
-  std::vector<std::string> ports;  // numbers and ranges are what a host list has in its brackets
+  std::vector<std::string> ports;  // numbers and ranges have the form of a bracket in a host list
   if (reserved.find_first_of("[]") != std::string::npos) error.code = scheduler_errc::bad_variable;
   else if (!reserved.empty()) ports = expand_host_list('[' + reserved + ']', error);
   if (error) error = {scheduler_errc::bad_variable, "SLURM_STEP_RESV_PORTS=" + reserved.substr(0, 80)};
@@ -106,13 +106,13 @@ DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<S
   return seats;
 }
 
-// How the GPUs of a host go to its tasks.
+// How the GPUs of a host are divided among its tasks.
 struct SlurmGpus {
-  std::vector<std::string_view> listed;  ///< By CUDA_VISIBLE_DEVICES.
-  std::optional<std::uint32_t> per_node;  ///< Empty: nobody knows.
-  std::optional<std::uint32_t> per_task;  ///< Empty: each task sees what it has been given.
+  std::vector<std::string_view> listed;  ///< The entries of CUDA_VISIBLE_DEVICES.
+  std::optional<std::uint32_t> per_node;  ///< Empty: not known.
+  std::optional<std::uint32_t> per_task;  ///< Empty: each task keeps the GPUs that it sees.
 
-  /// What the task of this number on its host gets.
+  /// Returns the GPUs of the task with this rank on its host.
   [[nodiscard]] DISTRIB_DECL auto share(std::uint32_t local_rank) const -> std::string;
 };
 
@@ -130,7 +130,7 @@ DISTRIB_DECL auto slurm_gpus(const SlurmResolver& resolver, std::uint32_t most_t
                              Error& error) -> SlurmGpus {
   SlurmGpus gpus{{}, resolver.gpus_per_node, resolver.gpus_per_task};
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
-  // A step that was started with --gpus-per-task has bound them: each task sees its own already.
+  // If the step was started with --gpus-per-task, each task sees only its own GPUs already.
   const bool bound = !resolver.as_tensorflow && !gpus.per_node && !gpus.per_task &&
                      !environment.first_of({"SLURM_GPUS_PER_TASK"}).empty();
   if (visible && !bound) {
@@ -152,7 +152,7 @@ DISTRIB_DECL auto slurm_gpus(const SlurmResolver& resolver, std::uint32_t most_t
   return gpus;
 }
 
-// A rank that does not run where the node list has it would listen at the address of another.
+// Checks that the task runs where the node list has its rank. Otherwise it would listen at the address of another task.
 DISTRIB_DECL void check_slurm_seat(const SlurmSeat& seat, bool host_once, const Environment& environment,
                                    Error& error) {
   const std::string_view host = environment.first_of({"SLURMD_NODENAME"});
@@ -160,7 +160,7 @@ DISTRIB_DECL void check_slurm_seat(const SlurmSeat& seat, bool host_once, const 
   const bool here = host.empty() || host == *seat.host;
   if (!error && (!here || (local_rank && host_once && *local_rank != seat.local_rank)))
     error = {scheduler_errc::placed_elsewhere, "task " + std::to_string(local_rank.value_or(0)) + " of " +
-                                                   std::string{host} + ", in the list task " +
+                                                   std::string{host} + ", in the node list task " +
                                                    std::to_string(seat.local_rank) + " of " + *seat.host};
 }
 
@@ -230,7 +230,8 @@ DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vect
   std::size_t at = 0;
   for (std::uint32_t group = 0; group < groups; ++group) {
     const std::string of_group = "SLURM_JOB_NODELIST_HET_GROUP_" + std::to_string(group);
-    const std::string as_before = "SLURM_JOB_NODELIST_PACK_GROUP_" + std::to_string(group);  // what 22.05 still says
+    // the name that Slurm 22.05 still sets
+    const std::string as_before = "SLURM_JOB_NODELIST_PACK_GROUP_" + std::to_string(group);
     std::uint32_t tasks = 0;
     const auto hosts = expand_host_list(environment.first_of({of_group.c_str(), as_before.c_str()}), error);
     for (const std::string& host : hosts) {

@@ -15,12 +15,13 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The first line of a small file of the system; "" when there is none.
+/// Returns the first line of a small file of the system; "" if it cannot be read.
 DISTRIB_DECL auto read_setting(const std::string& path) -> std::string;
 
-/// The least limit that `read(directory, is_v2)` finds, an optional number, in a control group and those that it is in.
-/// `mount`: where the files are; `group`: its path there, "/a/b". In a container the files of its own group may be at
-/// the mount itself, whatever the path says.
+/// Returns the lowest limit in a control group and the groups that contain it. `read(directory, is_v2)` returns the
+/// limit in one directory, or empty. `mount`: where the files of the groups are; `group`: the path of the group there,
+/// "/a/b". Reads the mount itself too: in a container the files of the process's own group may be there, whatever its
+/// path says.
 template <class Read> auto least_limit(const std::string& mount, std::string group, bool is_v2, Read& read) {
   decltype(read(mount, is_v2)) least;
   for (group = group == "/" ? "" : group;; group.resize(group.rfind('/'))) {
@@ -29,17 +30,18 @@ template <class Read> auto least_limit(const std::string& mount, std::string gro
   }
 }
 
-/// The least of a controller's limits in the control groups that `/proc/self/cgroup` tells: of version 2, "0::/PATH", and
-/// version 1, "4:cpu,cpuacct:/PATH". `root` stands for "" in tests.
+/// Returns the lowest limit of a controller in the control groups that `/proc/self/cgroup` names: "0::/PATH" for
+/// version 2, "4:cpu,cpuacct:/PATH" for version 1. Empty if there is no limit. `root`: prefix of all paths, "" except
+/// in tests.
 template <class Read> auto control_group_limit(const std::string& root, const std::string& controller, Read read) {
   std::error_code ec;
   const std::string text = read_up_to(root + "/proc/self/cgroup", std::size_t{64} << 10, ec);
   decltype(read(root, true)) least;
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view group = cut_before(rest, '\n');
-    cut_before(group, ':');  // a number
+    cut_before(group, ':');  // the number of the hierarchy
     const std::string controllers = "," + std::string{cut_before(group, ':')} + ",";
-    if (!group.starts_with('/') || group.starts_with("/..")) group = "/";  // of another container
+    if (!group.starts_with('/') || group.starts_with("/..")) group = "/";  // the group of another container
     decltype(least) here;
     if (controllers == ",,") here = least_limit(root + "/sys/fs/cgroup", std::string{group}, true, read);
     else if (controllers.find("," + controller + ",") != std::string::npos)

@@ -19,14 +19,14 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The carry-less product of two reflected numbers of 32 bits, taken modulo the polynomial after 32 zero bits more.
+/// Returns the carry-less product of two reflected 32-bit numbers, followed by 32 zero bits, modulo the polynomial.
 DISTRIB_CRC32C_TARGET inline auto crc32c_moved(std::uint32_t state, std::uint64_t shift) noexcept -> std::uint32_t {
   const poly128_t product = vmull_p64(static_cast<poly64_t>(state), static_cast<poly64_t>(shift));
   return __crc32cd(0, static_cast<std::uint64_t>(product));
 }
 
-/// Three chains at once, because the crc instruction takes three cycles and may begin every cycle. Takes whole groups
-/// of three times `chain_bytes` off `bytes`.
+/// Runs three chains at once, because the crc instruction takes three cycles and one can start in every cycle. Removes
+/// whole groups of 3 * `chain_bytes` bytes from the front of `bytes`.
 template <std::size_t chain_bytes>
 DISTRIB_CRC32C_TARGET inline auto crc32c_chains(std::uint32_t state, ByteView& bytes) noexcept -> std::uint32_t {
   for (; bytes.size() >= 3 * chain_bytes; bytes = bytes.subspan(3 * chain_bytes)) {
@@ -45,7 +45,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_chains(std::uint32_t state, ByteView& b
   return state;
 }
 
-/// Call it only where `crc32c_has_arm()`.
+/// Must be called only if `crc32c_has_arm()`.
 DISTRIB_CRC32C_TARGET inline auto crc32c_arm(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   state = crc32c_chains<1024>(state, bytes);
   state = crc32c_chains<128>(state, bytes);

@@ -10,15 +10,15 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// All ways work on the inverted state; crc32c_extend inverts before and after. Numbers are reflected: bit 31 of a state
-// is the coefficient of x^0.
+// All variants work on the inverted state; crc32c_extend inverts before and after. Numbers are reflected: bit 31 of a
+// state is the coefficient of x^0.
 
-/// `a` times x modulo the Castagnoli polynomial.
+/// Returns `a` times x modulo the Castagnoli polynomial.
 constexpr auto crc32c_times_x(std::uint32_t a) noexcept -> std::uint32_t {
   return (a >> 1) ^ ((a & 1) != 0 ? 0x82F63B78U : 0U);
 }
 
-/// `a` times `b` modulo the polynomial.
+/// Returns `a` times `b` modulo the polynomial.
 constexpr auto crc32c_product(std::uint32_t a, std::uint32_t b) noexcept -> std::uint32_t {
   std::uint32_t sum = 0;
   for (; b != 0; b <<= 1, a = crc32c_times_x(a))
@@ -26,10 +26,10 @@ constexpr auto crc32c_product(std::uint32_t a, std::uint32_t b) noexcept -> std:
   return sum;
 }
 
-/// x^(8 * bytes - 33) modulo the polynomial, for `bytes` of 8 and more: what a carry-less product moves a number over
-/// so many zero bytes with. The 33: the product of two reflected numbers lacks a factor of x, and the number that is
-/// multiplied stands either in the upper half of its 64 bits, or goes through the crc instruction next, which
-/// multiplies by x^32.
+/// Returns x^(8 * bytes - 33) modulo the polynomial, for `bytes` of 8 or more. A carry-less product with it moves a
+/// number over `bytes` zero bytes. The product itself adds the other x^33. 1: the product of two reflected numbers has
+/// one factor of x too many. 32: this constant is in the lower half of 64 bits, which for a reflected number is a
+/// factor of x^32; or the lower half of the product goes through the crc instruction, which multiplies by x^32.
 consteval auto crc32c_shift(std::size_t bytes) -> std::uint64_t {
   std::uint32_t power = 0x80000000U;  // x^0
   std::uint32_t square = 0x40000000U;
@@ -38,9 +38,8 @@ consteval auto crc32c_shift(std::size_t bytes) -> std::uint64_t {
   return power;
 }
 
-/// Row 0 is the remainder of one byte; row k that byte followed by k zeros.
-/// Arrays of the language: the compiler fills them several times cheaper than a std::array, in whose every access it
-/// calls a function.
+/// Row 0 holds the remainder of each byte, row k that of the byte followed by k zero bytes. These are C arrays because
+/// the compiler fills them several times faster than a std::array, which needs a function call for each access.
 struct Crc32cTables {
   std::uint32_t rows[8][256];
 
@@ -69,7 +68,7 @@ constexpr auto crc32c_bytewise(std::uint32_t state, ByteView bytes) noexcept -> 
   return state;
 }
 
-/// Slicing by 8, for machines without a crc instruction. Eight table rows cost 8 KiB of cache.
+/// Slicing by 8, for machines without a crc instruction. The eight rows take 8 KiB of the cache.
 inline auto crc32c_portable(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   const auto& t = crc32c_tables;
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {

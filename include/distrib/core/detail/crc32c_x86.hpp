@@ -29,32 +29,34 @@ inline auto crc32c_pair(const std::byte* at) noexcept -> Crc32cPair {
   return crc32c_pair(load_le<std::uint64_t>(at), load_le<std::uint64_t>(at + 8));
 }
 
-/// Bytes that are fetched ahead of those at hand: the processor's own fetching stops at the border of each page.
+/// How many bytes ahead to prefetch. The processor's own prefetching stops at the end of each page.
 inline constexpr std::size_t crc32c_ahead = 8192;
 
 DISTRIB_CRC32C_TARGET inline auto crc32c_word(std::uint64_t state, const std::byte* at) noexcept -> std::uint64_t {
   return __builtin_ia32_crc32di(state, load_le<std::uint64_t>(at));
 }
 
-/// The sum of two carry-less products: of both lower and of both upper halves.
+/// Returns the sum of two carry-less products: that of the lower halves and that of the upper halves.
 DISTRIB_CRC32C_TARGET inline auto crc32c_products(Crc32cPair a, Crc32cPair b) noexcept -> Crc32cPair {
   return __builtin_ia32_pclmulqdq128(a, b, 0x00) ^ __builtin_ia32_pclmulqdq128(a, b, 0x11);
 }
 
 /// Moves 128 bits over `bytes` zero bytes.
 template <std::size_t bytes> DISTRIB_CRC32C_TARGET inline auto crc32c_fold(Crc32cPair folded) noexcept -> Crc32cPair {
-  constexpr std::uint64_t low = crc32c_shift(bytes + 8);  // the first eight of the sixteen bytes have farther to go
+  // the first eight of the sixteen bytes move eight bytes further
+  constexpr std::uint64_t low = crc32c_shift(bytes + 8);
   constexpr std::uint64_t high = crc32c_shift(bytes);
   return crc32c_products(folded, crc32c_pair(low, high));
 }
 
-/// The state that 128 bits leave behind.
+/// Returns the state after the 128 bits `last`, beginning with a state of 0.
 DISTRIB_CRC32C_TARGET inline auto crc32c_pair_state(Crc32cPair last) noexcept -> std::uint64_t {
   return __builtin_ia32_crc32di(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(last[0])),
                                 static_cast<std::uint64_t>(last[1]));
 }
 
-/// What four states leave behind: of `front`, and of three chains of `chain_bytes` each that follow it.
+/// Combines four states: the state of the `front` and the states of the three chains of `chain_bytes` bytes each that
+/// follow it.
 template <std::size_t chain_bytes>
 DISTRIB_CRC32C_TARGET inline auto crc32c_join(std::uint64_t front, std::uint64_t x, std::uint64_t y,
                                               std::uint64_t z) noexcept -> std::uint32_t {
@@ -66,8 +68,8 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_join(std::uint64_t front, std::uint64_t
   return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(sum[0])) ^ z);
 }
 
-/// `steps` times 64 bytes through four carry-less folds, and, because those keep another port of the processor busy,
-/// as many times 24 bytes through each of three chains of the crc instruction; then everything is put together.
+/// Processes `steps` * 64 bytes with four carry-less folds and, after them, three chains of `steps` * 24 bytes with the
+/// crc instruction, then combines all. Both run at the same time because they use different ports of the processor.
 template <std::size_t steps>
 DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::byte* at) noexcept -> std::uint32_t {
   constexpr std::size_t chain_bytes = 24 * steps;
@@ -101,12 +103,13 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::b
   return crc32c_join<chain_bytes>(crc32c_pair_state(d), x, y, z);
 }
 
-/// `size` bytes, of which `head` holds the first `size` modulo 8 in its upper end and anything below. Bytes in front
-/// that are zero change nothing, so these become one word, and no byte is left for the end.
+/// Processes `size` bytes. `head` holds the first `size` modulo 8 of them in its upper bytes, and anything below. Zero
+/// bytes in front change nothing, so these first bytes are padded to one word in front, and no single bytes remain at
+/// the end.
 DISTRIB_CRC32C_TARGET inline auto crc32c_headed(std::uint32_t state, std::uint64_t head, const std::byte* at,
                                                 std::size_t size) noexcept -> std::uint32_t {
   const std::size_t odd = size % 8;
-  const std::size_t none = 8 * (7 - odd);  // bits, less 8: a shift by 64 is none
+  const std::size_t none = 8 * (7 - odd);  // in bits, less 8, because a single shift by 64 is undefined
   const std::uint64_t first = (head >> none >> 8 ^ state) << none << 8;
   std::uint64_t wide = __builtin_ia32_crc32di(0, first) ^ (std::uint64_t{state} >> 8 * odd);
   at += odd;
@@ -122,7 +125,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_headed(std::uint32_t state, std::uint64
   return static_cast<std::uint32_t>(wide);
 }
 
-/// What `crc32c_headed` wants to know of the first bytes when nothing may be read in front of them.
+/// Returns the `head` for `crc32c_headed` without reading memory before the bytes.
 inline auto crc32c_head(ByteView bytes) noexcept -> std::uint64_t {
   const std::size_t odd = bytes.size() % 8;
   if (bytes.size() >= 8) return load_le<std::uint64_t>(bytes.data()) << 8 * (7 - odd) << 8;
@@ -131,7 +134,7 @@ inline auto crc32c_head(ByteView bytes) noexcept -> std::uint64_t {
   return head;
 }
 
-/// Call it only where the processor has SSE4.2 and PCLMULQDQ.
+/// Must be called only if the processor has SSE4.2 and PCLMULQDQ.
 DISTRIB_CRC32C_TARGET inline auto crc32c_pclmul(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   return crc32c_headed(state, crc32c_head(bytes), bytes.data(), bytes.size());
 }
@@ -156,7 +159,7 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_fold_two(const Crc32cTwo& folded) 
 #endif
 }
 
-/// Of both halves of `two`, that of the second after `behind` zero bytes.
+/// Combines both halves of `two` and moves the result over `behind` zero bytes.
 template <std::size_t behind>
 DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_gather_two(const Crc32cTwo& two) noexcept -> Crc32cPair {
   const Crc32cPair second{two[2], two[3]};
@@ -165,14 +168,15 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_gather_two(const Crc32cTwo& two) n
   else return first ^ crc32c_fold<behind>(second);
 }
 
-/// The steps of a block of `crc32c_twos`, and what each of them takes: by folds, and by each chain.
+/// Number of steps in a block of `crc32c_twos`, and the bytes per step: by the folds, by each chain, and in all; then
+/// the bytes of a block.
 inline constexpr std::size_t crc32c_two_steps = 15;
 inline constexpr std::size_t crc32c_two_folded = 128;
 inline constexpr std::size_t crc32c_two_chained = 48;
 inline constexpr std::size_t crc32c_two_step = crc32c_two_folded + 3 * crc32c_two_chained;
 inline constexpr std::size_t crc32c_two_block = crc32c_two_steps * crc32c_two_step;
 
-/// As `crc32c_block` does it, but folds go by 32 bytes, so that the chains have twice as much to do meanwhile.
+/// As `crc32c_block`, but each fold processes 32 bytes, so the chains process twice as much in the same time.
 DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state, const std::byte* at) noexcept
     -> std::uint32_t {
   constexpr std::size_t chain_bytes = crc32c_two_chained * crc32c_two_steps;
@@ -206,7 +210,7 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state,
   return crc32c_join<chain_bytes>(crc32c_pair_state(last), x, y, z);
 }
 
-/// Call it only where `crc32c_has_twos()`.
+/// Must be called only if `crc32c_has_twos()`.
 inline auto crc32c_twos(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   for (; bytes.size() >= crc32c_two_block; bytes = bytes.subspan(crc32c_two_block))
     state = crc32c_block_of_twos(state, bytes.data());
@@ -215,7 +219,8 @@ inline auto crc32c_twos(std::uint32_t state, ByteView bytes) noexcept -> std::ui
 
 using Crc32cWide = long long __attribute__((vector_size(64)));
 
-/// Four 128-bit quarters of `folded`, each over as many zero bytes as its pair of `shifts` says.
+/// Moves each of the four 128-bit quarters of `folded` over the number of zero bytes for which its pair of `shifts` was
+/// made.
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_products(const Crc32cWide& folded, const Crc32cWide& shifts) noexcept
     -> Crc32cWide {
 #if defined(__clang__)
@@ -238,8 +243,9 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_wide(const std::byte* at) noe
   return wide;
 }
 
-/// Each 64 bits of `line` moved to the last 64 of the line that begins `bytes` farther on; of the line itself, when
-/// that is 0, all but the last, which gives 0.
+/// Moves each 128-bit quarter of `line` to the position of the last quarter of the line that begins `bytes` bytes
+/// later. If `bytes` is 0, that is `line` itself: then the result of its last quarter is 0, and the caller adds that
+/// quarter as it is.
 template <std::size_t bytes>
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_gather(const Crc32cWide& line) noexcept -> Crc32cWide {
   static constexpr std::uint64_t shifts[] = {crc32c_shift(bytes + 56),
@@ -255,7 +261,7 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_gather(const Crc32cWide& line
   return crc32c_wide_products(line, wide);
 }
 
-/// The state that `sums`, from `crc32c_wide_gather`, and the 64 bytes of `last` leave behind.
+/// Returns the state after `sums` (from `crc32c_wide_gather`) and the 64 bytes of `last`.
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_state(Crc32cWide sums, const Crc32cWide& last) noexcept
     -> std::uint32_t {
   sums ^= crc32c_wide_gather<0>(last);
@@ -267,7 +273,8 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_state(Crc32cWide sums, const 
 
 using Crc32cBytes = char __attribute__((vector_size(64)));
 
-/// Byte i of row k: how far it is from the end of the last line, when it stands in the line that has k behind it.
+/// Entry i of row k: the distance of byte i from the end of the last line, if the byte is in the line that k lines
+/// follow.
 consteval auto make_crc32c_distances() -> std::array<std::array<std::uint8_t, 64>, 4> {
   std::array<std::array<std::uint8_t, 64>, 4> distances{};
   std::uint8_t distance = 0;
@@ -278,8 +285,8 @@ consteval auto make_crc32c_distances() -> std::array<std::array<std::uint8_t, 64
 
 inline constexpr std::array<std::array<std::uint8_t, 64>, 4> crc32c_distances = make_crc32c_distances();
 
-/// The line that has `behind` lines between itself and `end`, as far as it belongs to the last `last` + 1 bytes; zeros
-/// for what does not, which is not touched. Without a branch.
+/// Loads the line that is followed by `behind` lines before `end`. Bytes of the line that do not belong to the last
+/// `last` + 1 bytes before `end` are not read and become zeros. Without a branch.
 template <std::size_t behind>
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_tail(const std::byte* end, std::size_t last) noexcept -> Crc32cWide {
 #if defined(__clang__)
@@ -297,7 +304,7 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_tail(const std::byte* end, st
   return reinterpret_cast<const Crc32cWide&>(bytes);
 }
 
-/// Row n: x^(8 * n - 33) modulo the polynomial, see `crc32c_shift`.
+/// Entry n: x^(8 * n - 33) modulo the polynomial, see `crc32c_shift`.
 consteval auto make_crc32c_moves() -> std::array<std::uint32_t, 257> {
   std::array<std::uint32_t, 257> moves{};
   std::uint32_t power = 0x80000000U;  // x^0
@@ -311,15 +318,16 @@ consteval auto make_crc32c_moves() -> std::array<std::uint32_t, 257> {
 
 inline constexpr std::array<std::uint32_t, 257> crc32c_moves = make_crc32c_moves();
 
-/// What is left of `state` behind `bytes` zero bytes, at most 256.
+/// Returns `state` moved over `bytes` zero bytes, at most 256.
 DISTRIB_CRC32C_TARGET inline auto crc32c_moved(std::uint32_t state, std::size_t bytes) noexcept -> std::uint32_t {
   const Crc32cPair product =
       __builtin_ia32_pclmulqdq128(crc32c_pair(state, 0), crc32c_pair(crc32c_moves[bytes], 0), 0x00);
   return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(product[0])));
 }
 
-/// 1 to 64 * `lines` bytes after a state of 0, at the same pace whatever their number is: bytes in front that are zero
-/// change nothing, so that all fill the same lines from the end on, and no branch is there to be guessed wrong.
+/// Returns the state after 1 to 64 * `lines` bytes, beginning with a state of 0. The time does not depend on the number
+/// of bytes: zero bytes in front change nothing, so the bytes always fill the same lines from the end, and there is no
+/// branch that the processor could predict wrongly.
 template <std::size_t lines>
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_short(const std::byte* at, std::size_t size) noexcept
     -> std::uint32_t {
@@ -329,11 +337,11 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_short(const std::byte* at, st
   return crc32c_wide_state(sums, crc32c_load_tail<0>(end, size - 1));
 }
 
-/// The bytes of the first step of `crc32c_wide_long`.
+/// Returns the number of bytes in the first step of `crc32c_wide_long`: 1 to 256.
 constexpr auto crc32c_wide_odd(std::size_t size) noexcept -> std::size_t { return (size - 1) % 256 + 1; }
 
-/// More than 0 bytes: four lines, the first of them filled from the end on as above, and then four at a time. `moved`
-/// is what is left of the state before behind `crc32c_wide_odd(size)` zero bytes.
+/// Returns the state after `size` bytes, at least 1. The first step loads four lines, filled from the end as above;
+/// each further step processes four lines. `moved`: the state before, moved over `crc32c_wide_odd(size)` zero bytes.
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_long(std::uint32_t moved, const std::byte* at,
                                                         std::size_t size) noexcept -> std::uint32_t {
   const std::size_t odd = crc32c_wide_odd(size);
@@ -355,9 +363,10 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_long(std::uint32_t moved, con
   return crc32c_wide_state(sums, d) ^ moved;
 }
 
-/// Up to so many bytes, which may have been written a moment ago: a wide load would wait until narrow stores are in the
-/// cache.
+/// Up to this many bytes are processed word by word. They may have been written a moment ago: a wide load would wait
+/// until the narrow stores have reached the cache.
 inline constexpr std::size_t crc32c_most_few = 40;
+/// Processes `size` bytes word by word. Must be called only if the processor has SSE4.2 and PCLMULQDQ.
 DISTRIB_CRC32C_TARGET inline auto crc32c_few(std::uint32_t state, const std::byte* at, std::size_t size) noexcept
     -> std::uint32_t {
   std::uint64_t sum = state;
@@ -369,7 +378,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_few(std::uint32_t state, const std::byt
   return state;
 }
 
-/// Call it only where `crc32c_has_wide()`.
+/// Must be called only if `crc32c_has_wide()`.
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   const std::size_t size = bytes.size();
   if (size == 0) return state;

@@ -15,15 +15,16 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A word of a hash from its big-endian bytes, or for them.
+/// Converts a word of a hash between the machine's byte order and big-endian.
 template <class Word> auto big_endian(Word word) noexcept -> Word {
   if constexpr (sizeof word == 4) return __builtin_bswap32(word);
   if constexpr (sizeof word == 8) return __builtin_bswap64(word);
 }
 
-/// A hash that `compress(state, block)` makes of whole blocks, of bytes that come in pieces. The last block is padded
-/// with a bit, zeros and the count of bits, which has an eighth of a block (RFC 1321, sections 3.1 and 3.2; FIPS 180-4,
-/// section 5.1). `Order` is that of the count's bytes, and of the digest's in each word of the state.
+/// Computes a hash of bytes that arrive in pieces; `compress(state, block)` processes one whole block. The last block
+/// is padded with a 1 bit, zeros and the number of bits, for which an eighth of a block is reserved (RFC 1321, sections
+/// 3.1 and 3.2; FIPS 180-4, section 5.1). `Order`: byte order of that number, and of each word of the state in the
+/// digest.
 template <class Digest, std::size_t BlockBytes, std::endian Order, const auto& start, auto compress>
 class HashBlocks {
  public:
@@ -38,10 +39,10 @@ class HashBlocks {
     }
   }
 
-  /// The digest: as much of the state as it has room for. Afterwards the object is as new.
+  /// Returns the digest: the first bytes of the state. Afterwards the object is as newly made.
   auto finish() noexcept -> Digest {
     static constexpr std::array<std::byte, 2 * BlockBytes> padding{std::byte{0x80}};
-    // Where there is room for 128 bits of count the upper 64 stay 0: no message is so long.
+    // If the number has 128 bits, the upper 64 stay 0: no message is that long.
     const std::uint64_t bits = Order == std::endian::big ? big_endian(length_ * 8) : length_ * 8;
     const std::size_t filled = length_ % BlockBytes;
     const std::size_t end = filled < BlockBytes - BlockBytes / 8 ? BlockBytes : 2 * BlockBytes;

@@ -60,7 +60,8 @@ DISTRIB_DECL void make_directories(const std::string& path, std::error_code& ec)
       if (ec) return;
       continue;
     }
-    ec = last_os_error();  // above the last part no reason to give up: what is not ours to make may be there
+    // Above the last part this is no reason to stop: the process may be forbidden to create a directory that exists.
+    ec = last_os_error();
     if (is_directory(part)) ec.clear();
     if (ec == std::errc::file_exists) ec = std::make_error_code(std::errc::not_a_directory);
   }

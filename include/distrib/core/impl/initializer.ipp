@@ -46,8 +46,8 @@ DISTRIB_DECL auto glorot_range(const Shape& shape) noexcept -> UniformInitialize
   return {-limit, limit};
 }
 
-// Calls `row(first, out)` for each run of consecutive elements of `part`: the index of its first element in `whole`,
-// both row-major, and where in `out` it goes.
+// Calls `row(first, out)` for each run of consecutive elements of `part`: the row-major index of the run's first
+// element in `whole`, and the piece of `out` for the run.
 template <class Row> void for_each_row(const Shape& whole, const Slice& part, std::span<float> out, Row row) {
   if (out.empty()) return;
   const std::size_t rank = whole.rank();

@@ -139,7 +139,8 @@ DISTRIB_DECL auto JsonReader::read_escape() -> bool {
   }
   unsigned character = 0;
   bool good = letter == 'u' && read_hex(character);
-  if (good && character >= 0xD800 && character < 0xE000) {  // the first half of a pair; the second must follow
+  // first half of a surrogate pair; the second half must follow
+  if (good && character >= 0xD800 && character < 0xE000) {
     unsigned low = 0;
     good = character < 0xDC00 && pass('\\') && pass('u') && read_hex(low) && low >= 0xDC00 && low < 0xE000;
     character = 0x10000 + ((character - 0xD800) << 10) + (low - 0xDC00);

@@ -7,7 +7,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// 2^32 * abs(sin(i + 1)), without its fraction (RFC 1321, section 3.4).
+// The integer part of 2^32 * abs(sin(i + 1)) (RFC 1321, section 3.4).
 inline constexpr std::array<std::uint32_t, 64> md5_sines{
     0xD76AA478, 0xE8C7B756, 0x242070DB, 0xC1BDCEEE, 0xF57C0FAF, 0x4787C62A, 0xA8304613, 0xFD469501,
     0x698098D8, 0x8B44F7AF, 0xFFFF5BB1, 0x895CD7BE, 0x6B901122, 0xFD987193, 0xA679438E, 0x49B40821,

@@ -15,7 +15,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// CPUs of a quota: "max" or -1 of any period is none.
+// Returns the CPUs of a quota: `quota` / `period`. Empty, no limit, if `quota` is "max" or -1.
 DISTRIB_DECL auto quota_cpus(std::string_view quota, std::string_view period) -> std::optional<double> {
   const auto used = parse_whole<std::int64_t>(quota);
   const auto of = parse_whole<std::int64_t>(period);

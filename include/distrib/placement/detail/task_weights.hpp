@@ -10,7 +10,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Throws unless `weights` has one of at least 1 for each of `num_tasks`, or none at all.
+// Throws unless `weights` is empty, or has one weight of at least 1 for each of `num_tasks` tasks.
 DISTRIB_DECL void check_weights(std::span<const std::uint32_t> weights, std::uint32_t num_tasks);
 
 }  // namespace detail

@@ -10,7 +10,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Bytes of `elements`, texts counted as `bytes_per_string`; the greatest number when there are more than that.
+// Returns the bytes of `elements`, counting `bytes_per_string` for a text; the largest number if there are more bytes.
 [[nodiscard]] constexpr auto bytes_of_elements(std::int64_t elements, DType dtype,
                                                std::int64_t bytes_per_string) noexcept -> std::int64_t {
   const std::int64_t element = dtype == DType::string ? bytes_per_string : static_cast<std::int64_t>(size_bytes(dtype));

@@ -12,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Rows shared out as evenly as they go: in both of TensorFlow's layouts the first shards have one row more.
+// Divides rows as evenly as possible. In both of TensorFlow's layouts the first shards have one row more.
 class RowsInShards {
  public:
   DISTRIB_DECL RowsInShards(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept;

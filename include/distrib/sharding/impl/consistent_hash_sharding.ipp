@@ -21,12 +21,13 @@ DISTRIB_DECL ConsistentHashSharding::ConsistentHashSharding(std::span<const std:
   deal(weights);
 }
 
-// Task after task takes virtual shards from the one that is fullest for its weight, until it would be fuller itself.
+// Task 0 starts with all virtual shards. Each further task takes them one at a time from the task that is fullest for
+// its weight, and stops when one more would make it at least as full.
 DISTRIB_DECL void ConsistentHashSharding::deal(std::span<const std::uint32_t> weights) {
   std::vector<std::int64_t> counts(weights.size());
   counts[0] = num_virtual_shards;
-  std::vector<std::size_t> ends(weights.size(), num_virtual_shards);  // all that a task has are before its end
-    // Compares (count - 1/2) / weight, without a fraction; at most 2^11 * 2^32.
+  std::vector<std::size_t> ends(weights.size(), num_virtual_shards);  // every virtual shard of a task is before its end
+      // Compares (count - 1/2) / weight without fractions. The products are at most 2^11 * 2^32.
   const auto fuller = [&](std::size_t a, std::int64_t count_a, std::size_t b, std::int64_t count_b) {
     return (2 * count_a - 1) * weights[b] > (2 * count_b - 1) * weights[a];
   };

@@ -95,7 +95,7 @@ DISTRIB_DECL auto ShardedVariable::forwards(const ShardedVariable::RowRange& ran
     const std::int64_t first = offsets_[shard];
     const std::int64_t end = std::min(offsets_[shard + 1], stop);
     if (start >= end || first >= end) continue;
-      // The first row of the range in the shard, counted from where the range could first be.
+      // The first row of the range in this shard, counted from the first row where it could be.
     const std::int64_t from = std::max(start, first);
     const std::uint64_t skipped = start < first ? beyond(distance(start, first), step) : 0;
     if (skipped < distance(from, end))
@@ -112,7 +112,7 @@ DISTRIB_DECL auto ShardedVariable::backwards(const ShardedVariable::RowRange& ra
   std::vector<ShardedVariable::ShardRange> ranges;
   for (std::uint32_t shard = num_shards(); shard-- > 0;) {
     const std::int64_t last = offsets_[shard + 1] - 1;
-    const std::int64_t end = std::max(offsets_[shard] - 1, stop);  // the row before the shard's first
+    const std::int64_t end = std::max(offsets_[shard] - 1, stop);  // the row before the first row of the shard
     if (start <= end || last <= end) continue;
     const std::int64_t from = std::min(start, last);
     const std::uint64_t skipped = start > last ? beyond(distance(last, start), step) : 0;
