@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -9,22 +9,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why something could not be had over HTTP. The place names method, host and path, never the query.
+/// Why something could not be read or written over HTTP. The place in the error names method, host and path, but never
+/// the query, which may contain a secret.
 enum class http_errc {
-  bad_url = 1,      ///< The text is no http:// or https:// URL of at most 8000 printable characters. Mend it.
-  unreachable,      ///< No connection: unknown host, down, or its port closed. Check the address, start the server.
-  timed_out,        ///< The host did not go on before the deadline. Look at it, or raise the one of `HttpOptions`.
-  ended_early,      ///< The connection ended in the middle of a request or an answer. Worth a retry.
-  short_body,       ///< The answer ended before all that was asked for had come. Ask again; then look at the server.
-  too_large,        ///< The answer, or its headers, are longer than allowed. Ask for less, or raise the limit.
-  redirect_loop,    ///< Redirects lead in a circle, or more than five followed each other. Mend the server.
-  bad_redirect,     ///< A redirect leads nowhere, or from https to http. Mend the server.
-  bad_answer,       ///< The answer is not what HTTP has for this request. Check that the URL leads to such a server.
-  bad_status,       ///< The server refused; the place has the status. Check the URL and your rights.
-  no_ranges,        ///< The server gives whole files only. Use one that knows ranges, or copy the file here.
-  changed,          ///< The file became another one while it was read. Read it again.
-  no_tls,           ///< TLS failed: a certificate was not accepted, or this cpp-httplib has no TLS. Check both.
-  stopped,          ///< The reader was dropped while it waited.
+  bad_url = 1,  ///< The text is not an http:// or https:// URL of at most 8000 printable characters. Correct it.
+  unreachable,  ///< No connection: unknown host, host down, or port closed. Check the address, start the server.
+  timed_out,  ///< No progress before a deadline of `HttpOptions`. Check the host, or raise that deadline.
+  ended_early,  ///< The connection ended in the middle of a request or an answer. Try again.
+  short_body,  ///< The answer ended before all requested bytes had arrived. Try again; then check the server.
+  too_large,  ///< The answer or its headers are longer than allowed. Request less, or raise the limit.
+  redirect_loop,  ///< Redirects form a circle, or more than five followed each other. Correct the server.
+  bad_redirect,  ///< A redirect has no usable target, or leads from https to http. Correct the server.
+  bad_answer,  ///< The answer does not match the request. Check that the URL leads to the right server.
+  bad_status,  ///< The server refused; the place names the status. Check the URL and your permissions.
+  no_ranges,  ///< The server sends whole files only. Use one that supports ranges, or copy the file to a local disk.
+  changed,  ///< The file was replaced while it was read. Read it again.
+  no_tls,  ///< TLS failed: a certificate was not accepted, or this cpp-httplib has no TLS. Check both.
+  stopped,  ///< The reader was destroyed while it waited.
 };
 
 namespace detail {
