@@ -8,27 +8,27 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why rows and directories of Spark could not be read or written. Damaged files come as `record_errc`, bytes that are
-/// no Example as `example_errc::malformed`, what the operating system refuses as its own code.
+/// Why rows and directories of Spark could not be read or written. Other failures keep their own codes: `record_errc`
+/// for damaged files, `example_errc::malformed` for bytes that are not an Example, and the operating system's codes.
 enum class spark_errc {
-  unsupported_type = 1,  ///< Records cannot hold a column of this type. Change its type, or the type of record.
-  unknown_record_type,   ///< A type of record is neither Example nor SequenceExample. Spell it so, case counts.
-  null_value,            ///< A column that takes no nulls is null. Write it, or bind a std::optional.
-  wrong_kind,            ///< A feature holds another kind of list than its column. Change the column or the records.
-  wrong_count,           ///< A feature has no or several values, its column takes one. Bind a std::vector.
-  out_of_range,          ///< A number does not fit its column, or float32 in a record. Use a wider type.
-  no_kind,               ///< A feature has no kind, which the connector refuses. Use `SparkRules::checked`.
-  no_steps,              ///< A feature list is empty, which the connector refuses. Use `SparkRules::checked`.
-  kind_conflict,         ///< A feature has one kind in some records and another in others. Write one kind.
-  too_many_columns,      ///< Records have more names than any table. Check what the files hold.
-  duplicate_column,      ///< A column is named twice, or a member bound twice. Name each once.
-  unknown_column,        ///< No column of the schema has this name. Check `partition_by`.
-  mixed_partitions,      ///< Files of one directory stand under different partition columns. Read one of them alone.
-  bad_partition_value,   ///< The value in a directory's name does not fit its column. Bind a std::string.
-  already_exists,        ///< There is something at the path already. Take another `SaveMode`, or another path.
-  unfinished,            ///< A directory has no _SUCCESS: its writer runs or died. Wait, or do not ask for it.
-  no_files,  ///< A directory holds no file of records. Check the path; names with "_" or "." do not count.
-  closed,  ///< A row was added after `commit()` or `abort()`. Add first, commit last.
+  unsupported_type = 1,  ///< Records cannot hold a column of this type. Change its type, or the record type.
+  unknown_record_type,  ///< The record type is neither Example nor SequenceExample. Use one of these, in this spelling.
+  null_value,  ///< A column that is not nullable is null. Write a value, or bind a std::optional.
+  wrong_kind,  ///< A feature holds another kind of list than its column. Change the column or the records.
+  wrong_count,  ///< A feature has no or several values, but its column takes one. Bind a std::vector.
+  out_of_range,  ///< A number does not fit its column, or float32 in a record. Use a wider type.
+  no_kind,  ///< A feature has no kind, which the connector refuses. Use `SparkRules::checked`.
+  no_steps,  ///< A feature list is empty, which the connector refuses. Use `SparkRules::checked`.
+  kind_conflict,  ///< A feature has different kinds in different records. Write one kind.
+  too_many_columns,  ///< The records have more than 100 000 different names. Check what the files contain.
+  duplicate_column,  ///< A column is named twice, or a member is bound twice. Use each once.
+  unknown_column,  ///< The schema has no column of this name. Check `partition_by`.
+  mixed_partitions,  ///< Files of one table have different partition columns. Read one of the directories alone.
+  bad_partition_value,  ///< The value in a directory's name does not fit its column. Bind a std::string.
+  already_exists,  ///< The path already exists. Use another `SaveMode`, or another path.
+  unfinished,  ///< The directory has no _SUCCESS: its writer still runs, or failed. Wait, or do not require it.
+  no_files,  ///< The directory has no file of records. Check the path; names that begin with "_" or "." are skipped.
+  closed,  ///< A row was written after `commit()` or `abort()`. Write all rows before them.
 };
 
 namespace detail {
