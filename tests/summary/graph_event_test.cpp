@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-TEST_CASE("graphs have TensorFlow's fields", "[summary][graph_event]") {
+TEST_CASE("graph_event: has the fields of TensorFlow", "[summary][graph_event]") {
   distrib::WireWriter out;
   const std::vector<distrib::GraphVariable> variables{{"w", "/job:ps", distrib::DType::float32, {3}},
                                                       {"b", "", distrib::DType::int64, {}}};
