@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: apply_updates ROWS DIM UPDATER HYPER-PARAMETER... <INPUT >OUTPUT
-// Applies gradients to a variable of ROWS times DIM floats. Input: the variable; then, again and again, the number of
-// rows that have a gradient as 32 bits, their numbers as 32 bits each, and the gradient. -1 and a gradient of all: a
-// dense one. Output: the variable and then each slot.
+// Applies gradients to a variable of ROWS times DIM floats. Input: the variable; then for each step the number of rows
+// with a gradient (32 bits), their row numbers (32 bits each) and their gradients. -1 instead of the number: a dense
+// gradient of all rows follows. Output: the variable, then each slot.
 #include <distrib/optimizer/updater_list.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ auto read(std::span<T> to) -> bool {
   return std::fread(to.data(), sizeof(T), to.size(), stdin) == to.size();
 }
 
-// As a parameter server has a table: each row with its slots behind it.
+// A table in the layout of a parameter server: each row is followed by its slots.
 class Table {
  public:
   Table(distrib::AnyUpdater updater, std::size_t rows, std::size_t dim)
@@ -37,7 +37,7 @@ class Table {
   }
 
   void apply(std::uint64_t step, std::vector<std::uint32_t> rows, std::vector<float> gradients) {
-    if (updater_.updates_every_row()) {  // those without a gradient have one of zeros
+    if (updater_.updates_every_row()) {  // rows without a gradient get one of zeros
       std::vector<float> all(this->rows() * dim_);
       for (std::size_t i = 0; i < rows.size(); ++i)
         std::copy_n(gradients.begin() + static_cast<std::ptrdiff_t>(i * dim_), dim_,

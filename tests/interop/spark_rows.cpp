@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of Spark for tests/interop/spark.py.
 //
-// usage: spark_rows read TABLE PATH                      prints its rows, a line of JSON each
-//        spark_rows columns TABLE PATH                   prints what is inferred of its records, and its partitions
-//        spark_rows write TABLE FROM TO [OPTION...]      reads FROM, and writes TO
+// usage: spark_rows read TABLE PATH                      prints the rows, one line of JSON each
+//        spark_rows columns TABLE PATH                   prints the inferred columns, and the partition columns
+//        spark_rows write TABLE FROM TO [OPTION...]      reads the rows of FROM and writes them to TO
 //
 // TABLE: everything, partitioned or sequence. OPTION: gzip, zlib, overwrite, append, ignore, rows_per_file=N, by=COLUMN
-// (again for more).
+// (may be repeated).
 #include "spark/canonical_rows.hpp"
 
 #include <distrib/record/record_reader.hpp>

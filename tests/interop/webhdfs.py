@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files in a real HDFS, and through a real HttpFS: written, read back, while data nodes are killed; TFRecords that
-TensorFlow made, read from there by the command `distrib`; what Hadoop says when it refuses.
+"""Writes and reads files in a real HDFS, also through a real HttpFS, while data nodes are killed. Reads TFRecords of
+TensorFlow from there with the command `distrib`. Checks the messages when Hadoop refuses.
 
 usage: webhdfs.py PROGRAMS
 
@@ -26,7 +26,7 @@ SIZE = 256 * MIB
 
 
 class Standby(http.server.BaseHTTPRequestHandler):
-    """A name node that is not the active one."""
+    """Serves as a name node in standby."""
 
     def refuse(self):
         body = json.dumps({"RemoteException": {
@@ -44,7 +44,7 @@ class Standby(http.server.BaseHTTPRequestHandler):
 
 
 class Files:
-    """What the program does with the files of one HDFS."""
+    """Runs the program `webhdfs` on the files of one HDFS."""
 
     def __init__(self, programs, user, servers):
         self.programs, self.user, self.servers = programs, user, servers
@@ -55,7 +55,7 @@ class Files:
                                 stderr=subprocess.PIPE, text=True)
 
     def run(self, command, path, *words, pause=None, meanwhile=None):
-        """What it prints. With `pause`: behind so many bytes it waits while `meanwhile` is done."""
+        """Returns what the program prints. With `pause`, it waits after that many bytes while `meanwhile` runs."""
         process = self.start(command, path, *words, *([pause] if pause else []))
         if pause:
             said = process.stdout.readline()
@@ -89,7 +89,7 @@ def contains(what, text, *parts):
 
 
 def by_hadoop(hdfs, path):
-    """Bytes and SHA-256 of a file as Hadoop alone gives it."""
+    """Returns size and SHA-256 of a file, read by Hadoop itself."""
     url = f"{hdfs.url}/webhdfs/v1{path}?op=OPEN&user.name={hdfs.user}"
     size, digest = 0, hashlib.sha256()
     with urllib.request.urlopen(url, timeout=300) as answer:
@@ -109,12 +109,12 @@ def large_files(hdfs, files):
 
     same("a data node is killed while its file is read",
          files.run("read", "/t/a b+é%41", 0, pause=20 * MIB, meanwhile=dies("datanode0")), written)
-    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # before that it takes the dead one for alive, and the new one too
+    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # before that the name node counts the dead one as alive, too
     hdfs.start("datanode0")
     hdfs.wait("datanode0", lambda: hdfs.live() == 2)
     same("the other one is killed while a file is written",
          files.run("write", "/t/second", SIZE, pause=100 * MIB, meanwhile=dies("datanode1")), written)
-    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # else it may lead this script to the dead one
+    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # otherwise the name node may redirect this script to the dead one
     same("256 MiB as Hadoop reads them then", by_hadoop(hdfs, "/t/second"), written)
 
     def stops_and_comes_back():
@@ -149,7 +149,7 @@ def standby(hdfs, programs):
 
 
 def records(hdfs, files, programs, directory):
-    import tensorflow as tf  # late: it takes seconds
+    import tensorflow as tf  # imported only here, because it takes seconds
     payloads = [f"record {i} ".encode() * (i % 50) for i in range(20000)]
     digest = hashlib.sha256(b"".join(payloads)).hexdigest()
     for name, options in {"part-0": None, "part-1": "GZIP", "part-2": "ZLIB"}.items():
