@@ -123,9 +123,10 @@ struct ParallelReadOptions {
 
 /// Reads the records of a TFRecord file in order, as `RecordReader` does, and lets the threads of a pool inflate and
 /// verify ahead. This works for gzip files that consist of several members whose headers say their sizes, as
-/// `RecordWriter` writes them. All other files, and damage policies other than `DamagePolicy::OnDamage::stop`, are read
-/// by `RecordReader` as one stream. Records, order and failures are the same either way, with one exception: a member
-/// whose header has a wrong size counts as damaged here, but may be accepted there.
+/// `RecordWriter` writes them. `RecordReader` reads as one stream: all other files, files on network file systems
+/// unless `FileAccess::mapped` is set, and every file with buffered access, unverified checksums, or a damage policy
+/// other than `DamagePolicy::OnDamage::stop`. Records, order and failures are the same either way, with one exception:
+/// a member whose header has a wrong size counts as damaged here, but may be accepted there.
 ///
 /// Instead of waiting, the caller's thread inflates too: a pool of one thread makes two threads. The reader also works
 /// if the pool is busy or stopped, or if the caller itself runs on it.

@@ -81,8 +81,8 @@ class TaskContext {
     if (outlets_.status) outlets_.status(line);
   }
 
-  /// Reports the progress, 0 to 1. Trap: Hadoop ends a task that reports nothing for `mapreduce.task.timeout` (default:
-  /// ten minutes). Call this function inside work that takes long.
+  /// Reports the progress, 0 to 1, and the counters. Trap: Hadoop ends a task that reports nothing for
+  /// `mapreduce.task.timeout` (default: ten minutes). Call this function inside work that takes long.
   void progress(float done) {
     tell_counts();
     if (outlets_.progress) outlets_.progress(done);
