@@ -95,9 +95,10 @@ template <class D> constexpr void explain_dataset() {
   constexpr bool said_already = std::same_as<D, NoDataset>;
   constexpr bool names_type = requires { typename D::ExampleType; };
   constexpr bool can_open = requires(const D& dataset) { dataset.open(); };
-  static_assert(said_already || (names_type && can_open),
-                "distrib: data are tfrecords(...).schema(feature(...), ...).batch(n), or a type of yours with "
-                "ExampleType and open() const");
+  static_assert(
+      said_already || (names_type && can_open),
+      "distrib: pass data as tfrecords(...).schema(feature(...), ...).batch(n), or as a type of your own with "
+      "ExampleType and open() const");
   if constexpr (names_type && can_open) {
     using Source = std::remove_cvref_t<decltype(std::declval<const D&>().open())>;
     constexpr bool fills = FillsBatches<Source>;

@@ -192,7 +192,7 @@ class TfRecords {
     static_assert(
         has_schema,
         "distrib: tfrecords(...) needs .schema(feature(\"name\", &Struct::member), ...) before anything else: "
-        "it says what a record holds");
+        "it says what a record contains");
     return {};
   }
 

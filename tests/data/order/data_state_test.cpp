@@ -30,7 +30,7 @@ TEST_CASE("DataState: refuses any other text and any other number of bytes", "[d
     std::error_code ec;
     (void)parse_data_state(text, ec);
     CHECK(ec == data_errc::bad_state);
-    CHECK_THROWS_WITH(parse_data_state(text), ContainsSubstring("no state of a pipeline"));
+    CHECK_THROWS_WITH(parse_data_state(text), ContainsSubstring("not the state of a pipeline"));
   }
   const std::array<std::byte, 25> bytes{};
   for (const std::size_t size : {0U, 23U, 25U}) {

@@ -32,7 +32,7 @@ template <class Self> class DatasetSteps {
     using Below = std::remove_cvref_t<decltype(self().order())>;
     constexpr bool comes_first = std::same_as<Below, WholeOrder>;
     static_assert(comes_first,
-                  "distrib: interleave(...) mixes files, so it is the first step, before shard, take, ...");
+                  "distrib: interleave(...) mixes files, so it must be the first step, before shard, take, ...");
     if constexpr (comes_first)
       return self().with_order(InterleavedOrder<Below>{self().order(), cycle_length, block_length});
     else return self();

@@ -48,7 +48,8 @@ template <Stream S, class Take> auto gather(S& below, const Batching& batching, 
 template <Stream Below> class BatchedStream : public StatelessStep<Below> {
  public:
   static_assert(!std::is_same_v<typename Below::Element, Record>,
-                "distrib: a record's bytes live until the next record: batch(schema, n), or map(...) to values first");
+                "distrib: a record's bytes are valid only until the next record: use batch(schema, n), or map(...) to "
+                "values first");
   using Element = std::vector<typename Below::Element>;
 
   BatchedStream(Below below, const Batching& batching) : StatelessStep<Below>{std::move(below)}, batching_{batching} {}

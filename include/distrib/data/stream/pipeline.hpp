@@ -114,7 +114,7 @@ template <Stream S> class Pipeline {
   /// Appends the elements of `other`, which must have the same type.
   template <Stream Other> [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
     constexpr bool fits = std::same_as<typename Other::Element, Element>;
-    static_assert(fits, "distrib: concatenate(...) takes a pipeline of the same elements");
+    static_assert(fits, "distrib: concatenate(...) takes a pipeline with the same type of elements");
     if constexpr (fits) return after(ConcatenatedStream<S, Other>{std::move(stream_), std::move(other).stream()});
     else return std::move(*this);
   }
@@ -134,7 +134,7 @@ template <Stream S> class Pipeline {
   [[nodiscard]] auto batch(const Schema<E, Ms...>& schema, std::uint64_t size,
                            Remainder remainder = Remainder::drop) && {
     constexpr bool of_records = std::same_as<Element, Record>;
-    static_assert(of_records, "distrib: batch(schema, n) parses records, and these elements are none");
+    static_assert(of_records, "distrib: batch(schema, n) parses records, and these elements are not records");
     if constexpr (of_records)
       return after(ExampleStream<S, E, Ms...>{std::move(stream_), schema, Batching{size, remainder}});
     else return std::move(*this);

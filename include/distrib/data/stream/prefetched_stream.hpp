@@ -110,8 +110,9 @@ template <class Below> struct ReadAhead {
 template <Stream Below> class PrefetchedStream {
  public:
   using Element = typename Below::Element;
-  static_assert(!std::is_pointer_v<Element>,
-                "distrib: a batch of columns lives until the next one: say prefetch(pool, n) before batch(schema, n)");
+  static_assert(
+      !std::is_pointer_v<Element>,
+      "distrib: a batch of columns is valid only until the next one: call prefetch(pool, n) before batch(schema, n)");
 
   PrefetchedStream(Below below, IoPool& pool, std::uint64_t ahead)
       : pool_{&pool}, shared_{std::make_shared<Shared>(std::move(below), ahead)} {}
