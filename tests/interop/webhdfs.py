@@ -129,12 +129,12 @@ def large_files(hdfs, files):
 
 def refusals(files, stranger):
     contains("a missing file", files.refusal("read", "/none"), "GETFILESTATUS /none",
-             "FileNotFoundException: File does not exist: /none", "there is no such file")
-    contains("a directory", files.refusal("read", "/t"), "a directory is in the way")
-    contains("a stranger may not", stranger.refusal("write", "/t/x", 10), "AccessControlException: Permission denied",
-             "user=stranger", "the user may not")
+             "FileNotFoundException: File does not exist: /none", "the file does not exist")
+    contains("a directory", files.refusal("read", "/t"), "the path is a directory")
+    contains("a user without permission", stranger.refusal("write", "/t/x", 10), "AccessControlException: Permission denied",
+             "user=stranger", "the user has no permission")
     contains("below a file", files.refusal("write", "/t/small/x", 10), "ParentNotDirectoryException")
-    contains("a name that is taken", files.refusal("rename", "/t/small", "/t/empty"), "it is there already")
+    contains("a name that exists", files.refusal("rename", "/t/small", "/t/empty"), "it already exists")
 
 
 def standby(hdfs, programs):
@@ -145,7 +145,7 @@ def standby(hdfs, programs):
     same("the standby leads to the active name node", both.run("list", "/t/small"), "1000000")
     alone = Files(programs, hdfs.user, url)
     contains("a standby alone", alone.refusal("list", "/t"), "StandbyException",
-             "no name node that was named is the active one")
+             "none of the given name nodes is active: name all of them")
 
 
 def records(hdfs, files, programs, directory):

@@ -86,7 +86,7 @@ TEST_CASE("WebHdfsWriter: removes its files when it is destroyed before close, o
     CHECK_THAT(error.where, ContainsSubstring("DSQuotaExceededException: The DiskSpace quota is exceeded"));
     writer.close(error);
     CHECK(error.code == webhdfs_errc::no_room);
-    CHECK_THROWS_WITH(writer.write({}), ContainsSubstring("a quota is used up"));
+    CHECK_THROWS_WITH(writer.write({}), ContainsSubstring("a quota is exceeded"));
   }
   hdfs.instead = nullptr;
   CHECK(hdfs.files.empty());

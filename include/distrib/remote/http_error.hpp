@@ -34,16 +34,16 @@ inline constexpr ErrorText http_texts[] = {
     {http_errc::unreachable, failure::unavailable, "no connection"},
     {http_errc::timed_out, failure::timeout, "no progress before the deadline"},
     {http_errc::ended_early, failure::unavailable, "the connection ended early"},
-    {http_errc::short_body, failure::unavailable, "the answer is shorter than what was asked for"},
+    {http_errc::short_body, failure::unavailable, "the answer is shorter than requested"},
     {http_errc::too_large, failure::exhausted, "the answer is longer than allowed"},
-    {http_errc::redirect_loop, failure::unsupported, "redirects lead in a circle, or too far"},
-    {http_errc::bad_redirect, failure::unsupported, "a redirect leads where it must not"},
-    {http_errc::bad_answer, failure::corrupt, "not an answer to what was asked"},
+    {http_errc::redirect_loop, failure::unsupported, "the redirects form a circle, or are more than five"},
+    {http_errc::bad_redirect, failure::unsupported, "a redirect has no usable target, or leads from https to http"},
+    {http_errc::bad_answer, failure::corrupt, "the answer does not match the request"},
     {http_errc::bad_status, failure::io, "the server refused"},
-    {http_errc::no_ranges, failure::unsupported, "the server gives no parts of files"},
+    {http_errc::no_ranges, failure::unsupported, "the server does not support ranges: it sends whole files only"},
     {http_errc::changed, failure::mismatch, "the file changed while it was read"},
     {http_errc::no_tls, failure::mismatch, "the TLS connection failed"},
-    {http_errc::stopped, failure::cancelled, "the reader was dropped"},
+    {http_errc::stopped, failure::cancelled, "the reader was destroyed"},
 };
 
 /// Category "distrib.http".

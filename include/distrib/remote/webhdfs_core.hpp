@@ -102,7 +102,8 @@ class WebHdfsCore {
       return;
     }
     if (request_.body && !sent_body_) {
-      error_ = {webhdfs_errc::bad_answer, where_ + " (the file was taken without its bytes: is this HttpFS?)"};
+      error_ = {webhdfs_errc::bad_answer,
+                where_ + " (the server did not redirect, and made an empty file: is this HttpFS?)"};
       return;
     }
     body_ = answer.body;

@@ -109,7 +109,7 @@ class WebHdfsWriter {
   void send_part() {
     const std::string path = parts_ == 0 ? temporary_ : temporary_ + '.' + std::to_string(parts_);
     if (parts_ != 0 && path.find(',') != std::string::npos) {
-      error_ = {webhdfs_errc::unsupported, path + " (CONCAT takes no path with a comma: write it in one part)"};
+      error_ = {webhdfs_errc::unsupported, path + " (CONCAT accepts no path with a comma: write the file in one part)"};
       return;
     }
     ++parts_;
