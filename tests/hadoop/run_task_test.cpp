@@ -43,7 +43,7 @@ TEST_CASE("run_task: replays a recorded conversation", "[hadoop][run_task]") {
   write_file(token, distrib::as_bytes("another"));
   try {
     run_task_in(with_token, word_count::Words{});
-    FAIL("a wrong token was taken");
+    FAIL("a wrong token was accepted");
   } catch (const std::system_error& failure) {
     CHECK(failure.code() == hadoop_errc::wrong_digest);
   }
@@ -77,7 +77,7 @@ TEST_CASE("run_task: over a socket", "[hadoop][run_task]") {
 TEST_CASE("run_task: throws if Hadoop did not start the program", "[hadoop][run_task]") {
   try {
     run_task(word_count::Words{});
-    FAIL("there is a task");
+    FAIL("a task was found");
   } catch (const std::system_error& failure) {
     CHECK(failure.code() == hadoop_errc::not_a_task);
   }

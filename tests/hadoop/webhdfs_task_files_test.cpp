@@ -44,7 +44,7 @@ class InDirectory {
 auto conf_of(const FakeHdfs& hdfs, bool any_interface) -> JobConf {
   const std::string port = hdfs.url().substr(hdfs.url().rfind(':') + 1);
   return JobConf{{{"dfs.namenode.http-address", (any_interface ? "0.0.0.0:" : "127.0.0.1:") + port},
-                  {"mapreduce.job.user.name", "somebody"},
+                  {"mapreduce.job.user.name", "alice"},
                   {"mapreduce.task.output.dir", "hdfs://127.0.0.1:19000/out/_temporary/attempt_0"},
                   {"mapreduce.task.partition", "4"}}};
 }
@@ -68,7 +68,7 @@ TEST_CASE("WebHdfsTaskFiles: writes TFRecords to HDFS and reads them again", "[h
   }
   REQUIRE(hdfs.files.size() == 1);
   REQUIRE(hdfs.files.begin()->first == path);
-  CHECK(hdfs.asked().at(0).target.find("user.name=somebody") != std::string::npos);
+  CHECK(hdfs.asked().at(0).target.find("user.name=alice") != std::string::npos);
   TaskContext context{conf_of(hdfs, false)};
   {
     BasicTFRecordInput input{WebHdfsTaskFiles{}};

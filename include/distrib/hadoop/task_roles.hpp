@@ -123,13 +123,13 @@ template <class... Roles> constexpr void explain_task_roles() {
   constexpr bool once = once_each<Roles...> && players<IsMapper, Roles...> <= 1;
   static_assert(all_play,
                 "distrib: an argument plays no role in a task. A Mapper has map(ByteView key, ByteView value, "
-                "TaskContext&); a Reducer reduce(ByteView key, Values&, TaskContext&); a Combiner combine of the same; "
-                "a Partitioner partition(ByteView key, std::uint32_t reduces) that returns a number; a RecordReader "
-                "open(ByteView split, TaskContext&), next() and progress(); a RecordWriter open(TaskContext&), "
-                "write(ByteView key, ByteView value) and close()");
+                "TaskContext&); a Reducer reduce(ByteView key, Values&, TaskContext&); a Combiner combine with the "
+                "same arguments; a Partitioner partition(ByteView key, std::uint32_t reduces) that returns a number; a "
+                "RecordReader open(ByteView split, TaskContext&), next() and progress(); a RecordWriter "
+                "open(TaskContext&), write(ByteView key, ByteView value) and close()");
   static_assert(has_mapper || !all_play,
                 "distrib: a task needs a Mapper, which has map(ByteView key, ByteView value, TaskContext&)");
-  static_assert(once, "distrib: two arguments play the same role in a task; give one of each");
+  static_assert(once, "distrib: two arguments play the same role in a task; pass only one of each");
 }
 
 }  // namespace detail
