@@ -139,7 +139,7 @@ struct NoSparkSchema {};
 template <class E, class M> constexpr auto spark_column(detail::FeatureName, M E::*) noexcept -> detail::NoSparkColumn {
   constexpr bool fits = SparkMember<M>;
   static_assert(fits,
-                "distrib: a column of Spark fills bool, std::int32_t, std::int64_t, float, double, SparkDecimal, "
+                "distrib: a column of Spark can fill bool, std::int32_t, std::int64_t, float, double, SparkDecimal, "
                 "std::string, std::vector<std::byte>, SparkVector, std::vector of one of these (also of vectors), or "
                 "std::optional of any; change the type of the member");
   return {};
