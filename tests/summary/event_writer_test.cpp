@@ -111,7 +111,7 @@ TEST_CASE("EventWriter: does not change an existing file with the next name", "[
     other.replace(seconds_at, 10, std::to_string(seconds + later));
     other.replace(other.size() - 1, 1, "1");
     taken.push_back(directory / other);
-    std::ofstream{taken.back()} << "of somebody else";
+    std::ofstream{taken.back()} << "of another host.";
   }
   EventWriter second{directory.path()};
   CHECK_FALSE(second.path().ends_with(".1"));
