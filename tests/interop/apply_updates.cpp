@@ -32,7 +32,7 @@ class Table {
     for (std::size_t row = 0; row < rows; ++row) {
       auto at = floats_.begin() + static_cast<std::ptrdiff_t>(row * stride_ + dim);
       for (const distrib::Slot& slot : updater_.slots()) at = std::fill_n(at, dim, slot.initial);
-      if (!read(part(row, 0))) throw std::runtime_error{"the variable is not whole"};
+      if (!read(part(row, 0))) throw std::runtime_error{"the variable is not complete"};
     }
   }
 
@@ -96,13 +96,13 @@ auto main(int argc, char** argv) -> int try {
   std::string text = argv[3];
   for (int i = 4; i < argc; ++i) text += std::string{" "} + argv[i];
   const auto updater = distrib::StandardUpdaters{}(text);
-  if (!updater) throw std::invalid_argument{"no updater is '" + text + "'"};
+  if (!updater) throw std::invalid_argument{"unknown updater '" + text + "'"};
   Table table{*updater, rows, dim};
   std::int32_t count = 0;
   for (std::uint64_t step = 1; read(std::span{&count, 1}); ++step) {
     std::vector<std::uint32_t> indices(count < 0 ? 0 : static_cast<std::size_t>(count));
     std::vector<float> gradients((count < 0 ? rows : indices.size()) * dim);
-    if (!read(std::span{indices}) || !read(std::span{gradients})) throw std::runtime_error{"the input is cut short"};
+    if (!read(std::span{indices}) || !read(std::span{gradients})) throw std::runtime_error{"the input is truncated"};
     for (const std::uint32_t index : indices)
       if (index >= rows) throw std::runtime_error{"no row " + std::to_string(index)};
     if (count < 0) table.apply_dense(step, gradients);

@@ -219,7 +219,7 @@ def both_ways(spark, work, table, rows):
     ours("write", table, mine, theirs, "ignore")
     same(f"{table}: Spark's rows of both", spark.read(theirs, names), sorted(expected * 2))
     refused = subprocess.run([PROGRAMS / "spark_rows", "write", table, mine, theirs], stderr=subprocess.PIPE, check=False)
-    same("a path that is there", (refused.returncode, b"already exists" in refused.stderr), (1, True))
+    same("a path that exists", (refused.returncode, b"already exists" in refused.stderr), (1, True))
 
 
 def partitions(spark, work):

@@ -58,8 +58,8 @@ def main():
                          f"TensorFlow {other}")
         preserved += len(expected[-1]) - most
     if preserved == 0:
-        sys.exit("nothing was preserved for its time")
-    print(f"{SEEDS} series of 30 saves: the same checkpoints stay, {preserved} of them for their time")
+        sys.exit("no checkpoint was preserved because of its time")
+    print(f"{SEEDS} series of 30 saves: the same checkpoints are kept, {preserved} of them because of their time")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class Files:
         if pause:
             said = process.stdout.readline()
             if said != "paused\n":
-                sys.exit(f"{command} {path} said {said!r} instead of \"paused\": {process.communicate()[1]}")
+                sys.exit(f"{command} {path} printed {said!r} instead of \"paused\": {process.communicate()[1]}")
             meanwhile()
         output, errors = process.communicate("\n", timeout=500)
         if process.returncode != 0:
@@ -102,7 +102,7 @@ def large_files(hdfs, files):
     written = files.run("write", "/t/a b+é%41", SIZE)
     same("256 MiB as Hadoop reads them", by_hadoop(hdfs, "/t/a%20b%2B%C3%A9%2541"), written)
     same("256 MiB read back", files.run("read", "/t/a b+é%41"), written)
-    same("nothing is left of the parts", files.run("list", "/t"), f"a b+é%41 {SIZE}")
+    same("no part files are left", files.run("list", "/t"), f"a b+é%41 {SIZE}")
 
     def dies(name):
         return lambda: hdfs.kill(name)
@@ -115,13 +115,13 @@ def large_files(hdfs, files):
     same("the other one is killed while a file is written",
          files.run("write", "/t/second", SIZE, pause=100 * MIB, meanwhile=dies("datanode1")), written)
     hdfs.wait("namenode", lambda: hdfs.live() == 1)  # otherwise the name node may redirect this script to the dead one
-    same("256 MiB as Hadoop reads them then", by_hadoop(hdfs, "/t/second"), written)
+    same("256 MiB as Hadoop reads them afterwards", by_hadoop(hdfs, "/t/second"), written)
 
     def stops_and_comes_back():
         hdfs.kill("datanode0")
         hdfs.start("datanode0")
 
-    same("the only data node that is left goes and comes back while the file is read",
+    same("the only remaining data node stops and restarts while the file is read",
          files.run("read", "/t/second", 0, pause=20 * MIB, meanwhile=stops_and_comes_back), written)
     hdfs.start("datanode1")
     hdfs.wait("datanode1", lambda: hdfs.live() == 2)
@@ -186,8 +186,8 @@ def main():
             same("read through HttpFS", gateway.run("read", "/t/small"), small)
             written = gateway.run("write", "/t/by httpfs", 100 * MIB)
             same("written through HttpFS", by_hadoop(hdfs, "/t/by%20httpfs"), written)
-            same("once more, in place of it", gateway.run("write", "/t/by httpfs", 1000000), small)
-            same("and read", (gateway.run("read", "/t/by httpfs"), by_hadoop(hdfs, "/t/by%20httpfs")), (small, small))
+            same("written again, replacing the file", gateway.run("write", "/t/by httpfs", 1000000), small)
+            same("and read back", (gateway.run("read", "/t/by httpfs"), by_hadoop(hdfs, "/t/by%20httpfs")), (small, small))
             contains("a missing file, through HttpFS", gateway.refusal("read", "/none"), "FileNotFoundException")
             records(hdfs, files, programs, directory)
 
