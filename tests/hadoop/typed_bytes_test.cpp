@@ -62,7 +62,7 @@ TEST_CASE("typed_bytes: the bytes of each type, and the values in them", "[hadoo
 TEST_CASE("typed_bytes: reads values one after the other, and skips the values inside of them",
           "[hadoop][typed_bytes]") {
   Bytes bytes = bytes_from({8, 0, 0, 0, 2,   1,  7, 10, 0, 0, 0, 1, 3, 0, 0, 0, 1, 7, 0, 0, 0, 0,  // [7, {1: ""}]
-                            9, 1, 5, 9, 255, 255});                                             // (5, ())
+                            9, 1, 5, 9, 255, 255});  // (5, ())
   append_typed(bytes, std::int64_t{9});
   WritableReader reader{bytes};
   CHECK(TypedBytes::read(reader, 100).size() == 22);

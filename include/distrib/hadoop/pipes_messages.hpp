@@ -22,11 +22,11 @@ enum class PipesMessage : std::int32_t {
   map_item = 4,  ///< Key, value.
   run_reduce = 5,  ///< A number, always 0; whether Java writes the output.
   reduce_key = 6,  ///< A key; messages with its values follow.
-  reduce_value = 7,              ///< A value.
+  reduce_value = 7,  ///< A value.
   close = 8,  ///< Nothing: the input has ended.
   abort = 9,  ///< Nothing: stop the task.
   authentication_request = 10,  ///< A digest; the challenge from which it was made.
-  output = 50,                   ///< Key, value.
+  output = 50,  ///< Key, value.
   partitioned_output = 51,  ///< Number of the reduce; key, value.
   status = 52,  ///< A line of text for users.
   progress = 53,  ///< Progress, 0 to 1.

@@ -71,7 +71,8 @@ auto run_streaming(Roles&&... roles) -> int {
 
 // The unconstrained overload: the same parameter list, so that the constrained one wins whenever its concept holds.
 template <StreamingCodec Codec = RawBytes, class... Roles> auto run_streaming(Roles&&...) -> int {
-  constexpr bool is_task = StreamingRoles<std::remove_cvref_t<Roles>...>;  // named: compilers then add no reasons
+  // A named bool, so that compilers add no explanation of their own.
+  constexpr bool is_task = StreamingRoles<std::remove_cvref_t<Roles>...>;
   static_assert(is_task,
                 "distrib: a task of Streaming is a Mapper, which has map(ByteView key, ByteView value, TaskContext&), "
                 "a Reducer, which has reduce(ByteView key, Values&, TaskContext&), or one of each, and nothing else");

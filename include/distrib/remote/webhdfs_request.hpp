@@ -26,8 +26,8 @@ struct WebHdfsRequest {
   std::string path;
   std::vector<std::pair<std::string, std::string>> parameters = {};
   std::optional<ByteView> body = {};  ///< For CREATE: the content, sent to the server that stores it.
-  std::uint64_t first = 0;            ///< For OPEN: the first byte.
-  std::uint64_t bytes = 0;            ///< For OPEN: the number of bytes.
+  std::uint64_t first = 0;  ///< For OPEN: the first byte.
+  std::uint64_t bytes = 0;  ///< For OPEN: the number of bytes.
 
   /// Reads `bytes` bytes of a file from `first` on. They must lie inside the file: HDFS refuses an OPEN at its end.
   [[nodiscard]] static auto open(std::string path, std::uint64_t first, std::uint64_t bytes) -> WebHdfsRequest {

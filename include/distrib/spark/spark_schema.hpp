@@ -34,7 +34,7 @@ struct SparkVector {
 /// A sparse vector of Spark's machine learning. In records it is dense and is read as a SparkVector, so a member of
 /// this type can only be written.
 struct SparkSparseVector {
-  std::size_t size = 0;              ///< At most 2^31 - 1.
+  std::size_t size = 0;  ///< At most 2^31 - 1.
   std::vector<std::size_t> indices;  ///< Below `size`.
   std::vector<double> values;  ///< Values at `indices`, the same number.
   friend auto operator==(const SparkSparseVector&, const SparkSparseVector&) noexcept -> bool = default;

@@ -25,7 +25,7 @@ struct SparkType {
     double_,  ///< Rounded to float32 in a float_list.
     decimal,  ///< Rounded to float32 in a float_list.
     string,  ///< In a bytes_list.
-    binary,   ///< In a bytes_list.
+    binary,  ///< In a bytes_list.
     /// A vector of Spark's machine learning: doubles, rounded to float32 in a float_list. A kind of its own, not an
     /// array.
     vector,
