@@ -1,4 +1,4 @@
-// error: a record's bytes live until the next record: batch\(schema, n\), or map\(...\) to values first
+// error: a record's bytes are valid only until the next record: use batch\(schema, n\), or map\(...\) to values first
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/tfrecords.hpp>
 

@@ -1,4 +1,4 @@
-// error: interleave\(...\) mixes files, so it is the first step
+// error: interleave\(...\) mixes files, so it must be the first step
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/tfrecords.hpp>
 

@@ -1,4 +1,4 @@
-// error: a batch of columns lives until the next one: say prefetch\(pool, n\) before batch\(schema, n\)
+// error: a batch of columns is valid only until the next one: call prefetch\(pool, n\) before batch\(schema, n\)
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/tfrecords.hpp>
 

@@ -1,4 +1,4 @@
-// error: two arguments play the same role in a task; give one of each
+// error: two arguments play the same role in a task; pass only one of each
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/hadoop/run_task.hpp>
 

@@ -1,4 +1,4 @@
-// error: a column of Spark fills bool, std::int32_t, std::int64_t
+// error: a column of Spark can fill bool, std::int32_t, std::int64_t
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/spark/spark_schema.hpp>
 

@@ -24,7 +24,7 @@ namespace {
 
 using Int64s = std::vector<std::int64_t>;
 
-/// `size` records, as batches of 4 of five shuffled epochs.
+/// `size` records in a file, read in batches of 4 for five shuffled epochs.
 struct Records {
   support::TempDirectory directory;
 
@@ -39,7 +39,7 @@ auto rest(auto& reader) -> Int64s {
   return numbers;
 }
 
-/// Batches that only come when the test lets them, and one that fails.
+/// A source whose `fill` waits until the test opens it. Batch `failing` fails.
 struct Gate {
   using ExampleType = Item;
   std::atomic<int>* begun;
@@ -96,7 +96,7 @@ TEST_CASE("BatchReader: workers share the batches", "[data]") {
   CHECK(together == expected);
 }
 
-TEST_CASE("BatchReader: a state goes on exactly, with any number of workers", "[data]") {
+TEST_CASE("BatchReader: resumes exactly, with any number of workers", "[data]") {
   const Records records{30};
   const auto source = records.data().open();
   BatchReader plain{source};
@@ -109,13 +109,13 @@ TEST_CASE("BatchReader: a state goes on exactly, with any number of workers", "[
 
     const auto again = records.data().open();
     BatchReader second{again, pool, 2};
-    if (taken % 2 == 0) CHECK(second.next() != nullptr);  // also where it has begun
+    if (taken % 2 == 0) CHECK(second.next() != nullptr);  // resume also works after the first batch
     second.resume(state);
     CHECK(second.state() == state);
     CHECK(rest(second) == Int64s(expected.begin() + 4 * taken, expected.end()));
   }
 
-  // Three workers stop after four rounds, two go on.
+  // Three workers stop after four batches each; two workers continue.
   DataState state;
   for (std::uint64_t worker = 0; worker < 3; ++worker) {
     BatchReader reader{source, {worker, 3}};
@@ -131,7 +131,7 @@ TEST_CASE("BatchReader: a state goes on exactly, with any number of workers", "[
   CHECK(odd.next()->column(&Item::number)[0] == expected[52]);
 }
 
-TEST_CASE("BatchReader: a state of other data is refused", "[data]") {
+TEST_CASE("BatchReader: refuses a state of other data", "[data]") {
   const Records records{30};
   const auto source = records.data().open();
   const auto other = records.data().shuffle(8).open();
@@ -152,10 +152,10 @@ TEST_CASE("BatchReader: a state of other data is refused", "[data]") {
   CHECK(reader.next() == nullptr);
 }
 
-TEST_CASE("BatchReader: a failure comes with its batch, and the next one behind it", "[data]") {
+TEST_CASE("BatchReader: a failure is reported with its batch, and the next batch follows", "[data]") {
   const Records records{30};
   const auto damaged = records.directory / "a";
-  files::damage(damaged, std::filesystem::file_size(damaged) / 30 * 9 + 20);  // record 9: the third batch in order
+  files::damage(damaged, std::filesystem::file_size(damaged) / 30 * 9 + 20);  // record 9 is in the third batch
   const auto source = distrib::tfrecords(damaged).schema(files::items).repeat(1).batch(4).open();
   IoPool pool{2};
   BatchReader reader{source, pool, 4};
@@ -165,7 +165,7 @@ TEST_CASE("BatchReader: a failure comes with its batch, and the next one behind 
   CHECK(reader.next()->column(&Item::number)[0] == 12);
 }
 
-TEST_CASE("BatchReader: fills ahead, no further than told, and goes cleanly in the middle", "[data]") {
+TEST_CASE("BatchReader: fills only the allowed number of batches ahead; may be destroyed in the middle", "[data]") {
   std::atomic<int> begun = 0;
   std::atomic<bool> open = false;
   const Gate gate{&begun, &open};
@@ -174,7 +174,7 @@ TEST_CASE("BatchReader: fills ahead, no further than told, and goes cleanly in t
   {
     BatchReader reader{gate, pool, 3};
     opener = std::thread{[&] {
-      for (int seen = begun.load(); seen < 4; seen = begun.load()) begun.wait(seen);  // one wanted, three ahead
+      for (int seen = begun.load(); seen < 4; seen = begun.load()) begun.wait(seen);  // one requested, three ahead
       open = true;
       open.notify_all();
     }};
@@ -187,7 +187,7 @@ TEST_CASE("BatchReader: fills ahead, no further than told, and goes cleanly in t
   CHECK(begun == when_gone);
 }
 
-TEST_CASE("BatchReader: a pool that is stopped, or gone, costs nothing but time", "[data]") {
+TEST_CASE("BatchReader: works after its pool was stopped or destroyed", "[data]") {
   const Records records{30};
   const auto source = records.data().open();
   BatchReader plain{source};
@@ -203,7 +203,7 @@ TEST_CASE("BatchReader: a pool that is stopped, or gone, costs nothing but time"
   gone.reset();
 }
 
-TEST_CASE("BatchReader: keeps its place when it is moved", "[data]") {
+TEST_CASE("BatchReader: keeps its position when it is moved", "[data]") {
   const Records records{30};
   const auto source = records.data().open();
   IoPool pool{1};

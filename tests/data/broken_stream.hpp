@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// Gives numbers; in place of negative ones it fails.
+/// Returns the given numbers in order; a negative number is a failure instead.
 class BrokenStream {
  public:
   using Element = int;

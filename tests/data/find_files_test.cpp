@@ -25,7 +25,7 @@ struct Tree {
       std::ofstream{directory / name} << name;
   }
 
-  /// Names relative to the tree.
+  /// The found files, with paths relative to the tree.
   auto names(const std::vector<std::string>& sources) const -> std::vector<std::string> {
     std::vector<std::string> whole;
     for (const auto& source : sources) whole.push_back(directory.path() / source);
@@ -39,7 +39,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("find_files: patterns are sorted as text, without what lies beside the data", "[data]") {
+TEST_CASE("find_files: matches of a pattern are sorted as text, without side files", "[data]") {
   const Tree tree;
   CHECK(tree.names({"train-*"}) == Names{"train-1", "train-10", "train-2"});
   CHECK(tree.names({"train-?"}) == Names{"train-1", "train-2"});
@@ -49,12 +49,12 @@ TEST_CASE("find_files: patterns are sorted as text, without what lies beside the
 
 TEST_CASE("find_files: files and directories", "[data]") {
   const Tree tree;
-  CHECK(tree.names({"train-2", "_SUCCESS", "train-2"}) == Names{"train-2", "_SUCCESS", "train-2"});  // as told
+  CHECK(tree.names({"train-2", "_SUCCESS", "train-2"}) == Names{"train-2", "_SUCCESS", "train-2"});  // in this order
   CHECK(tree.names({"odd[1]*"}) == Names{"odd[1]*"});
   CHECK(tree.names({"more", "test-*"}) == Names{"more/train-0", "test-0"});
 }
 
-TEST_CASE("find_files: no match names pattern and directory", "[data]") {
+TEST_CASE("find_files: if nothing matches, the error names pattern and directory", "[data]") {
   const Tree tree;
   Error error;
   const std::string wrong[] = {tree.directory / "train-1", tree.directory / "valid-*"};
@@ -74,7 +74,7 @@ TEST_CASE("find_files: no match names pattern and directory", "[data]") {
   CHECK(!ec);
 }
 
-TEST_CASE("find_files: a directory whose name looks like a pattern is itself", "[data]") {
+TEST_CASE("find_files: a directory whose name looks like a pattern stands for itself", "[data]") {
   const support::TempDirectory directory;
   for (const char* name : {"run[1]", "a*b", "what?", "back\\slash"}) {
     std::filesystem::create_directory(directory / name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pipelines of plain numbers give.
+// Reads what pipelines of plain numbers return.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -12,7 +12,7 @@ namespace numbers {
 
 using Numbers = std::vector<std::uint64_t>;
 
-/// The first `count` elements of the order of a pipeline.
+/// Returns the first `count` elements of a pipeline, in its order.
 inline auto first(const auto& elements, std::uint64_t count) -> Numbers {
   auto order = elements.open();
   Numbers found;
@@ -22,7 +22,7 @@ inline auto first(const auto& elements, std::uint64_t count) -> Numbers {
 
 inline auto all(const auto& elements) -> Numbers { return first(elements, elements.open().size()); }
 
-/// What is left of a stream or pipeline; failures end it.
+/// Returns the remaining elements of a stream or pipeline; stops at the first failure.
 template <class S>
 auto drained(S& stream) {
   std::vector<typename S::Element> found;
@@ -31,7 +31,7 @@ auto drained(S& stream) {
   return found;
 }
 
-/// All that a stream or pipeline gives; it is left as it was.
+/// Returns all elements of a stream or pipeline. Takes a copy, so the caller's stays unchanged.
 inline auto contents(auto stream) { return drained(stream); }
 
 }  // namespace numbers

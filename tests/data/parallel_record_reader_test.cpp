@@ -58,7 +58,7 @@ auto read(Reader& reader) -> Reading {
   return reading;
 }
 
-/// What both readers say; they must agree.
+/// Reads with both readers, checks that they agree, and returns what they read.
 auto read_both(IoPool& pool, const std::filesystem::path& path, bool parallel,
                const distrib::ParallelReadOptions& options = {}) -> Reading {
   std::error_code ec;
@@ -75,13 +75,13 @@ auto read_both(IoPool& pool, const std::filesystem::path& path, bool parallel,
 
 }  // namespace
 
-TEST_CASE("ParallelRecordReader: the records of one stream, in order", "[data][parallel_record_reader]") {
+TEST_CASE("ParallelRecordReader: has the records of RecordReader, in order", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   write_payloads(directory / "file", 2000);
   for (const std::size_t threads : {1U, 2U, 5U}) {
     IoPool pool{threads};
     CHECK(read_both(pool, directory / "file", true).records.size() == 2000);
-    // One slot, and some.
+    // With one slot, and with a few.
     CHECK(read_both(pool, directory / "file", true, {.max_bytes_ahead = 6100}).records.size() == 2000);
     CHECK(read_both(pool, directory / "file", true, {.max_bytes_ahead = 20'000}).records.size() == 2000);
   }
@@ -97,7 +97,7 @@ TEST_CASE("ParallelRecordReader: a range", "[data][parallel_record_reader]") {
   CHECK(records == 100);
 }
 
-TEST_CASE("ParallelRecordReader: other files are one stream", "[data][parallel_record_reader]") {
+TEST_CASE("ParallelRecordReader: reads other files as one stream", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{2};
   write_payloads(directory / "plain", 100, 0, Compression::none);
@@ -111,7 +111,7 @@ TEST_CASE("ParallelRecordReader: other files are one stream", "[data][parallel_r
   write_payloads(directory / "ours", 100);
   store(directory / "mixed", bytes_of(directory / "ours") + bytes_of(directory / "one-stream"));
   CHECK(read_both(pool, directory / "mixed", false).records.size() == 200);
-  // Members longer than what may wait, and what only one stream can do.
+  // Members larger than the allowed bytes ahead, and options that only one stream supports.
   CHECK(read_both(pool, directory / "ours", false, {.max_bytes_ahead = 4000}).records.size() == 100);
   for (const distrib::RecordReaderOptions& reader :
        {distrib::RecordReaderOptions{.access = distrib::RecordReaderOptions::FileAccess::buffered},
@@ -121,7 +121,7 @@ TEST_CASE("ParallelRecordReader: other files are one stream", "[data][parallel_r
     read_both(pool, directory / "ours", false, {.reader = reader});
 }
 
-TEST_CASE("ParallelRecordReader: damage is found where one stream finds it", "[data][parallel_record_reader]") {
+TEST_CASE("ParallelRecordReader: finds damage where RecordReader finds it", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{2};
   write_payloads(directory / "file", 30, 2000);
@@ -136,7 +136,7 @@ TEST_CASE("ParallelRecordReader: damage is found where one stream finds it", "[d
     bad[at] = static_cast<char>(bad[at] ^ 0x24);
     store(directory / "bad", bad);
     const Reading reading = read_both(pool, directory / "bad", true);
-    // The bits that fill up the last byte of the deflate data mean nothing.
+    // The padding bits in the last byte of the deflate data have no meaning.
     CHECK((reading.error.code == distrib::failure::corrupt || reading.records.size() == 30));
   }
   for (std::size_t cut = begins[1]; cut < begins[2]; ++cut) {
@@ -144,7 +144,7 @@ TEST_CASE("ParallelRecordReader: damage is found where one stream finds it", "[d
     store(directory / "bad", good.substr(0, cut));
     CHECK(static_cast<bool>(read_both(pool, directory / "bad", false).error) == (cut != begins[1]));
   }
-  // What a member announces is only as good as what comes out.
+  // A header with a wrong size: the size is checked against the inflated bytes.
   for (const int change : {-1, 1}) {
     std::string bad = good;
     bad[begins[1] + 24] = static_cast<char>(bad[begins[1] + 24] + change);
@@ -155,7 +155,7 @@ TEST_CASE("ParallelRecordReader: damage is found where one stream finds it", "[d
   }
 }
 
-TEST_CASE("ParallelRecordReader: records that are damaged under sound compression", "[data][parallel_record_reader]") {
+TEST_CASE("ParallelRecordReader: finds damaged records in sound compression", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{1};
   const auto frame = [](std::string_view text) {
@@ -197,7 +197,7 @@ TEST_CASE("ParallelRecordReader: records that are damaged under sound compressio
   }
 }
 
-TEST_CASE("ParallelRecordReader: dropped half-way, moved, on a busy or a stopped pool",
+TEST_CASE("ParallelRecordReader: destroyed half-way, moved, on a busy or a stopped pool",
           "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   write_payloads(directory / "file", 500);
@@ -221,7 +221,7 @@ TEST_CASE("ParallelRecordReader: dropped half-way, moved, on a busy or a stopped
   CHECK(records == 500);
 }
 
-TEST_CASE("ParallelRecordReader: what cannot be opened", "[data][parallel_record_reader]") {
+TEST_CASE("ParallelRecordReader: a file that cannot be opened", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{1};
   CHECK_THROWS_WITH(ParallelRecordReader(pool, directory / "missing"),

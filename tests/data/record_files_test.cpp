@@ -56,7 +56,7 @@ TEST_CASE("RecordFiles: plain and compressed files are one list of records", "[d
   CHECK(!error);
   const std::string frame = std::to_string(all.at(0, error).size() + 16);
   CHECK(all.where(1) == paths[0] + ": record 1 at offset " + frame);
-  CHECK(all.where(4) == paths[2] + ": record 1 at offset " + frame);  // of the inflated bytes
+  CHECK(all.where(4) == paths[2] + ": record 1 at offset " + frame);  // offset in the inflated bytes
 }
 
 TEST_CASE("RecordFiles: TensorFlow's files, compressed and not, are one data set", "[data]") {
@@ -72,7 +72,7 @@ TEST_CASE("RecordFiles: TensorFlow's files, compressed and not, are one data set
   CHECK(distrib::as_text(gzip.at(3, error)) == distrib::as_text(plain.at(3, error)));
 }
 
-TEST_CASE("RecordFiles: the fingerprint knows sizes and counts, not places", "[data]") {
+TEST_CASE("RecordFiles: the fingerprint depends on sizes and counts, not on places", "[data]") {
   const support::TempDirectory one;
   const support::TempDirectory other;
   files::write_items(one / "a", 0, 3);
@@ -85,7 +85,7 @@ TEST_CASE("RecordFiles: the fingerprint knows sizes and counts, not places", "[d
   CHECK(open({other / "y", other / "x"}).fingerprint() != fingerprint);
 }
 
-TEST_CASE("RecordFiles: compressed files have a budget, all together", "[data]") {
+TEST_CASE("RecordFiles: all compressed files share one limit", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a.gz", 0, 10, Compression::gzip);
   files::write_items(directory / "b.gz", 0, 10, Compression::gzip);
@@ -98,10 +98,10 @@ TEST_CASE("RecordFiles: compressed files have a budget, all together", "[data]")
   CHECK(failure_of({directory / "a.gz"}, 3).code == data_errc::inflated_too_large);  // less than one record
   files::write_items(directory / "empty.gz", 0, 0, Compression::gzip);
   CHECK(open({directory / "empty.gz"}, 0).size() == 0);
-  CHECK(failure_of({directory / "a"}, 0).code == std::error_code{});                 // plain files need none
+  CHECK(failure_of({directory / "a"}, 0).code == std::error_code{});  // plain files do not count
 }
 
-TEST_CASE("RecordFiles: damage of headers and of compressed data is found when opening", "[data]") {
+TEST_CASE("RecordFiles: opening finds damaged headers and damaged compressed data", "[data]") {
   const support::TempDirectory directory;
   const Paths good{directory / "good"};
   files::write_items(good[0], 0, 3);
@@ -122,7 +122,7 @@ TEST_CASE("RecordFiles: damage of headers and of compressed data is found when o
   CHECK(missing.where == (directory / "missing").string());
 }
 
-TEST_CASE("RecordFiles: damage of a payload is found when it is asked for", "[data]") {
+TEST_CASE("RecordFiles: reading a record finds its damaged payload", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "bad", 0, 3);
   const std::uint64_t frame = std::filesystem::file_size(directory / "bad") / 3;

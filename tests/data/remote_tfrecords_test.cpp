@@ -35,7 +35,7 @@ struct Bytes {
   }
 };
 
-/// Files in memory; what was asked of them is counted.
+/// Files in memory; `finds` counts the calls of `find`.
 struct Held {
   std::map<std::string, std::string> files;
   std::shared_ptr<int> finds = std::make_shared<int>(0);
@@ -77,10 +77,10 @@ auto all_of(const auto& source) -> std::vector<std::int64_t> {
 
 }  // namespace
 
-TEST_CASE("tfrecords of RemoteFiles: a data set, in every order that others have", "[data]") {
+TEST_CASE("tfrecords of RemoteFiles: a data set that supports every order", "[data]") {
   const Held held{{{"a", ids(0, 60)}, {"b", ids(60, 100)}}};
   const auto data = tfrecords(held).schema(distrib::feature("id", &RemoteItem::id));
-  CHECK(*held.finds == 0);  // nothing is touched before open()
+  CHECK(*held.finds == 0);  // nothing is read before open()
   std::vector<std::int64_t> expected(100);
   for (std::size_t i = 0; i < 100; ++i) expected[i] = static_cast<std::int64_t>(i);
   CHECK(all_of(data.batch(10).open()) == expected);
@@ -94,7 +94,7 @@ TEST_CASE("tfrecords of RemoteFiles: a data set, in every order that others have
   CHECK(all_of(tfrecords(held).schema(schema).batch(10).open()) == expected);
 }
 
-TEST_CASE("tfrecords of RemoteFiles: what cannot be opened says so", "[data]") {
+TEST_CASE("tfrecords of RemoteFiles: open reports what cannot be opened", "[data]") {
   const auto failure_of = [](const Held& held, std::uint64_t memory = 1 << 20) {
     Error error;
     const auto data =
@@ -110,7 +110,7 @@ TEST_CASE("tfrecords of RemoteFiles: what cannot be opened says so", "[data]") {
   CHECK(failure_of({{{"a", damaged}}}).where == "a: record 0 at offset 0");
 }
 
-TEST_CASE("tfrecords of RemoteFiles: a stream, again each epoch", "[data]") {
+TEST_CASE("tfrecords of RemoteFiles: a stream, read again in each epoch", "[data]") {
   const Held held{{{"a", ids(0, 3)}, {"b", ids(3, 5)}}};
   auto stream = tfrecords(held).stream().repeat(2);
   Error error;

@@ -32,7 +32,7 @@ void write_texts(const std::string& path, const Texts& records, distrib::Compres
 
 }  // namespace
 
-TEST_CASE("SplitStream: fewer files than workers, and every record once", "[data]") {
+TEST_CASE("SplitStream: every record once, also with fewer files than workers", "[data]") {
   const support::TempDirectory directory;
   Texts records;
   for (std::size_t i = 0; i < 200; ++i) records.push_back(std::string(i * 7 % 90, 'x') + std::to_string(i));
@@ -55,7 +55,7 @@ TEST_CASE("SplitStream: fewer files than workers, and every record once", "[data
         3 * contents(tfrecords(directory / "plain").split_stream(2, 0).map(text)).size());
 }
 
-TEST_CASE("SplitStream: damage is told in the share where it lies", "[data]") {
+TEST_CASE("SplitStream: damage is reported in the share where it lies", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 100);
   const auto size = std::filesystem::file_size(directory / "a");
@@ -77,10 +77,10 @@ TEST_CASE("SplitStream: damage is told in the share where it lies", "[data]") {
     }
   }
   CHECK(failures == 1);
-  CHECK(found == 95);  // the rest of its share is passed over
+  CHECK(found == 95);  // the rest of its share is skipped
 }
 
-TEST_CASE("SplitStream: shares that cannot be", "[data]") {
+TEST_CASE("SplitStream: refuses shares that do not exist, and missing files", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 3);
   Error error;
@@ -94,8 +94,7 @@ TEST_CASE("SplitStream: shares that cannot be", "[data]") {
   CHECK(error.code == data_errc::no_files);
 }
 
-TEST_CASE("SplitStream: damage of a header is told in the share where it lies, and what lies behind it in none",
-          "[data]") {
+TEST_CASE("SplitStream: damage of a header is reported in its share; later shares have no records", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 100);
   const auto size = std::filesystem::file_size(directory / "a");
@@ -121,6 +120,6 @@ TEST_CASE("SplitStream: damage of a header is told in the share where it lies, a
     }
     CHECK(failures == 1);
     CHECK(found == record);
-    files::damage(directory / "a", at);  // as it was
+    files::damage(directory / "a", at);  // undo the damage
   }
 }

@@ -49,7 +49,7 @@ auto filled(const auto& source, std::uint64_t number) -> Int64s {
 
 }  // namespace
 
-TEST_CASE("TfRecordSource: in the order of the files, epoch after epoch", "[data]") {
+TEST_CASE("TfRecordSource: has the order of the files, epoch after epoch", "[data]") {
   const Ten ten;
   const auto source = ten.batch(4).open();
   CHECK(source.records() == 10);
@@ -69,7 +69,7 @@ TEST_CASE("TfRecordSource: a batch may be longer than an epoch", "[data]") {
   for (std::size_t i = 0; i < 25; ++i) CHECK(batch[i] == static_cast<std::int64_t>((25 + i) % 10));
 }
 
-TEST_CASE("TfRecordSource: shuffled, every epoch is a permutation of its own", "[data]") {
+TEST_CASE("TfRecordSource: shuffled, every epoch is another permutation", "[data]") {
   const Ten ten;
   const auto source = ten.batch(4).shuffle(7).open();
   Int64s stream;
@@ -79,7 +79,7 @@ TEST_CASE("TfRecordSource: shuffled, every epoch is a permutation of its own", "
     CHECK(stream[position] == static_cast<std::int64_t>(Permutation{10, 7, position / 10}(position % 10)));
   CHECK(Int64s(stream.begin(), stream.begin() + 10) != Int64s(stream.begin() + 10, stream.end()));
 
-  // A pure function of the number: asked backwards, and of another object, it is the same.
+  // A pure function of the number: another source gives the same batches, also in reverse order.
   const auto again = ten.batch(4).shuffle(7).open();
   for (std::uint64_t b = 5; b-- > 0;)
     CHECK(filled(again, b) == Int64s(stream.begin() + static_cast<std::ptrdiff_t>(4 * b),
@@ -101,17 +101,17 @@ TEST_CASE("TfRecordSource: a finite number of epochs has an end", "[data]") {
   CHECK(batch.empty());
   CHECK_THROWS_WITH(source.fill(7, batch), ContainsSubstring("batch 7: the batch number is beyond"));
 
-  // Numbers whose positions do not fit 64 bits, too.
+  // Also for numbers whose positions do not fit into 64 bits.
   const auto endless = ten.batch(4).open();
   std::error_code ec;
   endless.fill(std::uint64_t{1} << 62, batch, ec);
   CHECK(ec == data_errc::no_such_batch);
   endless.fill((std::uint64_t{1} << 62) - 2, batch, ec);
   CHECK(!ec);
-  CHECK(!ten.batch(4).repeat(UINT64_MAX).open().batches());  // more than can be counted is no end
+  CHECK(!ten.batch(4).repeat(UINT64_MAX).open().batches());  // more epochs than can be counted mean no end
 }
 
-TEST_CASE("TfRecordSource: in order, every record once", "[data]") {
+TEST_CASE("TfRecordSource: fill_in_order has every record once, in order", "[data]") {
   const Ten ten;
   for (const std::uint64_t batch_size : {1U, 3U, 4U, 5U, 10U, 11U}) {
     const auto source = ten.batch(batch_size).shuffle(3).repeat(20).open();
@@ -130,7 +130,7 @@ TEST_CASE("TfRecordSource: in order, every record once", "[data]") {
   }
 }
 
-TEST_CASE("TfRecordSource: a plan that does not work is refused", "[data]") {
+TEST_CASE("TfRecordSource: refuses settings that give no batch", "[data]") {
   const Ten ten;
   std::error_code ec;
   CHECK(!ten.batch(0).open(ec));
@@ -176,7 +176,7 @@ TEST_CASE("TfRecordSource: failures name file, record, offset and feature", "[da
   CHECK(error.where == ten.paths[0] + ": record 0 at offset 0, feature \"image\" holds bytes, not int64s");
 }
 
-TEST_CASE("TfRecordSource: batches outlive it, threads share it", "[data]") {
+TEST_CASE("TfRecordSource: batches outlive the source; threads share the source", "[data]") {
   const Ten ten;
   Batch<Item> batch;
   {

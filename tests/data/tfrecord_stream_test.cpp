@@ -19,7 +19,7 @@ using numbers::contents;
 
 namespace {
 
-/// Files of records that hold their number, counted through.
+/// Files of records that contain their number, counted across all files.
 struct Files {
   support::TempDirectory directory;
   std::vector<std::uint64_t> lengths;
@@ -42,7 +42,7 @@ auto number(const distrib::Record& record) -> std::uint64_t {
 
 }  // namespace
 
-TEST_CASE("TfRecordStream: files one after the other, or in turn, as by index", "[data]") {
+TEST_CASE("TfRecordStream: files one after the other or in turn, in the order that an index gives", "[data]") {
   for (const auto compression : {distrib::Compression::none, distrib::Compression::gzip, distrib::Compression::zlib}) {
     const Files files{{4, 1, 0, 7, 2}, compression};
     CHECK(contents(tfrecords(files.pattern()).stream().map(number)) == numbers::all(distrib::elements(14)));
@@ -55,7 +55,7 @@ TEST_CASE("TfRecordStream: files one after the other, or in turn, as by index", 
   }
 }
 
-TEST_CASE("TfRecordStream: shuffled in a window, cached, repeated: records keep their bytes", "[data]") {
+TEST_CASE("TfRecordStream: records keep their bytes in a shuffle window and in a cache", "[data]") {
   const Files files{{4, 9}, distrib::Compression::gzip};
   auto sorted = contents(tfrecords(files.pattern()).stream().window_shuffle(5, 1).cache(10000).repeat(2).map(number));
   REQUIRE(sorted.size() == 26);
@@ -64,7 +64,7 @@ TEST_CASE("TfRecordStream: shuffled in a window, cached, repeated: records keep 
   for (std::uint64_t i = 0; i < 26; ++i) CHECK(sorted[i] == i / 2);
 }
 
-TEST_CASE("TfRecordStream: after damage it goes on with the next file, as TensorFlow does", "[data]") {
+TEST_CASE("TfRecordStream: continues with the next file after damage, as TensorFlow does", "[data]") {
   const Files files{{3, 3}};
   {
     std::fstream file{files.directory / "part-0", std::ios::binary | std::ios::in | std::ios::out};
@@ -84,7 +84,7 @@ TEST_CASE("TfRecordStream: after damage it goes on with the next file, as Tensor
   CHECK(report.size() == 1);
 }
 
-TEST_CASE("TfRecordStream: what cannot be begun", "[data]") {
+TEST_CASE("TfRecordStream: missing files, wrong arguments, and a file that is removed meanwhile", "[data]") {
   const Files files{{3, 3}};
   Error error;
   auto nothing = tfrecords(files.directory / "other-*").stream();
@@ -94,7 +94,7 @@ TEST_CASE("TfRecordStream: what cannot be begun", "[data]") {
   CHECK(!no_turns.next(error));
   CHECK(error.code == data_errc::bad_interleave);
 
-  // A file that is gone when its turn comes.
+  // A file that was removed before its turn came.
   auto gone = tfrecords(files.pattern()).stream().map(number);
   CHECK(gone.next(error) == 0);
   std::filesystem::remove(files.directory / "part-1");

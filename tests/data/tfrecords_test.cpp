@@ -24,7 +24,7 @@ using Int64s = std::vector<std::int64_t>;
 auto of_items(const distrib::TfRecords& records) {
   return records.schema(feature("number", &Item::number), feature("image", &Item::image));
 }
-auto nine() -> std::int64_t { return 9; }  // no constant, so that a lambda must capture it
+auto nine() -> std::int64_t { return 9; }  // not a constant, so that a lambda must capture it
 }  // namespace
 
 TEST_CASE("tfrecords: is a dataset", "[data]") {
@@ -34,10 +34,10 @@ TEST_CASE("tfrecords: is a dataset", "[data]") {
   STATIC_REQUIRE(distrib::BatchSource<Dataset::Source>);
 }
 
-TEST_CASE("tfrecords: what was said is what is read", "[data]") {
+TEST_CASE("tfrecords: reads what the calls say", "[data]") {
   const support::TempDirectory directory;
   const auto data = of_items(tfrecords(directory / "train-*")).shuffle(7).repeat(6).batch(4);
-  files::write_items(directory / "train-1", 5, 10);  // after: no file is touched before open()
+  files::write_items(directory / "train-1", 5, 10);  // after the calls: no file is read before open()
   files::write_items(directory / "train-0", 0, 5);
 
   const auto source = data.open();
@@ -47,13 +47,13 @@ TEST_CASE("tfrecords: what was said is what is read", "[data]") {
   Batch<Item> batch;
   source.fill_in_order(0, batch);
   CHECK(batch[3].number == 3);
-  // Where batch stands does not matter, and the last one counts; other steps work on those before them.
+  // The place of batch does not matter, and the last call counts. Other steps work on the steps before them.
   CHECK(of_items(tfrecords(directory / "train-*")).batch(9).batch(4).shuffle(7).repeat(6).open().describe() ==
         source.describe());
   CHECK(of_items(tfrecords(directory / "train-*")).repeat(6).shuffle(7).batch(4).open().describe() !=
         source.describe());
 
-  // A value: what is said to a copy does not change the original.
+  // A value: a call on a copy does not change the original.
   const auto copy = data.take(8).batch(2);
   CHECK_THAT(copy.open().describe(), ContainsSubstring("batch=2 shuffle=7 repeat=6 take=8 "));
   CHECK(data.open().describe() == source.describe());
@@ -100,7 +100,7 @@ TEST_CASE("tfrecords: every step of a pipeline", "[data]") {
   CHECK(read(ninths).size() == 4);
   CHECK(read(data.filter([](const Item& item) { return item.image[0] == std::byte{7}; })) == Int64s{7});
 
-  // All that rests on numbers stays: batches for ever, shuffled anew in each epoch.
+  // Steps that need numbers still work: endless batches, shuffled again in each epoch.
   const auto source = data.filter([](const Item& item) { return item.number < 4; }).shuffle(1).open();
   CHECK(source.records() == 4);
   Batch<Item> batch;
@@ -115,7 +115,7 @@ TEST_CASE("tfrecords: every step of a pipeline", "[data]") {
   CHECK(orders.size() > 15);
 }
 
-TEST_CASE("tfrecords: a short last batch, when asked for", "[data]") {
+TEST_CASE("tfrecords: a short last batch, if requested", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 10);
   const auto once = of_items(tfrecords(directory / "a")).repeat(1);
@@ -129,7 +129,7 @@ TEST_CASE("tfrecords: a short last batch, when asked for", "[data]") {
   CHECK(once.batch(40, distrib::Remainder::keep).open().batches() == 1);
 }
 
-TEST_CASE("tfrecords: ignore_errors passes over so many damaged records, and tells which", "[data]") {
+TEST_CASE("tfrecords: ignore_errors skips up to its limit of damaged records, and reports them", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 10);
   const auto frame = std::filesystem::file_size(directory / "a") / 10;
@@ -149,12 +149,12 @@ TEST_CASE("tfrecords: ignore_errors passes over so many damaged records, and tel
   CHECK(ec == data_errc::too_many_errors);
   CHECK_THROWS_WITH(data.ignore_errors(0).open(),
                     ContainsSubstring("record 3 at offset") && ContainsSubstring("more records are damaged"));
-  CHECK(!data.filter([](const Item&) { return true; }).open(ec));  // a filter must see every record
+  CHECK(!data.filter([](const Item&) { return true; }).open(ec));  // a filter must read every record
   CHECK(ec == distrib::record_errc::corrupt_payload);
   CHECK(data.ignore_errors(2).filter([](const Item& item) { return item.number > 1; }).open().records() == 6);
 }
 
-TEST_CASE("tfrecords: ignore_errors also bears damaged headers and tails", "[data]") {
+TEST_CASE("tfrecords: ignore_errors also skips damaged headers and truncated files", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 10);
   files::write_items(directory / "b", 10, 20);
@@ -175,7 +175,7 @@ TEST_CASE("tfrecords: ignore_errors also bears damaged headers and tails", "[dat
   CHECK(ec == data_errc::too_many_errors);
 }
 
-TEST_CASE("tfrecords: steps that cannot be are told when the data are opened", "[data]") {
+TEST_CASE("tfrecords: wrong steps are reported when the data are opened", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 10);
   const auto data = of_items(tfrecords(directory / "a")).batch(1);
@@ -189,7 +189,7 @@ TEST_CASE("tfrecords: steps that cannot be are told when the data are opened", "
   CHECK(ec == data_errc::too_few_records);
 }
 
-TEST_CASE("tfrecords: failures of open, through all faces", "[data]") {
+TEST_CASE("tfrecords: failures of open, by Error, by error_code and by exception", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "empty", 0, 0);
   files::write_items(directory / "zipped", 0, 100, distrib::Compression::gzip);

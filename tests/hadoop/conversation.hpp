@@ -46,7 +46,7 @@ inline auto file_text(const std::string& path) -> std::string {
   return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// What Hadoop 3.4 said to a task, and the job's token.
+/// What Hadoop 3.4 sent to a task, recorded, and the job's token.
 struct Recorded {
   explicit Recorded(const std::string& name) {
     const std::string path = support::test_dir() + "/hadoop/pipes/" + name;
@@ -59,7 +59,7 @@ struct Recorded {
   Bytes token;
 };
 
-/// What Hadoop says, made up; begins as every conversation without a token does.
+/// What Hadoop sends, composed by the test. With settings it begins as every conversation does, without a token.
 class Said {
  public:
   using Settings = std::map<std::string, std::string>;
@@ -98,7 +98,7 @@ class Said {
   Bytes said;
 };
 
-/// What a task answered, one line a message: "output key=value", "partitioned 1 key=value", "counter 0 group/name",
+/// The answers of a task, one line per message: "output key=value", "partitioned 1 key=value", "counter 0 group/name",
 /// "count 0 5", "status ...", "progress 0.5", "done", "proof ...".
 inline auto answers(ByteView up) -> std::vector<std::string> {
   std::vector<std::string> lines;
@@ -138,12 +138,12 @@ inline auto answers(ByteView up) -> std::vector<std::string> {
   return lines;
 }
 
-/// A clock that stands still.
+/// A clock that never advances.
 inline auto stopped() -> std::function<distrib::Instant()> {
   return [] { return distrib::Instant{}; };
 }
 
-/// A link that hands out what was said in pieces, and keeps the answers.
+/// A link that returns the bytes of `down` in pieces, and stores the answers.
 struct MemoryLink {
   Bytes down;
   std::size_t piece = 1000;

@@ -8,7 +8,7 @@
 
 using distrib::hadoop_errc;
 
-TEST_CASE("hadoop_errc: each has a text and a shared condition", "[hadoop][error]") {
+TEST_CASE("hadoop_errc: every member has a text and a condition", "[hadoop][error]") {
   struct Row {
     hadoop_errc value;
     distrib::failure condition;

@@ -23,7 +23,7 @@ TEST_CASE("FileSplit: as Hadoop serialises it", "[hadoop][file_split]") {
   CHECK(FileSplit::parse(other.encode()) == other);
 }
 
-TEST_CASE("FileSplit: what is none is refused", "[hadoop][file_split]") {
+TEST_CASE("FileSplit: refuses other bytes", "[hadoop][file_split]") {
   const Bytes good = FileSplit{"file:/a", 1, 2}.encode();
   for (std::size_t size = 0; size < good.size(); ++size) {
     Error error;
@@ -37,7 +37,7 @@ TEST_CASE("FileSplit: what is none is refused", "[hadoop][file_split]") {
   CHECK_THROWS_AS(FileSplit::parse(FileSplit{"a", 1ULL << 63, 2}.encode()), std::system_error);
 }
 
-TEST_CASE("local_path: names of this machine's files", "[hadoop][file_split]") {
+TEST_CASE("local_path: returns the paths of local files, refuses other names", "[hadoop][file_split]") {
   CHECK(distrib::hadoop::detail::local_path("file:/a/b c") == "/a/b c");
   CHECK(distrib::hadoop::detail::local_path("file:///a/b") == "/a/b");
   CHECK(distrib::hadoop::detail::local_path("/a/b") == "/a/b");

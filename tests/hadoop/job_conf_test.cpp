@@ -37,7 +37,7 @@ TEST_CASE("JobConf: settings by name, as texts, flags and numbers", "[hadoop][jo
   CHECK(conf.begin()->first == "a");
 }
 
-TEST_CASE("JobConf: Streaming's environment, by the settings' own names", "[hadoop][job_conf]") {
+TEST_CASE("JobConf: finds Streaming's environment variables by the names of the settings", "[hadoop][job_conf]") {
   JobConf conf = JobConf::of({{"mapreduce_task_partition", "3"}, {"my_job_name", "x"}});
   CHECK(conf.number("mapreduce.task.partition", 7) == 3);
   CHECK(conf.text("my.job-name") == "x");

@@ -25,7 +25,7 @@ using distrib::hadoop::PipesMessage;
 
 namespace {
 
-/// One line an event.
+/// Returns one line per event.
 auto events(PipesCore& core, ByteView bytes, std::size_t piece) -> std::vector<std::string> {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
@@ -52,7 +52,7 @@ auto conversation_error(const Bytes& bytes, distrib::hadoop::PipesOptions option
 
 }  // namespace
 
-TEST_CASE("PipesCore: a map whose input Java reads, as recorded", "[hadoop][pipes_core]") {
+TEST_CASE("PipesCore: a recorded map whose input Java reads", "[hadoop][pipes_core]") {
   const Recorded recorded{"map_java_reader"};
   PipesCore core{{.token = recorded.token}};
   const auto lines = events(core, recorded.down, 4096);
@@ -92,7 +92,7 @@ TEST_CASE("PipesCore: every recording, in pieces of any size, with and without t
   }
 }
 
-TEST_CASE("PipesCore: the proof is the digest of the digest, by each hash", "[hadoop][pipes_core]") {
+TEST_CASE("PipesCore: answers with the digest of the digest, by each hash", "[hadoop][pipes_core]") {
   const Bytes token = bytes_of("the token");
   for (const std::size_t characters : {28U, 44U, 64U, 88U}) {
     const std::string digest = distrib::hadoop::token_digest(token, "12345", characters);
@@ -105,7 +105,7 @@ TEST_CASE("PipesCore: the proof is the digest of the digest, by each hash", "[ha
   }
 }
 
-TEST_CASE("PipesCore: who cannot prove himself is not listened to", "[hadoop][pipes_core]") {
+TEST_CASE("PipesCore: a peer that cannot prove that it knows the token is refused", "[hadoop][pipes_core]") {
   const Bytes token = bytes_of("the token");
   const auto request = [](const std::string& digest) {
     Said said;
@@ -118,12 +118,12 @@ TEST_CASE("PipesCore: who cannot prove himself is not listened to", "[hadoop][pi
   CHECK(conversation_error(request(std::string(1025, 'a'))) == hadoop_errc::too_large);
   for (int code = 0; code < 10; ++code)
     CHECK(conversation_error(Said{}.number(code).number(0).said, {.token = token}) == hadoop_errc::unauthenticated);
-  // A second request is as unexpected as one after the first that failed.
+  // A second request is unexpected, even after a valid first one.
   CHECK(conversation_error(Said{{}}.message(PipesMessage::authentication_request).bytes("").bytes("").said) ==
         hadoop_errc::unexpected_message);
 }
 
-TEST_CASE("PipesCore: each message has its place", "[hadoop][pipes_core]") {
+TEST_CASE("PipesCore: refuses each message where the protocol does not allow it", "[hadoop][pipes_core]") {
   const Bytes split = bytes_of("split");
   const auto map = [&] { return Said{{}}.run_map(split, 2, true); };
   const auto reduce = [&] { return Said{{}}.run_reduce(true); };
@@ -138,12 +138,12 @@ TEST_CASE("PipesCore: each message has its place", "[hadoop][pipes_core]") {
   CHECK(unexpected(map().close().item("k", "v")));
   CHECK(unexpected(map().close().close()));
   CHECK(unexpected(reduce().item("k", "v")));
-  CHECK(unexpected(reduce().message(PipesMessage::reduce_value).bytes("v")));  // of no key
+  CHECK(unexpected(reduce().message(PipesMessage::reduce_value).bytes("v")));  // without a key
   CHECK(unexpected(reduce().message(PipesMessage::start).number(0)));
   CHECK(unexpected(reduce().message(PipesMessage::job_conf).number(0)));
   CHECK(unexpected(Said{{}}.close()));
   CHECK(unexpected(Said{{}}.item("k", "v")));
-  CHECK(unexpected(Said{{}}.run_map(split, 2, false).item("k", "v")));  // nobody asked for them
+  CHECK(unexpected(Said{{}}.run_map(split, 2, false).item("k", "v")));  // the map did not ask Java for its input
   CHECK(unexpected(map().item("k", "v").message(PipesMessage::input_types).bytes("a").bytes("b")));
   CHECK(conversation_error(reduce().message(PipesMessage::abort).said) == hadoop_errc::aborted);
   CHECK(conversation_error(reduce().number(11).said) == hadoop_errc::unknown_message);
@@ -158,7 +158,7 @@ TEST_CASE("PipesCore: each message has its place", "[hadoop][pipes_core]") {
         hadoop_errc::bad_number);
 }
 
-TEST_CASE("PipesCore: a conversation that is cut is truncated, wherever that is", "[hadoop][pipes_core]") {
+TEST_CASE("PipesCore: a conversation cut at any byte is truncated", "[hadoop][pipes_core]") {
   for (const char* name : {"reduce_own_writer", "map_java_reader"}) {
     const Recorded recorded{name};
     for (std::size_t size = 0; size < recorded.down.size(); ++size) {
@@ -170,7 +170,7 @@ TEST_CASE("PipesCore: a conversation that is cut is truncated, wherever that is"
   }
 }
 
-TEST_CASE("PipesCore: lengths that lie take no memory", "[hadoop][pipes_core]") {
+TEST_CASE("PipesCore: wrong lengths allocate no memory", "[hadoop][pipes_core]") {
   const auto begun = [] { return Said{{}}.run_reduce(true).message(PipesMessage::reduce_key); };
   CHECK(conversation_error(begun().number(101).said, {.most_bytes = 100}) == hadoop_errc::too_large);
   CHECK(conversation_error(begun().number(-5).said) == hadoop_errc::bad_number);
@@ -180,7 +180,7 @@ TEST_CASE("PipesCore: lengths that lie take no memory", "[hadoop][pipes_core]") 
   while (core.next()) {
   }
   CHECK(!core.error());
-  CHECK(core.space(1).size() < 1000);  // it waits for them, in no more room than it was given
+  CHECK(core.space(1).size() < 1000);  // it waits for the bytes, without memory for the announced length
 
   Said many;
   many.message(PipesMessage::authentication_request).bytes("d").bytes("c").message(PipesMessage::start).number(0);

@@ -42,7 +42,7 @@ TEST_CASE("PipesEnvironment: a port and the job's token", "[hadoop][pipes_enviro
   CHECK(!replay.token);
 }
 
-TEST_CASE("PipesEnvironment: what is missing or wrong", "[hadoop][pipes_environment]") {
+TEST_CASE("PipesEnvironment: reports what is missing or wrong", "[hadoop][pipes_environment]") {
   const support::TempDirectory directory;
   const std::string path = directory / "token";
   CHECK(environment_error({}) == hadoop_errc::not_a_task);

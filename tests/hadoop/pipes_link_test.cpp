@@ -18,7 +18,7 @@ using distrib::Error;
 using distrib::hadoop::ReplayLink;
 using distrib::hadoop::SocketLink;
 
-TEST_CASE("SocketLink: reads what comes, writes all, waits for the end", "[hadoop][pipes_link]") {
+TEST_CASE("SocketLink: reads what arrives, writes everything, waits for the end", "[hadoop][pipes_link]") {
   asio::io_context context;
   support::Acceptor acceptor{context, support::loopback()};
   std::string heard;
@@ -47,7 +47,7 @@ TEST_CASE("SocketLink: reads what comes, writes all, waits for the end", "[hadoo
   CHECK(link.read_some(space, ec) == 0);
 }
 
-TEST_CASE("ReplayLink: from a file to another", "[hadoop][pipes_link]") {
+TEST_CASE("ReplayLink: reads one file and writes another", "[hadoop][pipes_link]") {
   const support::TempDirectory directory;
   const std::string path = directory / "downlink.data";
   Error error;

@@ -21,7 +21,7 @@ template <class Append> auto hex(Append&& append) -> std::string {
 
 }  // namespace
 
-TEST_CASE("pipes_messages: the bytes of each that goes up", "[hadoop][pipes_messages]") {
+TEST_CASE("pipes_messages: the bytes of each message that a task sends", "[hadoop][pipes_messages]") {
   const auto key = as_bytes("ab");
   const auto value = as_bytes("c");
   CHECK(hex([&](Bytes& to) { append_output(to, key, value); }) ==

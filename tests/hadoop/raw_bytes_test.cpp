@@ -16,7 +16,7 @@ using distrib::hadoop::RawBytes;
 using distrib::hadoop::text_in;
 using distrib::hadoop::WritableReader;
 
-TEST_CASE("RawBytes: a length of four bytes, and the bytes", "[hadoop][raw_bytes]") {
+TEST_CASE("RawBytes: a length of four bytes, then the bytes", "[hadoop][raw_bytes]") {
   Bytes bytes;
   RawBytes::append(bytes, as_bytes("abc"));
   RawBytes::append(bytes, {});
@@ -32,7 +32,7 @@ TEST_CASE("RawBytes: a length of four bytes, and the bytes", "[hadoop][raw_bytes
   CHECK(strict.error() == hadoop_errc::too_large);
 }
 
-TEST_CASE("text_in: a Text has a length of its own", "[hadoop][raw_bytes]") {
+TEST_CASE("text_in: a Text begins with its own length", "[hadoop][raw_bytes]") {
   CHECK(as_text(text_in(as_bytes("\5hello"))) == "hello");
   const auto error = [](std::string_view bytes) {
     std::error_code ec;

@@ -17,7 +17,7 @@ using distrib::as_bytes;
 using distrib::ByteView;
 using distrib::hadoop::detail::DescriptorLink;
 
-TEST_CASE("DescriptorLink: pairs in and out, lines aside", "[hadoop][run_streaming]") {
+TEST_CASE("DescriptorLink: reads and writes pairs, and writes lines to standard error", "[hadoop][run_streaming]") {
   std::array<int, 2> in{};
   std::array<int, 2> out{};
   std::array<int, 2> err{};

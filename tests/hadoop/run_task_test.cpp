@@ -25,7 +25,7 @@ void write_file(const std::string& path, distrib::ByteView bytes) {
 
 }  // namespace
 
-TEST_CASE("run_task: goes through a recording", "[hadoop][run_task]") {
+TEST_CASE("run_task: replays a recorded conversation", "[hadoop][run_task]") {
   const support::TempDirectory directory;
   const Recorded recorded{"map_java_reader"};
   const std::string down = directory / "downlink.data";
@@ -43,7 +43,7 @@ TEST_CASE("run_task: goes through a recording", "[hadoop][run_task]") {
   write_file(token, distrib::as_bytes("another"));
   try {
     run_task_in(with_token, word_count::Words{});
-    FAIL("a wrong token was taken");
+    FAIL("a wrong token was accepted");
   } catch (const std::system_error& failure) {
     CHECK(failure.code() == hadoop_errc::wrong_digest);
   }
@@ -61,7 +61,7 @@ TEST_CASE("run_task: over a socket", "[hadoop][run_task]") {
     auto socket = acceptor.accept();
     asio::write(socket, asio::buffer(recorded.down));
     std::array<char, 4096> part;
-    while (heard.empty() || heard.back() != '\x36') {  // "done", which closes the conversation
+    while (heard.empty() || heard.back() != '\x36') {  // "done" ends the conversation
       std::error_code ec;
       heard.append(part.data(), socket.read_some(asio::buffer(part), ec));
       if (ec) return;
@@ -74,10 +74,10 @@ TEST_CASE("run_task: over a socket", "[hadoop][run_task]") {
   CHECK(conversation::answers(distrib::as_bytes(heard)).back() == "done");
 }
 
-TEST_CASE("run_task: a program that Hadoop did not start says so", "[hadoop][run_task]") {
+TEST_CASE("run_task: throws if Hadoop did not start the program", "[hadoop][run_task]") {
   try {
     run_task(word_count::Words{});
-    FAIL("there is a task");
+    FAIL("a task was found");
   } catch (const std::system_error& failure) {
     CHECK(failure.code() == hadoop_errc::not_a_task);
   }

@@ -36,7 +36,7 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-/// A clock that goes on by half a second whenever it is asked.
+/// A clock that advances by half a second at each call.
 auto ticking() -> std::function<distrib::Instant()> {
   return [now = distrib::Instant{}]() mutable { return now += std::chrono::milliseconds{500}; };
 }
@@ -59,7 +59,7 @@ template <class... Roles> auto failure_of(const Bytes& down, Roles... roles) -> 
   return {};
 }
 
-/// Numbers from 1 on as keys, as many as the split has bytes.
+/// Returns as many keys as the split has bytes: the setting `who` and a number, from 1.
 struct Counting {
   void open(ByteView split, TaskContext& context) {
     size = split.size();
@@ -78,7 +78,7 @@ struct Counting {
   std::string key{};
 };
 
-/// Keeps what is written.
+/// Stores what is written.
 struct Keeping {
   void open(TaskContext&) { lines->push_back("open"); }
   void write(ByteView key, ByteView value) { lines->push_back(text_of(key) + "=" + text_of(value)); }
@@ -86,7 +86,7 @@ struct Keeping {
   Lines* lines;
 };
 
-struct Partly {  // looks at one value only
+struct Partly {  // reads only one value of each key
   void reduce(ByteView key, Values& values, TaskContext& context) {
     if (key.size() == 1) return;
     context.emit(key, *values.next());
@@ -99,7 +99,7 @@ struct Failing {
 
 }  // namespace
 
-TEST_CASE("serve_pipes: a recorded map, its words told to Java", "[hadoop][serve_pipes]") {
+TEST_CASE("serve_pipes: a recorded map sends its words to Java", "[hadoop][serve_pipes]") {
   const Recorded recorded{"map_java_reader"};
   std::map<std::string, int> counts;
   for (const std::size_t piece : {3U, 5000U}) {
@@ -118,7 +118,7 @@ TEST_CASE("serve_pipes: a recorded map, its words told to Java", "[hadoop][serve
   }
   CHECK(counts["output alpha=1"] % 2 == 0);
 
-  // With a combiner and a partitioner: each word once, in order, to the reduce that was chosen.
+  // With a combiner and a partitioner: each word once, in order, to the chosen reduce.
   MemoryLink link{recorded.down};
   Words words;
   Sum sum;
@@ -130,7 +130,7 @@ TEST_CASE("serve_pipes: a recorded map, its words told to Java", "[hadoop][serve
   CHECK(std::count(lines.begin(), lines.end(), alpha) == 1);
 }
 
-TEST_CASE("serve_pipes: a recorded reduce into an own writer, and an empty one", "[hadoop][serve_pipes]") {
+TEST_CASE("serve_pipes: a recorded reduce with its own writer, and an empty reduce", "[hadoop][serve_pipes]") {
   const Recorded recorded{"reduce_own_writer"};
   Lines kept;
   MemoryLink link{recorded.down};
@@ -146,7 +146,7 @@ TEST_CASE("serve_pipes: a recorded reduce into an own writer, and an empty one",
   CHECK(kept.back() == "close");
   int sum_of_all = 0;
   for (std::size_t i = 1; i + 1 < kept.size(); ++i) sum_of_all += std::stoi(kept[i].substr(kept[i].find('=') + 1));
-  CHECK(sum_of_all == 478 - static_cast<int>(kept.size() - 2));  // messages, less the keys
+  CHECK(sum_of_all == 478 - static_cast<int>(kept.size() - 2));  // number of values: all messages without the keys
 
   const Recorded empty{"reduce_empty"};
   MemoryLink quiet{empty.down};
@@ -154,7 +154,7 @@ TEST_CASE("serve_pipes: a recorded reduce into an own writer, and an empty one",
   CHECK(answers(quiet.up).back() == "done");
 }
 
-TEST_CASE("serve_pipes: an own reader, with a partition for each pair", "[hadoop][serve_pipes]") {
+TEST_CASE("serve_pipes: a map with its own reader, and a partition for each pair", "[hadoop][serve_pipes]") {
   Said said{{{"who", "n"}}};
   said.run_map(bytes_of("12345678901"), 2, false);
   CHECK(served(said.said, Words{}, Counting{}, ByLength{}) ==
@@ -168,7 +168,7 @@ TEST_CASE("serve_pipes: an own reader, with a partition for each pair", "[hadoop
   serve_pipes(link, {}, ticking(), words, counting);
   CHECK(counting.progress() == 1);
 
-  // Told as time passes: the clock is asked with every sixteenth pair.
+  // Progress is reported as time passes: the clock is read at every sixteenth pair.
   Said longer;
   longer = Said{{}}.run_map(bytes_of(std::string(64, 'x')), 2, false);
   MemoryLink slow{longer.said};
@@ -194,8 +194,8 @@ TEST_CASE("serve_pipes: a map without reduces writes the output itself", "[hadoo
   CHECK(kept.empty());
 }
 
-TEST_CASE("serve_pipes: a combiner makes less of much", "[hadoop][serve_pipes]") {
-  Said said{{{"mapreduce.task.io.sort.mb", "0"}}};  // after each pair
+TEST_CASE("serve_pipes: a combiner reduces the number of pairs", "[hadoop][serve_pipes]") {
+  Said said{{{"mapreduce.task.io.sort.mb", "0"}}};  // combines after each pair
   said.run_map({}, 1, true).item("", "b a b").item("", "b").close();
   CHECK(served(said.said, Words{}, Sum{}) ==
         Lines{"counter 0 words/lines", "output b=1", "output a=1", "output b=1", "output b=1", "count 0 2", "done"});
@@ -205,13 +205,13 @@ TEST_CASE("serve_pipes: a combiner makes less of much", "[hadoop][serve_pipes]")
         Lines{"counter 0 words/lines", "output a=1", "output b=3", "count 0 2", "done"});
 }
 
-TEST_CASE("serve_pipes: values that a reducer leaves are passed over", "[hadoop][serve_pipes]") {
+TEST_CASE("serve_pipes: skips values that a reducer does not read", "[hadoop][serve_pipes]") {
   Said said{{}};
   said.run_reduce(true).group("a", {"1", "2"}).group("bb", {"3", "4"}).group("c", {}).group("dd", {"5"}).close();
   CHECK(served(said.said, Words{}, Partly{}) == Lines{"output bb=3", "output dd=5", "done"});
 }
 
-TEST_CASE("serve_pipes: what the job asks for and the program has not", "[hadoop][serve_pipes]") {
+TEST_CASE("serve_pipes: fails if the job needs a role that the program does not have", "[hadoop][serve_pipes]") {
   CHECK(failure_of(Said{{}}.run_map({}, 1, false).said, Words{}) == hadoop_errc::no_record_reader);
   CHECK(failure_of(Said{{}}.run_reduce(true).close().said, Words{}) == hadoop_errc::no_reducer);
   CHECK(failure_of(Said{{}}.run_reduce(false).close().said, Words{}, Sum{}) == hadoop_errc::no_record_writer);
@@ -224,7 +224,7 @@ TEST_CASE("serve_pipes: what the job asks for and the program has not", "[hadoop
         hadoop_errc::bad_setting);
 }
 
-TEST_CASE("serve_pipes: a failure is told as the task's status", "[hadoop][serve_pipes]") {
+TEST_CASE("serve_pipes: sends a failure as the status of the task", "[hadoop][serve_pipes]") {
   MemoryLink link{Said{{}}.run_map({}, 1, true).item("", "w").close().said};
   Failing failing;
   CHECK_THROWS_AS(serve_pipes(link, {}, stopped(), failing), std::runtime_error);

@@ -64,7 +64,7 @@ auto streamed(Bytes in, bool is_map, std::size_t piece, Roles... roles) -> std::
 
 }  // namespace
 
-TEST_CASE("serve_streaming: one program is mapper and reducer", "[hadoop][serve_streaming]") {
+TEST_CASE("serve_streaming: one program is both mapper and reducer", "[hadoop][serve_streaming]") {
   for (const std::size_t piece : {1U, 7U, 1000U}) {
     const auto mapped = streamed(pairs({{"k", "b a"}, {"a b", ""}}), true, piece, Words{}, Sum{});
     CHECK(mapped.first == Lines{"b=1", "a=1", "a=1", "b=1"});
@@ -73,13 +73,13 @@ TEST_CASE("serve_streaming: one program is mapper and reducer", "[hadoop][serve_
     const auto reduced = streamed(sorted, false, piece, Words{}, Sum{});
     CHECK(reduced.first == Lines{"a=3", "b=5", "=2"});
   }
-  CHECK(streamed(pairs({{"a", "1"}}), true, 9, Sum{}).first == Lines{"a=1"});   // no choice
+  CHECK(streamed(pairs({{"a", "1"}}), true, 9, Sum{}).first == Lines{"a=1"});  // only one role, so no choice
   CHECK(streamed(pairs({{"a", "b"}}), false, 9, Words{}).first == Lines{"b=1"});
   CHECK(streamed({}, true, 9, Words{}, Sum{}).first.empty());
   CHECK(streamed({}, false, 9, Words{}, Sum{}).first.empty());
 }
 
-TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values come whole",
+TEST_CASE("serve_streaming: skips values that a reducer does not read; large values arrive whole",
           "[hadoop][serve_streaming]") {
   struct First {
     void reduce(ByteView key, Values& values, TaskContext& context) {
@@ -98,7 +98,7 @@ TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values c
   CHECK(link.up == large);
 }
 
-TEST_CASE("serve_streaming: status and counts are lines that Hadoop understands", "[hadoop][serve_streaming]") {
+TEST_CASE("serve_streaming: status and counters are lines that Hadoop understands", "[hadoop][serve_streaming]") {
   struct Talks {
     void map(ByteView, ByteView, TaskContext& context) {
       context.status("one\ntwo");
@@ -136,7 +136,7 @@ TEST_CASE("serve_streaming: typed bytes", "[hadoop][serve_streaming]") {
   CHECK(typed_value(TypedBytes::read(reader, 100)).integer() == 42);
 }
 
-TEST_CASE("serve_streaming: input that lies or ends early", "[hadoop][serve_streaming]") {
+TEST_CASE("serve_streaming: refuses input with wrong lengths, and input that ends early", "[hadoop][serve_streaming]") {
   const auto failure_of = [](Bytes in) -> std::error_code {
     try {
       streamed(std::move(in), true, 3, Words{});

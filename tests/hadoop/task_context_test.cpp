@@ -18,7 +18,7 @@ using distrib::hadoop::JobConf;
 using distrib::hadoop::TaskContext;
 using distrib::hadoop::Values;
 
-TEST_CASE("TaskContext: a mapper is tested without Hadoop", "[hadoop][task_context]") {
+TEST_CASE("TaskContext: a mapper can be tested without Hadoop", "[hadoop][task_context]") {
   std::vector<std::string> said;
   const auto say = [&](std::string line) { said.push_back(std::move(line)); };
   TaskContext context{JobConf{{{"mapreduce.task.partition", "7"}}},
@@ -48,7 +48,8 @@ TEST_CASE("TaskContext: a mapper is tested without Hadoop", "[hadoop][task_conte
                                          "0 + 2", "progress 0.500000", "progress 1.000000", "1 + -3"});
 }
 
-TEST_CASE("TaskContext: without outlets words are dropped, and what is not set is told", "[hadoop][task_context]") {
+TEST_CASE("TaskContext: without outlets reports are dropped; a missing or wrong task index throws",
+          "[hadoop][task_context]") {
   TaskContext context;
   context.emit("a", "b");
   context.status("c");
@@ -63,7 +64,7 @@ TEST_CASE("TaskContext: without outlets words are dropped, and what is not set i
   CHECK(key == "a");
 }
 
-TEST_CASE("Values: once through, and no further", "[hadoop][task_context]") {
+TEST_CASE("Values: can be read only once", "[hadoop][task_context]") {
   int asked = 0;
   const auto next = [&]() -> std::optional<ByteView> {
     return ++asked < 4 ? std::optional{as_bytes("v")} : std::nullopt;

@@ -8,7 +8,7 @@ using distrib::hadoop_errc;
 using distrib::hadoop::TaskContext;
 using distrib::hadoop::detail::LocalTaskFiles;
 
-TEST_CASE("LocalTaskFiles: where they lie, and no others", "[hadoop][task_files]") {
+TEST_CASE("LocalTaskFiles: returns the paths of local files, refuses other names", "[hadoop][task_files]") {
   STATIC_REQUIRE(distrib::hadoop::TaskFiles<LocalTaskFiles>);
   STATIC_REQUIRE_FALSE(distrib::hadoop::TaskFiles<int>);
   const LocalTaskFiles files;

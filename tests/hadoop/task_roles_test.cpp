@@ -9,7 +9,7 @@ using word_count::ByLength;
 using word_count::Sum;
 using word_count::Words;
 
-TEST_CASE("TaskRoles: a mapper, and one of each other role at most", "[hadoop][task_roles]") {
+TEST_CASE("TaskRoles: a mapper, and at most one of each other role", "[hadoop][task_roles]") {
   STATIC_REQUIRE(TaskRoles<Words>);
   STATIC_REQUIRE(TaskRoles<Words, Sum, ByLength>);
   STATIC_REQUIRE(TaskRoles<Sum, ByLength, Words>);

@@ -27,7 +27,7 @@ using Records = std::vector<std::string>;
 
 namespace {
 
-/// The records that the map of one split sees.
+/// The records that the map of one split gets.
 auto read_split(const std::string& path, std::uint64_t start, std::uint64_t length, const JobConf& conf = {})
     -> Records {
   TaskContext context{conf};
@@ -46,7 +46,7 @@ auto read_split(const std::string& path, std::uint64_t start, std::uint64_t leng
   return records;
 }
 
-/// Records of which some hold TFRecords themselves, which is what makes splits hard to find.
+/// Writes records. Some of them contain TFRecords themselves, which makes it hard to find where a split begins.
 auto write_records(const std::string& path, Compression compression = Compression::none) -> Records {
   std::mt19937 chance{7};  // NOLINT(cert-msc51-cpp): the same each time
   Records records;
@@ -72,7 +72,7 @@ auto write_records(const std::string& path, Compression compression = Compressio
 
 }  // namespace
 
-TEST_CASE("TFRecordInput: each record is read by exactly one split, wherever it is cut", "[hadoop][tfrecord_input]") {
+TEST_CASE("TFRecordInput: each record is read by exactly one split, for any borders", "[hadoop][tfrecord_input]") {
   const support::TempDirectory directory;
   const std::string path = directory / "train.tfrecord";
   const Records records = write_records(path);
@@ -84,7 +84,7 @@ TEST_CASE("TFRecordInput: each record is read by exactly one split, wherever it 
       for (std::string& record : read_split(path, start, length)) found.push_back(std::move(record));
     CHECK(found == records);
   }
-  // Borders anywhere, byte by byte around the first records.
+  // Borders at every byte around the first records.
   for (std::uint64_t border = 0; border < 700; ++border) {
     Records found = read_split(path, 0, border);
     for (std::string& record : read_split(path, border, size - border)) found.push_back(std::move(record));
@@ -106,7 +106,7 @@ TEST_CASE("TFRecordInput: a compressed file belongs to its first split", "[hadoo
   }
 }
 
-TEST_CASE("TFRecordInput: damage is told with its place, or not looked for", "[hadoop][tfrecord_input]") {
+TEST_CASE("TFRecordInput: reports damage with its place, unless checksums are off", "[hadoop][tfrecord_input]") {
   const support::TempDirectory directory;
   const std::string path = directory / "train.tfrecord";
   {
@@ -127,7 +127,7 @@ TEST_CASE("TFRecordInput: damage is told with its place, or not looked for", "[h
   }
   const JobConf unchecked{{{"tensorflow.read.crc32check", "false"}}};
   CHECK(read_split(path, 0, size, unchecked).size() == 10);
-  CHECK_THROWS_AS(read_split(path, 30, size, unchecked), std::system_error);  // a part verifies always
+  CHECK_THROWS_AS(read_split(path, 30, size, unchecked), std::system_error);  // a part of a file is always verified
   CHECK_THROWS_AS(read_split(directory / "none", 0, 1), std::system_error);
   TaskContext context;
   TFRecordInput input;

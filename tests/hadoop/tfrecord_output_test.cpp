@@ -38,13 +38,14 @@ auto refused(const JobConf& conf) -> std::error_code {
 
 }  // namespace
 
-TEST_CASE("part_name: as Hadoop names parts", "[hadoop][tfrecord_output]") {
+TEST_CASE("part_name: the names that Hadoop gives to parts", "[hadoop][tfrecord_output]") {
   CHECK(distrib::hadoop::part_name(true, 0) == "part-m-00000");
   CHECK(distrib::hadoop::part_name(false, 12'345) == "part-r-12345");
   CHECK(distrib::hadoop::part_name(false, 123'456) == "part-r-123456");
 }
 
-TEST_CASE("TFRecordOutput: keys as records in the attempt's directory, whole or not", "[hadoop][tfrecord_output]") {
+TEST_CASE("TFRecordOutput: writes keys as records into the directory of the attempt, completely or not at all",
+          "[hadoop][tfrecord_output]") {
   const support::TempDirectory directory;
   struct Row {
     const char* codec;
@@ -87,11 +88,11 @@ TEST_CASE("TFRecordOutput: keys as records in the attempt's directory, whole or 
   }
 }
 
-TEST_CASE("TFRecordOutput: what the job does not say, or says wrong", "[hadoop][tfrecord_output]") {
+TEST_CASE("TFRecordOutput: fails if a setting of the job is missing or wrong", "[hadoop][tfrecord_output]") {
   const support::TempDirectory directory;
   const std::string here = "file:" + directory.path().string();
   CHECK(refused(JobConf{}) == hadoop_errc::bad_setting);
-  CHECK(refused(JobConf{{{"mapreduce.task.output.dir", here}}}) == hadoop_errc::bad_setting);  // whose part?
+  CHECK(refused(JobConf{{{"mapreduce.task.output.dir", here}}}) == hadoop_errc::bad_setting);  // no partition number
   CHECK(refused(JobConf{{{"mapreduce.task.output.dir", "hdfs://h/a"}, {"mapreduce.task.partition", "0"}}}) ==
         hadoop_errc::unsupported_path);
   CHECK(refused(JobConf{{{"mapreduce.task.output.dir", here},

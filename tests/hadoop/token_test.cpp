@@ -13,7 +13,7 @@ using distrib::hadoop_errc;
 using distrib::hadoop::token_digest;
 using distrib::hadoop::token_digest_matches;
 
-TEST_CASE("token: RFC 4231's first case and a key longer than a block, by each hash", "[hadoop][token]") {
+TEST_CASE("token: the first case of RFC 4231 and a key longer than a block, by each hash", "[hadoop][token]") {
   const std::string key(20, '\x0b');
   const std::string long_key(200, 'k');
   const char* const right[][2] = {

@@ -38,7 +38,7 @@ auto typed_error(const Bytes& bytes, std::size_t most = 1000) -> std::error_code
 
 }  // namespace
 
-TEST_CASE("typed_bytes: the bytes of each kind, and what they say", "[hadoop][typed_bytes]") {
+TEST_CASE("typed_bytes: the bytes of each type, and the values in them", "[hadoop][typed_bytes]") {
   CHECK(distrib::to_hex(typed(std::int32_t{-2})) == "03fffffffe");
   CHECK(distrib::to_hex(typed(std::int64_t{5})) == "040000000000000005");
   CHECK(distrib::to_hex(typed(0.5)) == "063fe0000000000000");
@@ -53,15 +53,16 @@ TEST_CASE("typed_bytes: the bytes of each kind, and what they say", "[hadoop][ty
   CHECK(typed_value(bytes_from({1, 0x80})).integer() == -128);
   CHECK(typed_value(bytes_from({2, 1})).integer() == 1);
   CHECK(typed_value(bytes_from({5, 0x3f, 0, 0, 0})).real() == 0.5);
-  // A NullWritable, as Hadoop 3.4 sends it: a length, the name of the class, nothing.
+  // A NullWritable, as Hadoop 3.4 sends it: a length, the name of the class, no content.
   Bytes object = bytes_from({50, 0, 0, 0, 5, 0, 2});
   append_raw(object, as_bytes("abX"));
   CHECK(as_text(typed_value(object).bytes()) == "X");
 }
 
-TEST_CASE("typed_bytes: values one after the other, those within others passed over", "[hadoop][typed_bytes]") {
+TEST_CASE("typed_bytes: reads values one after the other, and skips the values inside of them",
+          "[hadoop][typed_bytes]") {
   Bytes bytes = bytes_from({8, 0, 0, 0, 2,   1,  7, 10, 0, 0, 0, 1, 3, 0, 0, 0, 1, 7, 0, 0, 0, 0,  // [7, {1: ""}]
-                            9, 1, 5, 9, 255, 255});                                             // (5, ())
+                            9, 1, 5, 9, 255, 255});  // (5, ())
   append_typed(bytes, std::int64_t{9});
   WritableReader reader{bytes};
   CHECK(TypedBytes::read(reader, 100).size() == 22);
@@ -76,14 +77,14 @@ TEST_CASE("typed_bytes: values one after the other, those within others passed o
   }
 }
 
-TEST_CASE("typed_bytes: what cannot be", "[hadoop][typed_bytes]") {
+TEST_CASE("typed_bytes: refuses wrong codes, lengths and depths", "[hadoop][typed_bytes]") {
   CHECK(typed_error(bytes_from({11})) == hadoop_errc::bad_type);
   CHECK(typed_error(bytes_from({255})) == hadoop_errc::bad_type);
   CHECK(typed_error(bytes_from({8, 0xff, 0, 0, 0})) == hadoop_errc::bad_number);
   CHECK(typed_error(bytes_from({0, 0x80, 0, 0, 0})) == hadoop_errc::bad_number);
   CHECK(typed_error(bytes_from({0, 0, 0, 1, 0}), 255) == hadoop_errc::too_large);
   CHECK(typed_error(bytes_from({8, 0, 0, 0, 2, 1, 1, 1, 1}), 8) == hadoop_errc::too_large);
-  CHECK(typed_error(Bytes(100, std::byte{9})) == hadoop_errc::too_large);  // lists in lists in lists
+  CHECK(typed_error(Bytes(100, std::byte{9})) == hadoop_errc::too_large);  // lists inside lists
   std::error_code ec;
   CHECK(typed_value(bytes_from({1, 2, 3}), ec).body.empty());
   CHECK(ec == hadoop_errc::bad_number);

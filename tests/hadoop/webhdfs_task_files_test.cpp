@@ -28,7 +28,7 @@ using support::FakeHdfs;
 
 namespace {
 
-/// Tasks begin in a directory of their own.
+/// Makes a new directory the current one, as Hadoop does for a task.
 class InDirectory {
  public:
   InDirectory() : before_{std::filesystem::current_path()} { std::filesystem::current_path(directory_.path()); }
@@ -40,18 +40,18 @@ class InDirectory {
   std::filesystem::path before_;
 };
 
-/// What a job says of the name node: "localhost:PORT", or only its port.
+/// The settings of a job: the address of the name node is "127.0.0.1:PORT", or "0.0.0.0:PORT" for any interface.
 auto conf_of(const FakeHdfs& hdfs, bool any_interface) -> JobConf {
   const std::string port = hdfs.url().substr(hdfs.url().rfind(':') + 1);
   return JobConf{{{"dfs.namenode.http-address", (any_interface ? "0.0.0.0:" : "127.0.0.1:") + port},
-                  {"mapreduce.job.user.name", "somebody"},
+                  {"mapreduce.job.user.name", "alice"},
                   {"mapreduce.task.output.dir", "hdfs://127.0.0.1:19000/out/_temporary/attempt_0"},
                   {"mapreduce.task.partition", "4"}}};
 }
 
 }  // namespace
 
-TEST_CASE("WebHdfsTaskFiles: TFRecords out to HDFS and in again", "[hadoop][webhdfs_task_files]") {
+TEST_CASE("WebHdfsTaskFiles: writes TFRecords to HDFS and reads them again", "[hadoop][webhdfs_task_files]") {
   STATIC_REQUIRE(distrib::hadoop::TaskFiles<WebHdfsTaskFiles>);
   const InDirectory here;
   FakeHdfs hdfs;
@@ -68,7 +68,7 @@ TEST_CASE("WebHdfsTaskFiles: TFRecords out to HDFS and in again", "[hadoop][webh
   }
   REQUIRE(hdfs.files.size() == 1);
   REQUIRE(hdfs.files.begin()->first == path);
-  CHECK(hdfs.asked().at(0).target.find("user.name=somebody") != std::string::npos);
+  CHECK(hdfs.asked().at(0).target.find("user.name=alice") != std::string::npos);
   TaskContext context{conf_of(hdfs, false)};
   {
     BasicTFRecordInput input{WebHdfsTaskFiles{}};
@@ -80,8 +80,7 @@ TEST_CASE("WebHdfsTaskFiles: TFRecords out to HDFS and in again", "[hadoop][webh
   CHECK(here.is_empty());
 }
 
-TEST_CASE("WebHdfsTaskFiles: what is not there is told, and files of this machine are themselves",
-          "[hadoop][webhdfs_task_files]") {
+TEST_CASE("WebHdfsTaskFiles: reports a missing file; local files are used directly", "[hadoop][webhdfs_task_files]") {
   const InDirectory here;
   FakeHdfs hdfs;
   const TaskContext context{conf_of(hdfs, false)};

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// The roles that tests put tasks together from.
+/// Roles for the tasks of the tests.
 namespace word_count {
 
 using distrib::as_text;
@@ -17,7 +17,7 @@ using distrib::hadoop::Counter;
 using distrib::hadoop::TaskContext;
 using distrib::hadoop::Values;
 
-/// Words of the value, or of the key where there is no value.
+/// Emits the words of the value, or of the key if the value is empty.
 struct Words {
   void begin(TaskContext& context) { lines_ = context.counter("words", "lines"); }
   void map(ByteView key, ByteView value, TaskContext& context) {
@@ -34,7 +34,7 @@ struct Words {
   Counter lines_{};
 };
 
-/// Sums of the values, which are decimal numbers; also fit to combine.
+/// Emits the sum of the values, which are decimal numbers. Also a combiner.
 struct Sum {
   void reduce(ByteView key, Values& values, TaskContext& context) {
     std::uint64_t sum = 0;
@@ -44,7 +44,7 @@ struct Sum {
   void combine(ByteView key, Values& values, TaskContext& context) { reduce(key, values, context); }
 };
 
-/// Keys by the length of the word.
+/// Partitions keys by the length of the word.
 struct ByLength {
   auto partition(ByteView key, std::uint32_t reduces) const -> std::uint32_t {
     return static_cast<std::uint32_t>(key.size()) % reduces;

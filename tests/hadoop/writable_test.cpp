@@ -40,7 +40,7 @@ TEST_CASE("writable: numbers as WritableUtils writes them", "[hadoop][writable]"
   CHECK(vint(std::numeric_limits<std::int64_t>::min()) == "807fffffffffffffff");
 }
 
-TEST_CASE("writable: what is written is read again", "[hadoop][writable]") {
+TEST_CASE("writable: reads what was written", "[hadoop][writable]") {
   Bytes bytes;
   std::vector<std::int64_t> numbers;
   for (int bit = 0; bit < 63; ++bit)
@@ -65,7 +65,7 @@ TEST_CASE("writable: what is written is read again", "[hadoop][writable]") {
   CHECK(reader.used() == bytes.size());
 }
 
-TEST_CASE("writable: what lies or ends early is a failure that sticks", "[hadoop][writable]") {
+TEST_CASE("writable: wrong lengths and early ends are permanent failures", "[hadoop][writable]") {
   const auto read = [](std::initializer_list<int> list, auto&& use) {
     Bytes bytes;
     for (const int byte : list) bytes.push_back(static_cast<std::byte>(byte));
@@ -76,16 +76,16 @@ TEST_CASE("writable: what lies or ends early is a failure that sticks", "[hadoop
   const auto bytes = [](WritableReader& reader) { CHECK(reader.bytes(100).empty()); };
   CHECK(read({}, bytes) == std::pair{make_error_code(hadoop_errc::truncated), std::size_t{1}});
   CHECK(read({3, 'a', 'b'}, bytes) == std::pair{make_error_code(hadoop_errc::truncated), std::size_t{4}});
-  CHECK(read({101}, bytes).first == hadoop_errc::too_large);          // before its bytes are there
+  CHECK(read({101}, bytes).first == hadoop_errc::too_large);  // before its bytes have arrived
   CHECK(read({0x8c, 0x7f, 0xff, 0xff, 0xff}, bytes).first == hadoop_errc::too_large);
-  CHECK(read({-1}, bytes).first == hadoop_errc::bad_number);          // a negative length
+  CHECK(read({-1}, bytes).first == hadoop_errc::bad_number);  // a negative length
   CHECK(read({0x8b, 1, 0, 0, 0, 0}, bytes).first == hadoop_errc::bad_number);
   CHECK(read({0x88, 0x80, 0, 0, 0, 0, 0, 0, 0}, [](auto& r) { r.vlong(); }).first == hadoop_errc::bad_number);
   CHECK(read({0x88, 1}, [](auto& r) { r.vlong(); }).first == hadoop_errc::truncated);
   CHECK(read({5}, [](auto& r) { r.vint(6, 7); }).first == hadoop_errc::bad_number);
   CHECK(read({0xff, 0xff, 0xff, 0xff}, [](auto& r) { r.long_bytes(9); }).first == hadoop_errc::bad_number);
   CHECK(read({0, 0, 0, 10}, [](auto& r) { r.long_bytes(9); }).first == hadoop_errc::too_large);
-  CHECK(read({0x8f, 5}, [](auto& r) { CHECK(r.vlong() == 5); }).first == std::error_code{});  // longer than need be
+  CHECK(read({0x8f, 5}, [](auto& r) { CHECK(r.vlong() == 5); }).first == std::error_code{});  // longer than necessary
   const auto sticks = [](WritableReader& reader) {
     reader.raw(9);
     CHECK(reader.byte() == 0);

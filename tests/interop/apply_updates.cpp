@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: apply_updates ROWS DIM UPDATER HYPER-PARAMETER... <INPUT >OUTPUT
-// Applies gradients to a variable of ROWS times DIM floats. Input: the variable; then, again and again, the number of
-// rows that have a gradient as 32 bits, their numbers as 32 bits each, and the gradient. -1 and a gradient of all: a
-// dense one. Output: the variable and then each slot.
+// Applies gradients to a variable of ROWS times DIM floats. Input: the variable; then for each step the number of rows
+// with a gradient (32 bits), their row numbers (32 bits each) and their gradients. -1 instead of the number: a dense
+// gradient of all rows follows. Output: the variable, then each slot.
 #include <distrib/optimizer/updater_list.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ auto read(std::span<T> to) -> bool {
   return std::fread(to.data(), sizeof(T), to.size(), stdin) == to.size();
 }
 
-// As a parameter server has a table: each row with its slots behind it.
+// A table in the layout of a parameter server: each row is followed by its slots.
 class Table {
  public:
   Table(distrib::AnyUpdater updater, std::size_t rows, std::size_t dim)
@@ -32,12 +32,12 @@ class Table {
     for (std::size_t row = 0; row < rows; ++row) {
       auto at = floats_.begin() + static_cast<std::ptrdiff_t>(row * stride_ + dim);
       for (const distrib::Slot& slot : updater_.slots()) at = std::fill_n(at, dim, slot.initial);
-      if (!read(part(row, 0))) throw std::runtime_error{"the variable is not whole"};
+      if (!read(part(row, 0))) throw std::runtime_error{"the variable is not complete"};
     }
   }
 
   void apply(std::uint64_t step, std::vector<std::uint32_t> rows, std::vector<float> gradients) {
-    if (updater_.updates_every_row()) {  // those without a gradient have one of zeros
+    if (updater_.updates_every_row()) {  // rows without a gradient get one of zeros
       std::vector<float> all(this->rows() * dim_);
       for (std::size_t i = 0; i < rows.size(); ++i)
         std::copy_n(gradients.begin() + static_cast<std::ptrdiff_t>(i * dim_), dim_,
@@ -96,13 +96,13 @@ auto main(int argc, char** argv) -> int try {
   std::string text = argv[3];
   for (int i = 4; i < argc; ++i) text += std::string{" "} + argv[i];
   const auto updater = distrib::StandardUpdaters{}(text);
-  if (!updater) throw std::invalid_argument{"no updater is '" + text + "'"};
+  if (!updater) throw std::invalid_argument{"unknown updater '" + text + "'"};
   Table table{*updater, rows, dim};
   std::int32_t count = 0;
   for (std::uint64_t step = 1; read(std::span{&count, 1}); ++step) {
     std::vector<std::uint32_t> indices(count < 0 ? 0 : static_cast<std::size_t>(count));
     std::vector<float> gradients((count < 0 ? rows : indices.size()) * dim);
-    if (!read(std::span{indices}) || !read(std::span{gradients})) throw std::runtime_error{"the input is cut short"};
+    if (!read(std::span{indices}) || !read(std::span{gradients})) throw std::runtime_error{"the input is truncated"};
     for (const std::uint32_t index : indices)
       if (index >= rows) throw std::runtime_error{"no row " + std::to_string(index)};
     if (count < 0) table.apply_dense(step, gradients);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of ours run as tasks of Hadoop Pipes on a mini cluster: Java's readers and writers and ours, TFRecords in
-and out, files that are cut, tasks that are killed. The results are those of a plain loop; tensorflow-hadoop and TensorFlow
-read them.
+"""Runs programs of this library as tasks of Hadoop Pipes on a mini cluster: with Java's readers and writers and with
+ours, TFRecords as input and output, divided files, killed tasks. The results must equal those of a simple loop, and
+tensorflow-hadoop and TensorFlow must be able to read them.
 
 usage: hadoop_pipes.py PROGRAMS
 
@@ -41,7 +41,7 @@ def make_lines():
 
 
 def records_of(directory):
-    """{file: its records}, as TensorFlow reads them, of the parts that the committer left."""
+    """Returns {file: its records} of the parts that the committer published, as TensorFlow reads them."""
     directory = pathlib.Path(directory)
     same(f"_SUCCESS in {directory.name}", (directory / "_SUCCESS").exists(), True)
     names = sorted(path.name for path in directory.iterdir() if not path.name.startswith((".", "_SUCCESS")))
@@ -51,7 +51,7 @@ def records_of(directory):
 
 
 def check_upstream(cluster, directory, found):
-    """tensorflow-hadoop reads the same."""
+    """Checks that tensorflow-hadoop reads the same."""
     code, output = cluster.java("ReadRecords", f"file:{directory}")
     same("ReadRecords", code, 0)
     lines = [line.split() for line in output.splitlines() if f"{directory}/part-" in line]
@@ -70,7 +70,7 @@ def run(cluster, what, *arguments, **options):
 
 
 def replay(program, folder):
-    """Conversations that a job kept are gone through again, without Hadoop."""
+    """Replays the conversations that a job has recorded, without Hadoop."""
     kept = sorted(pathlib.Path(folder, "data").glob("**/container_*/downlink.data"))
     same("conversations: 2 maps, 2 reduces", len(kept), 4)
     for path in kept:
@@ -98,7 +98,7 @@ def main():
         cluster.put("/text/lines.txt", "".join(line + "\n" for line in lines).encode())
         binary = lambda name: f"{cluster.hdfs}/bin/{name}"  # noqa: E731
 
-        # Text to Examples: Java reads, we write. No reduces.
+        # Text to Examples: Java reads, this library writes. No reduces.
         run(cluster, "text to records", binary("hadoop_text_to_records"), "/text", f"file:{folder}/records",
             {"mapreduce.pipes.isjavarecordreader": "true", "mapreduce.job.reduces": 0}, conf=[OWN])
         found = records_of(f"{folder}/records")
@@ -108,7 +108,7 @@ def main():
         same("lines, by offset", [texts[at].decode() for at in sorted(texts)], lines)
         check_upstream(cluster, f"{folder}/records", found)
 
-        # And back: we read, cut into more maps than there are files; Java writes.
+        # And back: this library reads, with more maps than files; Java writes.
         job = run(cluster, "records to text", binary("hadoop_records_to_text"), f"file:{folder}/records", "/again",
                   {"mapreduce.pipes.isjavarecordwriter": "true", "mapreduce.job.reduces": 0, "mapreduce.job.maps": 7,
                    "mapreduce.job.output.key.class": "org.apache.hadoop.io.NullWritable",
@@ -117,7 +117,7 @@ def main():
         again = b"".join(cluster.read(f"/again/{name}") for name in cluster.names("/again") if name.startswith("part-"))
         same("the text", sorted(again.decode().split("\n")[:-1]), sorted(lines))
 
-        # Word count of the Examples: we read, combine, reduce and write; two reduces, gzip.
+        # Word count of the Examples: this library reads, combines, reduces and writes; two reduces, gzip.
         run(cluster, "word count", binary("hadoop_word_count"), f"file:{folder}/records", f"file:{folder}/counts",
             {"mapreduce.job.reduces": 2, "mapreduce.job.maps": 5, "mapreduce.output.fileoutputformat.compress": "true",
              "mapreduce.output.fileoutputformat.compress.codec": "org.apache.hadoop.io.compress.GzipCodec"}, conf=[OWN])
@@ -131,8 +131,7 @@ def main():
         same("counts", of_examples, dict(counts))
         check_upstream(cluster, f"{folder}/counts", found)
 
-        # Lines as records in HDFS, for the program that dies. Our reader and writer over WebHDFS; a map and a reduce are
-        # killed half way.
+        # Lines as records in HDFS, with our reader and writer over WebHDFS. One map and one reduce are killed half-way.
         plain = pathlib.Path(folder, "lines.tfrecord")
         with tf.io.TFRecordWriter(str(plain)) as writer:
             for line in lines:
@@ -152,7 +151,7 @@ def main():
             same("our partition", {len(record.split(b"\t")[0]) % 2 for record in records}, {part})
         check_upstream(cluster, f"{folder}/killed", found)
 
-        # Java reads TFRecords and writes TFRecords, by upstream's classes.
+        # Java reads and writes TFRecords, with upstream's classes.
         run(cluster, "Java's reader and writer", binary("hadoop_task"), "/plain", "/java",
             {"mapreduce.pipes.isjavarecordreader": "true", "mapreduce.pipes.isjavarecordwriter": "true",
              "mapred.input.format.class": "RecordInputV1", "mapreduce.job.reduces": 2,

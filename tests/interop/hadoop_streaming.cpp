@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word count over Streaming for hadoop_streaming.py; `raw` and `typed` say how keys and values are laid out.
+// A word count over Streaming for hadoop_streaming.py. Argument: `raw` or `typed`, the encoding of keys and values.
 #include <distrib/hadoop.hpp>
 
 #include <charconv>
@@ -28,7 +28,7 @@ template <class Found> void for_each_word(std::string_view line, Found&& found) 
   }
 }
 
-/// TFRecords in and out: a record is the key.
+/// Reads and writes TFRecords: the key is a record.
 struct RawCount {
   void begin(TaskContext& context) { words_ = context.counter("distrib", "words"); }
   void map(ByteView key, ByteView, TaskContext& context) {
@@ -47,7 +47,7 @@ struct RawCount {
   distrib::hadoop::Counter words_{};
 };
 
-/// Lines in, a word and its number out, all with their types.
+/// Reads lines, and writes words and their counts, as typed values.
 struct TypedCount {
   void map(ByteView, ByteView value, TaskContext& context) {
     for_each_word(as_text(typed_value(value).bytes()), [&](std::string_view word) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program of ours is mapper and reducer of Hadoop Streaming, in Hadoop's local runner: TFRecords in and out by
-`-io rawbytes`, text by `-io typedbytes`. The results are those of a plain loop; TensorFlow reads them.
+"""Runs a program of this library as mapper and reducer of Hadoop Streaming, in Hadoop's local runner: TFRecords with
+`-io rawbytes`, text with `-io typedbytes`. The results must equal those of a simple loop; TensorFlow reads them.
 
 usage: hadoop_streaming.py PROGRAMS
 

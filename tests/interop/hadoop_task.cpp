@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word count over Pipes for hadoop_pipes.py, which dies where the job's settings say so. Its records may lie in HDFS.
+// A word count over Pipes for hadoop_pipes.py. The job's settings can make tasks die. Its records may be in HDFS.
 #include <distrib/hadoop.hpp>
 #include <distrib/hadoop/webhdfs_task_files.hpp>
 
@@ -17,8 +17,8 @@ using distrib::as_text;
 using distrib::ByteView;
 using distrib::hadoop::TaskContext;
 
-/// Ends the process as kill -9 does, when it is the first attempt of the task that `test.die.map` or `test.die.reduce`
-/// names, with the hundredth call.
+/// Ends the process like kill -9 at the hundredth call of `step`, but only in the first attempt of the task that
+/// `test.die.map` or `test.die.reduce` names.
 class Dies {
  public:
   void begin(TaskContext& context, std::string_view setting) {
@@ -33,7 +33,7 @@ class Dies {
   int left_ = 0;
 };
 
-/// Words of a record, which is the key, or of a line, which is the value.
+/// Emits the words of a record, which is the key, or of a line, which is the value.
 struct Words {
   void begin(TaskContext& context) {
     dies_.begin(context, "test.die.map");
@@ -84,7 +84,7 @@ struct Sum {
   Dies dies_;
 };
 
-/// Even and odd lengths; `hadoop_pipes.py` knows the rule.
+/// Partitions words by their length; `hadoop_pipes.py` checks the same rule.
 struct ByLength {
   auto partition(ByteView key, std::uint32_t reduces) const -> std::uint32_t {
     return static_cast<std::uint32_t>(key.size() % reduces);

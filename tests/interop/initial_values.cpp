@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: initial_values CHECKPOINT NAME EXTENT... >OUTPUT
-// The values that a job which begins with this checkpoint gives to its variable NAME of float32, cut into two
-// parts on two shards when it has an axis 0 of two or more.
+// Writes the initial values of the float32 variable NAME in a job that begins with this checkpoint. If axis 0 has an
+// extent of two or more, the variable is divided into two parts on two shards.
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/job/shard_layout.hpp>

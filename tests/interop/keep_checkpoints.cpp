@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: keep_checkpoints DIRECTORY MAX_TO_KEEP HOURS TIME...
-// Saves a checkpoint at each of these times, in seconds since 1970, as `save_checkpoint` does with its clock, and prints
-// after each a line: the numbers of the checkpoints that are there.
+// Saves a checkpoint at each of these times (seconds since 1970), as `save_checkpoint` does at the time of its clock.
+// Prints a line after each: the numbers of the checkpoints that exist.
 #include <distrib/checkpoint.hpp>
 
 #include <cstdio>

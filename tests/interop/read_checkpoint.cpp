@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: read_checkpoint PREFIX
-// Prints a JSON line for each tensor: its name, dtype, shape, and its bytes, or the texts that it holds, as hex.
+// Prints a line of JSON for each tensor: name, dtype, shape, and its bytes or its strings as hex.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/core/sha256.hpp>
 

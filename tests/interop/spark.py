@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Spark, with TensorFlow's formats for Hadoop, and the library read each other's directories: every kind of column,
-nulls, gzip and zlib, partitions with any character in their names, SequenceExamples. And a barrier job of two parameter
-servers and two workers, started by examples/spark, trains the main job to the same bits as one process.
+"""Spark, with TensorFlow's formats for Hadoop, and this library read each other's directories: every type of column,
+nulls, gzip and zlib, partitions with any character in their names, SequenceExamples. Also, a barrier job of two
+parameter servers and two workers, started by examples/spark, must train the main job to the same bits as one process.
 
 usage: spark.py PROGRAMS
 
-PROGRAMS: the folder of the built interop programs; the examples are found from there. DISTRIB_SPARK_PYTHON has pyspark
-and protobuf, DISTRIB_SPARK_JARS the jars (tools/spark.sh).
+PROGRAMS: the folder of the built interop programs; the examples are found from there. DISTRIB_SPARK_PYTHON: a Python
+with pyspark and protobuf. DISTRIB_SPARK_JARS: the jars (tools/spark.sh).
 """
 
 import base64
@@ -83,7 +83,7 @@ def line(row):
                       separators=(",", ":"))
 
 
-# ---- what Spark has: rows of these columns, and their kind in a record ----
+# ---- rows for Spark: their columns, and the kind of each in a record ----
 
 KINDS = {"id": int, "i": int, "f": float, "d": float, "dec": float, "s": str, "b": bytes, "ai": int, "al": int,
          "af": float, "ad": float, "asx": str, "ab": bytes, "shard": int, "kind": str, "xs": int, "fs": float, "ts": str}
@@ -116,7 +116,7 @@ def sequence(n):
 
 
 def messages(folder):
-    """The classes of our .proto files, made by Debian's protoc."""
+    """Returns the classes of our .proto files, made by Debian's protoc."""
     proto = ROOT / "include/distrib/message/proto"
     files = sorted(str(p.relative_to(proto)) for p in proto.rglob("*.proto") if p.stem == "example")
     subprocess.run(["protoc", f"-I{proto}", f"--python_out={folder}", *files], check=True)
@@ -212,24 +212,24 @@ def both_ways(spark, work, table, rows):
         ours("write", table, theirs, mine, *option, "rows_per_file=5")
         same(f"{table} {codec}: Spark's rows", spark.read(mine, names), expected)
         same(f"{table} {codec}: our rows again", our_rows(table, mine), expected)
-    ours("write", table, theirs, theirs, "overwrite")  # over itself: it is read to the end before
+    ours("write", table, theirs, theirs, "overwrite")  # overwrites its own input, which is read to the end before
     same(f"{table}: Spark's rows of what was overwritten", spark.read(theirs, names), expected)
     ours("write", table, mine, theirs, "append", "gzip")
     same(f"{table}: Spark's rows of both", spark.read(theirs, names), sorted(expected * 2))
     ours("write", table, mine, theirs, "ignore")
     same(f"{table}: Spark's rows of both", spark.read(theirs, names), sorted(expected * 2))
     refused = subprocess.run([PROGRAMS / "spark_rows", "write", table, mine, theirs], stderr=subprocess.PIPE, check=False)
-    same("a path that is there", (refused.returncode, b"already exists" in refused.stderr), (1, True))
+    same("a path that exists", (refused.returncode, b"already exists" in refused.stderr), (1, True))
 
 
 def partitions(spark, work):
-    """Spark names the directories of its partitions, and finds out the columns of ours."""
+    """Spark chooses the names of partition directories, and infers the columns of ours."""
     rows = [partitioned(n) for n in range(40)]
     expected = sorted(line(row) for row in rows)
     frame = spark.session.createDataFrame([(r["shard"], r["kind"], str(r["id"])) for r in rows], "shard int, kind string, id string")
     frame.write.partitionBy("shard", "kind").text(str(work / "named"))
     named = sorted(str(p.relative_to(work / "named")) for p in (work / "named").glob("*/*"))
-    for directory in named:  # the records, under the names that Spark has given
+    for directory in named:  # the records, in directories with the names that Spark chose
         ids = {int(i) for part in (work / "named" / directory).glob("part-*") for i in part.read_text().split()}
         spark.write([{"id": r["id"], "s": r["s"]} for r in rows if r["id"] in ids], work / "theirs" / directory, parts=1)
     same("partitions: our rows of Spark's", our_rows("partitioned", work / "theirs"), expected)
@@ -240,7 +240,7 @@ def partitions(spark, work):
     files = spark.session.read.format("binaryFile").load(str(work / "mine"))
     same("partitions: Spark's types of ours", [files.schema["shard"].dataType.simpleString(), files.schema["kind"].dataType.simpleString()],
          ["int", "string"])
-    # A file each of these values, and for Spark its path, which has the escapes of a URI on top.
+    # One file for each of these values, and its path for Spark, which is percent-encoded once more as a URI.
     found = []
     for file in files.select("path", "shard", "kind").collect():
         path = pathlib.Path(*pathlib.PosixPath(file.path.removeprefix("file:")).parts)
@@ -250,7 +250,7 @@ def partitions(spark, work):
 
 
 def barrier(spark, work):
-    """The main job, by one process and by a barrier job on four executors."""
+    """Trains the main job in one process, and as a barrier job on four executors."""
     spark.session.stop()
     records = work / "records"
     raw = os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The library answers questions about columns and rows as the connector does: its own classes, called by
-spark/Connector.java, get the same questions, made by chance.
+"""Checks that this library answers questions about columns and rows as the connector does. The questions are random;
+spark/Connector.java answers them with the connector's own classes.
 
 usage: spark_connector.py PROGRAMS
 
 PROGRAMS: the folder of the built interop programs; the conformance program is found from there.
-DISTRIB_SPARK_CONNECTOR is the class path of the connector (tools/spark.sh).
+DISTRIB_SPARK_CONNECTOR: the class path of the connector (tools/spark.sh).
 """
 
 import json
@@ -21,7 +21,7 @@ import tempfile
 CASES = 10000
 SEED = 20161126
 SCALARS = ["Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary"]
-# Spark opens what Java has closed since.
+# Packages that Spark needs, and that Java has closed in later versions.
 JAVA = ["java", *(f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.nio", "java.lang", "sun.nio.ch", "java.util"))]
 
 
@@ -79,9 +79,9 @@ class Chance(random.Random):
         return {"recordType": "SequenceExample" if sequence else "Example", "rows": rows}
 
     def encode(self):
-        # Booleans are written since a later version than Maven Central has.
+        # Only versions later than those of Maven Central write Booleans.
         kind = self.choice([k for k in [self.kind() for _ in range(9)] if "Boolean" not in k or "Array<Array" in k])
-        null = self.random() < 0.1 and kind != "Timestamp"  # null of any type is left out, but a struct has no such member
+        null = self.random() < 0.1 and kind != "Timestamp"  # null is left out, but a struct has no such member
         return {"type": kind, "value": None if null else 0 if kind == "Timestamp" else self.value(kind),
                 "nullable": self.random() < 0.7, "recordType": self.choice(["Example", "SequenceExample"])}
 
@@ -105,7 +105,7 @@ def same(a, b):
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) and isinstance(b, float):
-        return float32(a) == float32(b)  # one prints the shortest text of a float, the other of a double
+        return float32(a) == float32(b)  # one prints the shortest text of a float, the other that of a double
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of Spark for tests/interop/spark.py.
 //
-// usage: spark_rows read TABLE PATH                      prints its rows, a line of JSON each
-//        spark_rows columns TABLE PATH                   prints what is inferred of its records, and its partitions
-//        spark_rows write TABLE FROM TO [OPTION...]      reads FROM, and writes TO
+// usage: spark_rows read TABLE PATH                      prints the rows, one line of JSON each
+//        spark_rows columns TABLE PATH                   prints the inferred columns, and the partition columns
+//        spark_rows write TABLE FROM TO [OPTION...]      reads the rows of FROM and writes them to TO
 //
 // TABLE: everything, partitioned or sequence. OPTION: gzip, zlib, overwrite, append, ignore, rows_per_file=N, by=COLUMN
-// (again for more).
+// (may be repeated).
 #include "spark/canonical_rows.hpp"
 
 #include <distrib/record/record_reader.hpp>
@@ -31,7 +31,7 @@ auto options_of(const std::vector<std::string>& words) -> distrib::SparkWriteOpt
     else if (word == "ignore") options.mode = distrib::SaveMode::ignore;
     else if (word.starts_with("rows_per_file=")) options.rows_per_file = std::stoul(word.substr(14));
     else if (word.starts_with("by=")) options.partition_by.push_back(word.substr(3));
-    else throw std::invalid_argument{"option " + word};
+    else throw std::invalid_argument{"unknown option " + word};
   }
   return options;
 }
@@ -74,7 +74,7 @@ auto main(int argc, char** argv) -> int try {
   if (table == "everything") run(canonical::everything, distrib::SparkRecordType::example, words);
   else if (table == "partitioned") run(canonical::partitioned, distrib::SparkRecordType::example, words);
   else if (table == "sequence") run(canonical::sequence, distrib::SparkRecordType::sequence_example, words);
-  else throw std::invalid_argument{"table " + table};
+  else throw std::invalid_argument{"unknown table " + table};
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

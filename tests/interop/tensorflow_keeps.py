@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same checkpoints stay as with TensorFlow's CheckpointManager, after each of many saves at any times.
+"""Checks that this library keeps the same checkpoints as TensorFlow's CheckpointManager, after each of many saves at
+random times.
 
 usage: tensorflow_keeps.py PROGRAMS
 
-PROGRAMS: the folder of the built interop programs, of which this runs `keep_checkpoints`.
+PROGRAMS: the folder of the built interop programs; `keep_checkpoints` is run.
 """
 
 import random
@@ -19,11 +20,11 @@ SEEDS = 12
 
 
 def of_tensorflow(directory, most, hours, times):
-    """After each save the numbers of the checkpoints that are there."""
+    """Returns, after each save, the numbers of the checkpoints that exist."""
     variable = tf.Variable(0.0)
     kept = []
     with mock.patch("time.time", side_effect=lambda: now[0]):
-        now = [times[0]]  # the first hours begin with the manager
+        now = [times[0]]  # the first hours count from the creation of the manager
         manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=variable), directory, most,
                                              keep_checkpoint_every_n_hours=hours or None)
         for number, time in enumerate(times, 1):
@@ -57,8 +58,8 @@ def main():
                          f"TensorFlow {other}")
         preserved += len(expected[-1]) - most
     if preserved == 0:
-        sys.exit("nothing was preserved for its time")
-    print(f"{SEEDS} series of 30 saves: the same checkpoints stay, {preserved} of them for their time")
+        sys.exit("no checkpoint was preserved because of its time")
+    print(f"{SEEDS} series of 30 saves: the same checkpoints are kept, {preserved} of them because of their time")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each updater computes what TensorFlow's kernel computes from the same gradients, made by chance: 100 steps, dense and
-of some rows.
+"""Checks that each updater computes what TensorFlow's kernel computes from the same random gradients: 100 steps, dense
+and of some rows.
 
 usage: tensorflow_optimizers.py PROGRAMS
 
-PROGRAMS: the folder of the built interop programs; `apply_updates` of them applies ours.
+PROGRAMS: the folder of the built interop programs; `apply_updates` applies our updaters.
 """
 
 import pathlib
@@ -36,7 +36,7 @@ class Theirs:
         handles = [variable.handle for variable in self.variables]
         if rows is None:
             self.dense(step, handles, gradient)
-        elif self.sparse is None:  # every row changes, and those without a gradient as by one of zeros
+        elif self.sparse is None:  # every row changes; rows without a gradient as by a gradient of zeros
             whole = np.zeros((ROWS, DIM), np.float32)
             whole[rows] = gradient
             self.dense(step, handles, whole)
@@ -48,7 +48,7 @@ class Theirs:
 
 
 class LazyAdam:
-    """The formula of TensorFlow's contrib.opt.LazyAdamOptimizer, which no kernel has, in double."""
+    """The formula of TensorFlow's contrib.opt.LazyAdamOptimizer, computed in double, because it has no kernel."""
 
     def __init__(self, initial, rate, beta1, beta2, epsilon):
         self.w = initial.astype(np.float64)
@@ -79,14 +79,14 @@ class KerasAdamW:
         self.optimizer.apply([tf.constant(whole)], [self.variable])
 
     def values(self):
-        return [self.variable.numpy()]  # Keras keeps its moments to itself
+        return [self.variable.numpy()]  # Keras does not expose its moments
 
 
 def sgd(initial):
     def dense(_, handles, g):
         raw.ResourceApplyGradientDescent(var=handles[0], alpha=scalar(0.1), delta=g)
 
-    def sparse(_, handles, g, rows):  # as the optimizer does it
+    def sparse(_, handles, g, rows):  # as the optimizer does
         raw.ResourceScatterSub(resource=handles[0], indices=rows, updates=scalar(0.1) * g)
     return Theirs(initial, [], dense, sparse)
 
@@ -191,7 +191,7 @@ def compare(program, text, make, is_sparse, chance):
     if len(ours) < len(expected):
         sys.exit(f"{text}: {len(ours)} blocks, not {len(expected)}")
     for index, (found, wanted) in enumerate(zip(ours, expected)):
-        # Beside the relative error an absolute one, where sums of numbers near 1 come close to 0.
+        # An absolute error besides the relative one, because sums of numbers near 1 can be close to 0.
         if not np.allclose(found, wanted, rtol=1e-5, atol=2e-6):
             at = np.unravel_index(np.argmax(np.abs(found - wanted)), found.shape)
             kind = "rows" if is_sparse else "dense"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow and TensorBoard read what the library wrote: a checkpoint, records, Examples, events.
+"""Checks that TensorFlow and TensorBoard read what this library writes: checkpoints, records, Examples, events.
 
 usage: tensorflow_reads.py PROGRAMS | RUN_DIRECTORY
 
-PROGRAMS: the folder of the built interop programs; its `write_files` writes into a new directory first.
-RUN_DIRECTORY: one that `write_files` filled before, with expected.json in it.
+PROGRAMS: the folder of the built interop programs; `write_files` first writes a new directory.
+RUN_DIRECTORY: a directory that `write_files` has filled before, with expected.json.
 """
 
 import json
@@ -46,7 +46,7 @@ def check_checkpoint(expected):
             else:
                 same(f"bytes of {name}", np.asarray(value).tobytes().hex(), tensor["bytes"])
 
-    # A part in another cut than it was stored in, as a restore into other partitions asks for it.
+    # A slice across the stored ones, as a restore into other partitions requests.
     whole = tf.train.load_checkpoint(prefix).get_tensor("tiles")
     part = tf.raw_ops.RestoreV2(prefix=prefix, tensor_names=["tiles"], shape_and_slices=["4 6 1,2:1,4"],
                                 dtypes=[tf.bfloat16])[0].numpy()
@@ -55,7 +55,7 @@ def check_checkpoint(expected):
 
 
 def check_tables(expected):
-    """Tables of a job on three shards: numbered keys are a partitioned variable, any keys each shard's own tensors."""
+    """Tables of a job on three shards: numbered keys are a partitioned variable; any keys are tensors of each shard."""
     reader = tf.train.load_checkpoint(expected["prefix"])
     same("numbered keys", reader.get_tensor("ids").tolist(), [[key, key + 1.0] for key in range(10)])
     same("their slot", reader.get_tensor("ids/Momentum").tolist(), [[-key, -key - 1.0] for key in range(10)])
@@ -113,7 +113,7 @@ def check_sequences(expected):
 
 
 def scalars_of(directory):
-    """tag -> [(step, wall_time, value)], as TensorBoard's own reader sees them."""
+    """Returns tag -> [(step, wall_time, value)], as TensorBoard's own reader reads them."""
     events = event_accumulator.EventAccumulator(directory, size_guidance={event_accumulator.TENSORS: 0})
     events.Reload()
     points = {tag: [(e.step, e.wall_time, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
@@ -143,10 +143,10 @@ def histogram_fields(histogram):
 
 
 def check_kinds(expected):
-    """What is no curve: histograms, texts, tensors, pictures, the graph, the session log."""
+    """Everything that is not a curve: histograms, texts, tensors, pictures, the graph, the session log."""
     summaries, graphs, logs = {}, [], []
     path, = pathlib.Path(expected["directory"]).iterdir()
-    for event in tf.compat.v1.train.summary_iterator(str(path)):  # as they are written
+    for event in tf.compat.v1.train.summary_iterator(str(path)):  # in the order in which they were written
         if event.HasField("graph_def"):
             graphs.append(tf.compat.v1.GraphDef.FromString(event.graph_def))
         if event.HasField("session_log"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The library reads the records, Examples and SequenceExamples that TensorFlow writes, and its parse_example makes the
-same tensors as TensorFlow's, or fails where that fails, of Examples made by chance.
+"""Checks that this library reads the records, Examples and SequenceExamples that TensorFlow writes, and that its
+parse_example makes the same tensors of random Examples as TensorFlow's, or fails where that one fails.
 
 usage: tensorflow_records.py PROGRAMS
 
@@ -60,7 +60,7 @@ def random_feature(chance, kind=None):
 
 
 def feature_json(feature):
-    """As `distrib records cat` shows it."""
+    """Returns a feature as `distrib records cat` prints it."""
     kind = feature.WhichOneof("kind")
     if kind is None:
         return {}
@@ -75,7 +75,7 @@ def example_json(features):
 
 
 def near(value):
-    """Floats as float32, whatever decimal text they had."""
+    """Rounds floats to float32, so that their decimal texts do not matter."""
     if isinstance(value, dict):
         return {key: near(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -104,7 +104,7 @@ def check_files(distrib, directory, chance):
              (len(payloads), sum(map(len, payloads)), []))
         same(f"Examples of {path}", near(lines_of(distrib, "records", "cat", path)), near(expected))
 
-    # Two gzip files behind each other are one.
+    # Two gzip files, one behind the other, are a valid gzip file.
     joined = directory / "joined"
     joined.write_bytes((directory / "examplesGZIP").read_bytes() * 2)
     same("joined gzip members", near(lines_of(distrib, "records", "cat", joined)), near(expected * 2))
@@ -132,7 +132,7 @@ def check_files(distrib, directory, chance):
 # ---- parse_example ----
 
 def random_specs(chance):
-    """Specs in TensorFlow's words and in those of the conformance program."""
+    """Returns the specs as TensorFlow writes them and as the conformance program does."""
     theirs, ours = {}, {}
     for name in chance.sample("abcd", chance.randrange(1, 5)):
         dtype = chance.choice(["int64", "float32", "string"])
@@ -160,7 +160,7 @@ def random_specs(chance):
 
 
 def plain(value):
-    """A tensor as lists, texts as text."""
+    """Returns a tensor as lists, with strings as text."""
     if isinstance(value, bytes):
         return value.decode()
     return [plain(item) for item in value] if isinstance(value, list) else value
@@ -182,10 +182,10 @@ def random_case(chance):
             if chance.random() < 0.15:
                 continue
             feature = random_feature(chance, kind if chance.random() < 0.97 else None)
-            if feature.WhichOneof("kind") == "bytes_list":  # texts, because the answer is JSON
+            if feature.WhichOneof("kind") == "bytes_list":  # as text, because the answer is JSON
                 feature = texts([chance.choice([b"", b"one", b"word"]) for _ in feature.bytes_list.value])
             spec = ours[name]
-            if spec[0] == "FixedLen" and chance.random() < 0.9:  # mostly as many values as are wanted
+            if spec[0] == "FixedLen" and chance.random() < 0.9:  # mostly the required number of values
                 count = 2 if spec[1] else 1
                 feature = {"int64": int64s([5, -6]), "float32": floats([0.25, 8.0]),
                            "string": texts([b"x", b"y"])}[kind]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A job begins with the values of checkpoints that TensorFlow writes here: name-based and object-based, whole and in
-partitions, in one data file and in several.
+"""Checks that a job begins with the values of checkpoints that TensorFlow writes here: name-based and object-based,
+whole and in partitions, in one data file and in several.
 
 usage: tensorflow_writes.py PROGRAMS
 
@@ -33,7 +33,7 @@ class Ours:
         self.checked = 0
 
     def begins_with(self, prefix, values):
-        """Every one of these variables, by name, begins with its value."""
+        """Checks that each of these variables (name -> value) begins with its value."""
         for name, value in values.items():
             command = [self.programs / "initial_values", prefix, name, *map(str, value.shape)]
             output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
@@ -46,7 +46,7 @@ class Ours:
         same(f"{name} of {prefix} is refused", (run.returncode, words in run.stderr), (1, True))
 
     def reads(self, prefix):
-        """name -> what the library reads of each tensor of a checkpoint."""
+        """Returns name -> what this library reads of each tensor of a checkpoint."""
         output = subprocess.run([self.programs / "read_checkpoint", prefix], check=True, stdout=subprocess.PIPE,
                                 text=True).stdout
         return {tensor.pop("name"): tensor for tensor in map(json.loads, output.splitlines())}
@@ -78,7 +78,7 @@ def name_based(ours, directory, chance):
             prefix = saver.save(session, f"{directory}/named-{sharded}", global_step=3)
             ours.begins_with(prefix, values)
 
-    # Some parts by themselves, then merged, as several parameter servers save: as many data files, one index.
+    # Several parts written separately and then merged, as parameter servers do: one data file for each, one index.
     parts = []
     for part, names in enumerate((["hidden/weights", "scalar"], ["hidden/bias", "rows"], ["columns"])):
         parts.append(f"{directory}/parts/part-{part}")
@@ -127,7 +127,7 @@ def object_based(ours, directory, chance):
     ours.refuses(prefix, "twin", bias, "model/twins/0/.ATTRIBUTES/VARIABLE_VALUE")
     several_paths(ours, directory, chance)
 
-    # What TensorFlow's own name-based Saver makes of it is the same.
+    # TensorFlow's own name-based Saver reads the same.
     with tf.Graph().as_default(), v1.Session() as session:
         v1.get_variable("hidden/weights", shape=weights.shape, use_resource=True)
         v1.train.Saver().restore(session, prefix)
@@ -144,7 +144,7 @@ def object_based(ours, directory, chance):
 
 
 def several_paths(ours, directory, chance):
-    """Objects that several paths lead to, are in a circle, or have odd names; beside an iterator, which is not read."""
+    """Objects with several paths, in a circle, or with unusual names; and an iterator, which is not read."""
     first, second, third = numbers(chance, 3, 2), numbers(chance, 2), numbers(chance, 5)
     module = tf.Module()
     module.layer = tf.Module()

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads files of an HDFS, so that webhdfs.py can kill what it talks to in the middle.
+// Writes and reads files of an HDFS. webhdfs.py kills the servers meanwhile.
 //
 // usage: webhdfs COMMAND URL USER SERVERS [BYTES [PAUSE]]
 //
-// SERVERS: URLs of name nodes, or of HttpFS with "httpfs=" before, between commas.
-//   write URL ... BYTES [PAUSE]   writes as many bytes that follow from nothing but their number
+// SERVERS: URLs of name nodes, separated by commas, or "httpfs=" and the URL of HttpFS.
+//   write URL ... BYTES [PAUSE]   writes BYTES bytes of a fixed pseudo-random sequence
 //   read URL ... 0 [PAUSE]        reads the file
-//   put, list, rename             of standard input; of a directory; to PAUSE
-// With PAUSE, "paused" is said behind so many bytes, and a line of standard input is waited for. Prints bytes and
-// SHA-256.
+//   put URL ...                   writes standard input
+//   list URL ...                  lists a directory
+//   rename URL ... PATH           renames the file to PATH
+// With PAUSE, `write` and `read` print "paused" after that many bytes and wait for a line of standard input. They print
+// the number of bytes and the SHA-256.
 #include <distrib/core/sha256.hpp>
 #include <distrib/remote/webhdfs.hpp>
 #include <distrib/remote/webhdfs_writer.hpp>
@@ -29,7 +31,7 @@ struct Told {
   std::string url;
   distrib::WebHdfsOptions options;
   std::uint64_t bytes = 0;
-  std::uint64_t pause = 0;  ///< 0: none.
+  std::uint64_t pause = 0;  ///< Pause after this many bytes; 0: no pause.
 };
 
 void pause_at(Told& told, std::uint64_t done) {

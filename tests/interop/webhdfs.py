@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files in a real HDFS, and through a real HttpFS: written, read back, while data nodes are killed; TFRecords that
-TensorFlow made, read from there by the command `distrib`; what Hadoop says when it refuses.
+"""Writes and reads files in a real HDFS, also through a real HttpFS, while data nodes are killed. Reads TFRecords of
+TensorFlow from there with the command `distrib`. Checks the messages when Hadoop refuses.
 
 usage: webhdfs.py PROGRAMS
 
@@ -26,7 +26,7 @@ SIZE = 256 * MIB
 
 
 class Standby(http.server.BaseHTTPRequestHandler):
-    """A name node that is not the active one."""
+    """Serves as a name node in standby."""
 
     def refuse(self):
         body = json.dumps({"RemoteException": {
@@ -44,7 +44,7 @@ class Standby(http.server.BaseHTTPRequestHandler):
 
 
 class Files:
-    """What the program does with the files of one HDFS."""
+    """Runs the program `webhdfs` on the files of one HDFS."""
 
     def __init__(self, programs, user, servers):
         self.programs, self.user, self.servers = programs, user, servers
@@ -55,12 +55,12 @@ class Files:
                                 stderr=subprocess.PIPE, text=True)
 
     def run(self, command, path, *words, pause=None, meanwhile=None):
-        """What it prints. With `pause`: behind so many bytes it waits while `meanwhile` is done."""
+        """Returns what the program prints. With `pause`, it waits after that many bytes while `meanwhile` runs."""
         process = self.start(command, path, *words, *([pause] if pause else []))
         if pause:
             said = process.stdout.readline()
             if said != "paused\n":
-                sys.exit(f"{command} {path} said {said!r} instead of \"paused\": {process.communicate()[1]}")
+                sys.exit(f"{command} {path} printed {said!r} instead of \"paused\": {process.communicate()[1]}")
             meanwhile()
         output, errors = process.communicate("\n", timeout=500)
         if process.returncode != 0:
@@ -89,7 +89,7 @@ def contains(what, text, *parts):
 
 
 def by_hadoop(hdfs, path):
-    """Bytes and SHA-256 of a file as Hadoop alone gives it."""
+    """Returns size and SHA-256 of a file, read by Hadoop itself."""
     url = f"{hdfs.url}/webhdfs/v1{path}?op=OPEN&user.name={hdfs.user}"
     size, digest = 0, hashlib.sha256()
     with urllib.request.urlopen(url, timeout=300) as answer:
@@ -102,26 +102,26 @@ def large_files(hdfs, files):
     written = files.run("write", "/t/a b+é%41", SIZE)
     same("256 MiB as Hadoop reads them", by_hadoop(hdfs, "/t/a%20b%2B%C3%A9%2541"), written)
     same("256 MiB read back", files.run("read", "/t/a b+é%41"), written)
-    same("nothing is left of the parts", files.run("list", "/t"), f"a b+é%41 {SIZE}")
+    same("no part files are left", files.run("list", "/t"), f"a b+é%41 {SIZE}")
 
     def dies(name):
         return lambda: hdfs.kill(name)
 
     same("a data node is killed while its file is read",
          files.run("read", "/t/a b+é%41", 0, pause=20 * MIB, meanwhile=dies("datanode0")), written)
-    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # before that it takes the dead one for alive, and the new one too
+    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # before that the name node counts the dead one as alive, too
     hdfs.start("datanode0")
     hdfs.wait("datanode0", lambda: hdfs.live() == 2)
     same("the other one is killed while a file is written",
          files.run("write", "/t/second", SIZE, pause=100 * MIB, meanwhile=dies("datanode1")), written)
-    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # else it may lead this script to the dead one
-    same("256 MiB as Hadoop reads them then", by_hadoop(hdfs, "/t/second"), written)
+    hdfs.wait("namenode", lambda: hdfs.live() == 1)  # otherwise the name node may redirect this script to the dead one
+    same("256 MiB as Hadoop reads them afterwards", by_hadoop(hdfs, "/t/second"), written)
 
     def stops_and_comes_back():
         hdfs.kill("datanode0")
         hdfs.start("datanode0")
 
-    same("the only data node that is left goes and comes back while the file is read",
+    same("the only remaining data node stops and restarts while the file is read",
          files.run("read", "/t/second", 0, pause=20 * MIB, meanwhile=stops_and_comes_back), written)
     hdfs.start("datanode1")
     hdfs.wait("datanode1", lambda: hdfs.live() == 2)
@@ -129,12 +129,12 @@ def large_files(hdfs, files):
 
 def refusals(files, stranger):
     contains("a missing file", files.refusal("read", "/none"), "GETFILESTATUS /none",
-             "FileNotFoundException: File does not exist: /none", "there is no such file")
-    contains("a directory", files.refusal("read", "/t"), "a directory is in the way")
-    contains("a stranger may not", stranger.refusal("write", "/t/x", 10), "AccessControlException: Permission denied",
-             "user=stranger", "the user may not")
+             "FileNotFoundException: File does not exist: /none", "the file does not exist")
+    contains("a directory", files.refusal("read", "/t"), "the path is a directory")
+    contains("a user without permission", stranger.refusal("write", "/t/x", 10), "AccessControlException: Permission denied",
+             "user=stranger", "the user has no permission")
     contains("below a file", files.refusal("write", "/t/small/x", 10), "ParentNotDirectoryException")
-    contains("a name that is taken", files.refusal("rename", "/t/small", "/t/empty"), "it is there already")
+    contains("a name that exists", files.refusal("rename", "/t/small", "/t/empty"), "it already exists")
 
 
 def standby(hdfs, programs):
@@ -145,11 +145,11 @@ def standby(hdfs, programs):
     same("the standby leads to the active name node", both.run("list", "/t/small"), "1000000")
     alone = Files(programs, hdfs.user, url)
     contains("a standby alone", alone.refusal("list", "/t"), "StandbyException",
-             "no name node that was named is the active one")
+             "none of the given name nodes is active: name all of them")
 
 
 def records(hdfs, files, programs, directory):
-    import tensorflow as tf  # late: it takes seconds
+    import tensorflow as tf  # imported only here, because it takes seconds
     payloads = [f"record {i} ".encode() * (i % 50) for i in range(20000)]
     digest = hashlib.sha256(b"".join(payloads)).hexdigest()
     for name, options in {"part-0": None, "part-1": "GZIP", "part-2": "ZLIB"}.items():
@@ -186,8 +186,8 @@ def main():
             same("read through HttpFS", gateway.run("read", "/t/small"), small)
             written = gateway.run("write", "/t/by httpfs", 100 * MIB)
             same("written through HttpFS", by_hadoop(hdfs, "/t/by%20httpfs"), written)
-            same("once more, in place of it", gateway.run("write", "/t/by httpfs", 1000000), small)
-            same("and read", (gateway.run("read", "/t/by httpfs"), by_hadoop(hdfs, "/t/by%20httpfs")), (small, small))
+            same("written again, replacing the file", gateway.run("write", "/t/by httpfs", 1000000), small)
+            same("and read back", (gateway.run("read", "/t/by httpfs"), by_hadoop(hdfs, "/t/by%20httpfs")), (small, small))
             contains("a missing file, through HttpFS", gateway.refusal("read", "/none"), "FileNotFoundException")
             records(hdfs, files, programs, directory)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
+// Writes files of every kind into a directory, and expected.json with their contents, for tensorflow_reads.py.
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
@@ -50,7 +50,7 @@ auto list(const Items& items, Text text) -> std::string {
   return joined += "]";
 }
 
-// Bytes that are finite numbers of every dtype.
+// Returns bytes that are finite numbers in every dtype.
 auto some_bytes(DType dtype, std::int64_t elements) -> Bytes {
   Bytes bytes(static_cast<std::size_t>(elements) * size_bytes(dtype));
   for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -58,10 +58,10 @@ auto some_bytes(DType dtype, std::int64_t elements) -> Bytes {
   return bytes;
 }
 
-// The tensors of one checkpoint on two shards, and what the reader must find.
+// The tensors of one checkpoint on two shards, and what a reader must find in it.
 class Checkpoint {
  public:
-  // Saved in these slices, one after the other on each shard; none: whole.
+  // Adds a tensor, saved in these slices, which alternate between the shards; without slices, saved whole.
   void add(const std::string& name, DType dtype, const Shape& shape, const std::vector<Slice>& slices = {}) {
     const Bytes& whole = bytes_.emplace_back(some_bytes(dtype, shape.elements()));
     for (const Slice& slice : slices.empty() ? std::vector{Slice::whole(shape)} : slices) {
@@ -89,7 +89,7 @@ class Checkpoint {
                         "\", \"shape\": " + to_string(shape) + ", " + content + "}");
   }
 
-  std::deque<Bytes> bytes_;  // does not move what the pieces point to
+  std::deque<Bytes> bytes_;  // a deque: the bytes that the pieces point to must not move
   std::vector<BundlePart> parts_{2};
   std::vector<std::string> expected_;
   std::size_t next_ = 0;
@@ -115,7 +115,7 @@ auto write_checkpoint(const std::string& directory) -> std::string {
     checkpoint.add("many/variable_" + std::to_string(i), DType::float32, {2}, {{{0}, {1}}, {{1}, {1}}});
   distrib::save_checkpoint(directory, "model.ckpt-7", checkpoint.parts());
   distrib::save_checkpoint(directory, "model.ckpt-42", checkpoint.parts());
-  // Each part by itself, and then merged, as the shards of a cluster do.
+  // Each part separately, then merged, as the shards of a cluster do.
   const std::string merged = directory + "/merged/model.ckpt-43";
   std::filesystem::create_directories(directory + "/merged");
   distrib::Error error;
@@ -134,8 +134,8 @@ auto shared(const std::vector<T>& items) -> distrib::SharedBuffer {
   return buffer;
 }
 
-// The cut of a job with two tables on three shards. Weights of a key are (key % 1000) + 0, 1 ..., its slot their
-// negatives; every fourth of any keys is only counted.
+// The cut of a job with two tables on three shards. The weights of a key are (key % 1000) + 0, 1 ...; its slot has the
+// same numbers negated. In the table of any keys, keys that 4 divides are counted but have no row.
 auto write_tables(const std::string& directory) -> std::string {
   distrib::Job job;
   job.tables = {{"ids", 2, 10}, {"words", 3, 0}};
@@ -261,7 +261,7 @@ auto write_events(const std::string& directory) -> std::string {
   writer.session_log(distrib::SessionStatus::checkpoint, 20, "model.ckpt-20");
   writer.close();
 
-  // The old form, which TensorBoard reads as well.
+  // The form of TensorFlow 1, which TensorBoard reads too.
   const std::string old = directory + "/old";
   std::filesystem::create_directories(old);
   distrib::RecordWriter old_file{distrib::detail::event_file_name(old, 1465000000, "host")};
@@ -275,7 +275,7 @@ auto write_events(const std::string& directory) -> std::string {
          "\", \"points\": " + list(points, [](const std::string& text) { return text; }) + "}";
 }
 
-// Values of a histogram, TensorFlow's own of which must be the same; and pixels of a picture.
+// Summaries of all other kinds, with the values of a histogram (TensorFlow must make the same one) and pixels.
 auto write_kinds(const std::string& directory) -> std::string {
   distrib::EventWriter writer{directory};
   distrib::WireWriter event;

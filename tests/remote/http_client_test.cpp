@@ -25,7 +25,7 @@ auto request(const HttpServer& server, const std::string& target, std::string me
 
 const distrib::HttpOptions hasty_options{.connect_timeout = 2s, .idle_timeout = 300ms, .timeout = 1s};
 
-/// What a client gets from a server that says this to everything.
+/// The failure that a client reports if a server answers every request with `said`.
 auto http_failure(HttpSaid said, const distrib::HttpOptions& options = hasty_options) -> Error {
   HttpServer server{[&](const HttpAsked&) { return said; }};
   HttpClient client{options};
@@ -36,7 +36,7 @@ auto http_failure(HttpSaid said, const distrib::HttpOptions& options = hasty_opt
   return error;
 }
 
-/// A socket that listens, at a port that the system chose.
+/// Returns a listening socket, on a port that the operating system chose.
 auto listen_on(std::uint16_t& port) -> int {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ::sockaddr_in address{};
@@ -53,7 +53,7 @@ auto listen_on(std::uint16_t& port) -> int {
 
 }  // namespace
 
-TEST_CASE("HttpClient: request and answer, on one connection", "[net]") {
+TEST_CASE("HttpClient: sends requests and reads answers on one connection", "[net]") {
   HttpServer server{[](const HttpAsked& asked) {
     return asked.target == "/chunked" ? HttpSaid::chunked(200, "in chunks")
                                       : HttpSaid::answer(206, "body of " + asked.target,
@@ -69,7 +69,7 @@ TEST_CASE("HttpClient: request and answer, on one connection", "[net]") {
   CHECK(answer.body == "body of /a%20b?x=%2F&y=1");
   CHECK(answer.content_range == "bytes 0-6/9");
   CHECK(answer.etag == "\"x\"");
-  CHECK(answer.location == "http://h/a%20b?c=%26");  // as it came
+  CHECK(answer.location == "http://h/a%20b?c=%26");  // as received
   CHECK(answer.content_length == answer.body.size());
   CHECK(client.send(request(server, "/chunked")).body == "in chunks");
   const auto all = server.asked();
@@ -79,7 +79,7 @@ TEST_CASE("HttpClient: request and answer, on one connection", "[net]") {
   CHECK_THAT(all[0].headers, ContainsSubstring("Host: 127.0.0.1:" + std::to_string(server.port())));
 }
 
-TEST_CASE("HttpClient: a body is sent once, with its length; none is sent as none", "[net]") {
+TEST_CASE("HttpClient: sends a body once, with its length; without a body, sends none", "[net]") {
   HttpServer server{[](const HttpAsked& asked) { return HttpSaid::answer(201, std::to_string(asked.body.size())); }};
   HttpClient client;
   const std::string body(3'000'001, 'x');
@@ -96,7 +96,7 @@ TEST_CASE("HttpClient: a body is sent once, with its length; none is sent as non
   CHECK(server.asked()[0].body == body);
 }
 
-TEST_CASE("HttpClient: whoever takes the body gets all of a good one, and may have enough", "[net]") {
+TEST_CASE("HttpClient: take gets the whole body of a good answer, and may stop early", "[net]") {
   const std::string body(1'000'000, 'b');
   HttpServer server{
       [&](const HttpAsked& asked) { return HttpSaid::answer(asked.target == "/good" ? 200 : 404, body); }};
@@ -118,7 +118,7 @@ TEST_CASE("HttpClient: whoever takes the body gets all of a good one, and may ha
   CHECK(some.status == 200);
 }
 
-TEST_CASE("HttpClient: what a server can do wrong", "[net]") {
+TEST_CASE("HttpClient: wrong or incomplete answers, and silence", "[net]") {
   const std::string begin = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
   CHECK(http_failure({.bytes = begin + "short"}).code == http_errc::ended_early);
   CHECK(http_failure({.bytes = begin + "short", .hang = true}).code == http_errc::timed_out);
@@ -133,11 +133,12 @@ TEST_CASE("HttpClient: what a server can do wrong", "[net]") {
   std::string many = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 20'000; ++i) many += "X-Header-" + std::to_string(i) + ": value\r\n";
   const std::error_code too_many = http_failure({.bytes = many + "\r\n"}).code;
-  CHECK((too_many == http_errc::too_large || too_many == http_errc::ended_early));  // newer versions end it themselves
+  // Newer versions of cpp-httplib end it by themselves.
+  CHECK((too_many == http_errc::too_large || too_many == http_errc::ended_early));
   CHECK(http_failure({.bytes = begin + "0123456789", .pause_between_bytes = 50ms}).code == http_errc::timed_out);
 }
 
-TEST_CASE("HttpClient: a body that is kept has a bound", "[net]") {
+TEST_CASE("HttpClient: a body stored in the answer has a size limit", "[net]") {
   HttpServer server{[](const HttpAsked&) { return HttpSaid::chunked(200, std::string(5000, 'x')); }};
   HttpClient client{hasty_options};
   HttpRequest asked = request(server, "/");
@@ -149,7 +150,7 @@ TEST_CASE("HttpClient: a body that is kept has a bound", "[net]") {
   CHECK(error.code == http_errc::too_large);
 }
 
-TEST_CASE("HttpClient: a server that ends kept connections is connected to again", "[net]") {
+TEST_CASE("HttpClient: connects again if the server closes kept connections", "[net]") {
   HttpServer server{[](const HttpAsked&) {
     HttpSaid said = HttpSaid::answer(200, "x");
     said.close = true;
@@ -158,11 +159,11 @@ TEST_CASE("HttpClient: a server that ends kept connections is connected to again
   HttpClient client{hasty_options};
   for (int i = 0; i < 3; ++i) {
     CHECK(client.send(request(server, "/")).body == "x");
-    std::this_thread::sleep_for(20ms);  // its end has come by then, or has not: both must work
+    std::this_thread::sleep_for(20ms);  // the close may or may not have arrived by then: both must work
   }
 }
 
-TEST_CASE("HttpClient: nobody there", "[net]") {
+TEST_CASE("HttpClient: no server at this port", "[net]") {
   std::uint16_t port = 0;
   {
     const HttpServer gone{[](const HttpAsked&) { return HttpSaid{}; }};
@@ -177,9 +178,9 @@ TEST_CASE("HttpClient: nobody there", "[net]") {
   CHECK_THROWS_WITH(client.send(asked), ContainsSubstring("no connection"));
 }
 
-TEST_CASE("HttpClient: a request that the server does not read ends by the deadline", "[net]") {
+TEST_CASE("HttpClient: a request that the server does not read ends at the deadline", "[net]") {
   std::uint16_t port = 0;
-  const int listener = listen_on(port);  // takes connections, reads nothing
+  const int listener = listen_on(port);  // accepts connections, reads nothing
   const std::string body(32 << 20, 'x');
   const std::string url = "http://127.0.0.1:" + std::to_string(port);
   HttpRequest put{.method = "PUT", .url = HttpUrl::parse(url)};
@@ -192,7 +193,7 @@ TEST_CASE("HttpClient: a request that the server does not read ends by the deadl
 }
 
 #ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-TEST_CASE("HttpClient: https, with certificates that are looked at", "[net]") {
+TEST_CASE("HttpClient: verifies the certificates of https servers", "[net]") {
   const support::Authority authority{"authority"};
   const support::Authority stranger{"stranger"};
   const auto files = authority.issue("server", "DNS:localhost,IP:127.0.0.1");
@@ -226,7 +227,7 @@ TEST_CASE("HttpClient: https, with certificates that are looked at", "[net]") {
   serving.join();
 }
 
-TEST_CASE("HttpClient: an https server that leaves while it is written to ends nothing but the request", "[net]") {
+TEST_CASE("HttpClient: an https server that closes while a request is sent ends only that request", "[net]") {
   const support::Authority authority{"authority"};
   const auto files = authority.issue("server", "DNS:localhost,IP:127.0.0.1");
   ::SSL_CTX* const context = ::SSL_CTX_new(::TLS_server_method());
@@ -242,7 +243,7 @@ TEST_CASE("HttpClient: an https server that leaves while it is written to ends n
     ::SSL_free(ssl);
     ::close(socket);
   }};
-  ::signal(SIGPIPE, SIG_DFL);  // servers of cpp-httplib's, in other tests, have it ignored by the whole process
+  ::signal(SIGPIPE, SIG_DFL);  // in other tests, servers of cpp-httplib make the whole process ignore it
   distrib::HttpOptions options = hasty_options;
   options.authority = authority.file();
   HttpClient client{options};

@@ -6,7 +6,7 @@
 using distrib::failure;
 using distrib::http_errc;
 
-TEST_CASE("http_errc: every member has its words and its condition", "[net]") {
+TEST_CASE("http_errc: every member has a text and a condition", "[net]") {
   CHECK(std::string{distrib::detail::http_category().name()} == "distrib.http");
   for (int value = 1; value <= static_cast<int>(http_errc::stopped); ++value) {
     const std::error_code ec = static_cast<http_errc>(value);

@@ -26,7 +26,7 @@ static_assert(distrib::RemoteFiles<HttpFiles>);
 
 namespace {
 
-/// What a server of ranges says for the file `bytes`.
+/// The answer of a server that supports ranges, for the file `bytes`.
 auto part_of(const std::string& bytes, const HttpAsked& asked, const std::string& etag = "\"v1\"") -> HttpSaid {
   const std::string name = "Range: bytes=";
   const std::size_t at = asked.headers.find(name);
@@ -57,7 +57,7 @@ const distrib::HttpReadOptions hasty_http{.http = {.idle_timeout = 500ms, .timeo
 
 }  // namespace
 
-TEST_CASE("HttpFile: all of it, in pieces, alone and by a pool", "[net]") {
+TEST_CASE("HttpFile: the whole file in pieces, without a pool and with one", "[net]") {
   const std::string bytes = noise(123'456);
   HttpServer server{[&](const HttpAsked& asked) { return part_of(bytes, asked); }};
   distrib::IoPool pool{3};
@@ -73,7 +73,7 @@ TEST_CASE("HttpFile: all of it, in pieces, alone and by a pool", "[net]") {
   CHECK(server.asked().size() == 2 * (1 + 13));
 }
 
-TEST_CASE("HttpFile: sizes around the pieces", "[net]") {
+TEST_CASE("HttpFile: sizes around multiples of the piece size", "[net]") {
   distrib::IoPool pool{2};
   for (const std::size_t size : {0U, 1U, 9'999U, 10'000U, 10'001U, 40'000U, 50'001U}) {
     const std::string bytes = noise(size);
@@ -88,7 +88,7 @@ TEST_CASE("HttpFile: sizes around the pieces", "[net]") {
   }
 }
 
-TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net]") {
+TEST_CASE("HttpFile: continues at the same byte after a lost connection", "[net]") {
   const std::string bytes = noise(100'000);
   std::size_t asked_bytes = 0;
   HttpServer server{[&, n = 0](const HttpAsked& asked) mutable {
@@ -107,10 +107,10 @@ TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net
   Error error;
   CHECK((read_all(file, error) == bytes));
   CHECK_FALSE(error);
-  CHECK(asked_bytes < 160'000);  // what had come was not asked for again
+  CHECK(asked_bytes < 160'000);  // bytes that had arrived were not requested again
 }
 
-TEST_CASE("HttpFile: a file that changes is noticed", "[net]") {
+TEST_CASE("HttpFile: notices that the file was replaced", "[net]") {
   const std::string bytes = noise(100'000);
   HttpServer server{
       [&, n = 0](const HttpAsked& asked) mutable { return part_of(bytes, asked, ++n < 4 ? "\"v1\"" : "\"v2\""); }};
@@ -119,11 +119,11 @@ TEST_CASE("HttpFile: a file that changes is noticed", "[net]") {
   CHECK(read_all(file, error).size() == 20'000);
   CHECK(error.code == http_errc::changed);
   CHECK_THAT(error.where, ContainsSubstring(server.url() + "/f (status 200)"));
-  CHECK(file.read({}, error) == 0);  // it sticks
+  CHECK(file.read({}, error) == 0);  // reports the same failure again
   CHECK(error.code == http_errc::changed);
 }
 
-TEST_CASE("HttpFile: what cannot be read says so", "[net]") {
+TEST_CASE("HttpFile: reports why a file cannot be read", "[net]") {
   const std::map<std::string, std::pair<HttpSaid, http_errc>> rows{
       {"/whole", {HttpSaid::answer(200, "whole"), http_errc::no_ranges}},
       {"/none", {HttpSaid::answer(404, "no"), http_errc::bad_status}},
@@ -147,7 +147,7 @@ TEST_CASE("HttpFile: what cannot be read says so", "[net]") {
   CHECK(error.code == http_errc::bad_url);
 }
 
-TEST_CASE("HttpFile: a lying Content-Length is no data", "[net]") {
+TEST_CASE("HttpFile: refuses an answer whose Content-Length does not match the range", "[net]") {
   HttpServer server{[&](const HttpAsked&) {
     return HttpSaid{.bytes = "HTTP/1.1 206 X\r\nContent-Range: bytes 0-0/50\r\nContent-Length: 1000000\r\n\r\nx"};
   }};
@@ -157,7 +157,7 @@ TEST_CASE("HttpFile: a lying Content-Length is no data", "[net]") {
   CHECK(error.code == http_errc::bad_answer);
 }
 
-TEST_CASE("HttpFile: dropped half-way, it waits for nobody", "[net]") {
+TEST_CASE("HttpFile: destroyed half-way, waits for no thread", "[net]") {
   const std::string bytes = noise(100'000);
   distrib::IoPool pool{2};
   HttpServer server{[&](const HttpAsked& asked) {
@@ -173,7 +173,7 @@ TEST_CASE("HttpFile: dropped half-way, it waits for nobody", "[net]") {
   CHECK(file.read(to, error) == 10);
 }
 
-TEST_CASE("tfrecords: of files behind an HTTP server", "[net]") {
+TEST_CASE("tfrecords: reads files from an HTTP server", "[net]") {
   std::string file;
   for (int i = 0; i < 1000; ++i) {
     const std::string payload = "record " + std::to_string(i);

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("HttpRequest: its place has no query", "[net]") {
+TEST_CASE("HttpRequest: where() leaves out the query", "[net]") {
   const distrib::HttpRequest request{.method = "PUT", .url = distrib::HttpUrl::parse("http://h/x?delegation=secret")};
   CHECK(request.where() == "PUT http://h:80/x");
 }

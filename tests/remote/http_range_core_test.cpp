@@ -33,7 +33,7 @@ const Error lost{http_errc::ended_early, "GET http://h:80/f"};
 
 }  // namespace
 
-TEST_CASE("HttpContentRange: read", "[net]") {
+TEST_CASE("HttpContentRange: parses valid headers, refuses others", "[net]") {
   const auto range = HttpContentRange::parse("bytes 5-9/20");
   REQUIRE(range);
   CHECK(range->first == 5);
@@ -45,7 +45,7 @@ TEST_CASE("HttpContentRange: read", "[net]") {
     CHECK_FALSE(HttpContentRange::parse(text));
 }
 
-TEST_CASE("HttpRangeCore: a part, resumed at the byte", "[net]") {
+TEST_CASE("HttpRangeCore: reads a part and resumes it at the same byte", "[net]") {
   HttpRangeCore core{url, 100, 50, "\"v1\""};
   HttpStep step = core.next();
   REQUIRE(step.kind == StepKind::send);
@@ -65,7 +65,7 @@ TEST_CASE("HttpRangeCore: a part, resumed at the byte", "[net]") {
   CHECK(core.next().kind == StepKind::done);
 }
 
-TEST_CASE("HttpRangeCore: redirects are followed, and forgotten after a loss", "[net]") {
+TEST_CASE("HttpRangeCore: follows redirects, and begins at the first URL again after a loss", "[net]") {
   HttpRangeCore core{url, 0, 2};
   CHECK(core.next().request.url == url);
   core.ended({.status = 302, .location = "//other/g"}, {});
@@ -78,7 +78,7 @@ TEST_CASE("HttpRangeCore: redirects are followed, and forgotten after a loss", "
   CHECK(core.error().code == http_errc::redirect_loop);
 }
 
-TEST_CASE("HttpRangeCore: answers that are not the part", "[net]") {
+TEST_CASE("HttpRangeCore: refuses answers that are not the requested part", "[net]") {
   const struct {
     HttpAnswer answer;
     std::string etag;
@@ -107,7 +107,7 @@ TEST_CASE("HttpRangeCore: answers that are not the part", "[net]") {
   }
 }
 
-TEST_CASE("HttpRangeCore: gives up after so many attempts, with the last reason", "[net]") {
+TEST_CASE("HttpRangeCore: gives up after the given number of attempts, with the last reason", "[net]") {
   HttpRangeCore core{url, 0, 10, {}, {.attempts = 3}};
   int sent = 0;
   for (HttpStep step = core.next(); step.kind != StepKind::failed; step = core.next()) {
@@ -119,11 +119,11 @@ TEST_CASE("HttpRangeCore: gives up after so many attempts, with the last reason"
   CHECK(core.error().code == http_errc::bad_status);
   HttpRangeCore refused{url, 0, 10};
   static_cast<void>(refused.next());
-  refused.ended({}, {http_errc::no_tls, "x"});  // not worth a retry
+  refused.ended({}, {http_errc::no_tls, "x"});  // is not repeated
   CHECK(refused.next().kind == StepKind::failed);
 }
 
-TEST_CASE("HttpRangeCore: a short body is asked for again", "[net]") {
+TEST_CASE("HttpRangeCore: asks again for the missing end of a short body", "[net]") {
   HttpRangeCore core{url, 0, 10, {}, {.attempts = 2}};
   static_cast<void>(core.next());
   CHECK(core.accept(part(0, 9, 10), 4) == 4);
@@ -134,7 +134,7 @@ TEST_CASE("HttpRangeCore: a short body is asked for again", "[net]") {
   CHECK(core.error().code == http_errc::short_body);
 }
 
-TEST_CASE("HttpRangeCore: a probe learns size and ETag", "[net]") {
+TEST_CASE("HttpRangeCore: a probe reads size and ETag", "[net]") {
   auto core = HttpRangeCore::probe(url);
   CHECK(header(core.next().request, "Range") == "bytes=0-0");
   CHECK(core.accept(part(0, 0, 77, "\"v1\""), 1) == 0);

@@ -20,7 +20,7 @@ TEST_CASE("HttpRetries: pauses double up to the longest, and end", "[net]") {
   CHECK_FALSE(retries.failed());
 }
 
-TEST_CASE("HttpRetries: progress makes them begin anew", "[net]") {
+TEST_CASE("HttpRetries: enough progress resets the count of attempts", "[net]") {
   HttpRetries retries{{.attempts = 2, .progress_bytes = 10}};
   CHECK(retries.failed());
   CHECK(retries.failed(10));
@@ -28,7 +28,7 @@ TEST_CASE("HttpRetries: progress makes them begin anew", "[net]") {
   CHECK_FALSE(HttpRetries{{.attempts = 1}}.failed());
 }
 
-TEST_CASE("HttpRedirects: followed, bounded, no circle, no way out of TLS", "[net]") {
+TEST_CASE("HttpRedirects: at most five, no circle, and not from https to http", "[net]") {
   HttpRedirects redirects;
   Error error;
   HttpUrl at = HttpUrl::parse("http://h/0");

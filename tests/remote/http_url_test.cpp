@@ -6,7 +6,7 @@
 using distrib::http_errc;
 using distrib::HttpUrl;
 
-TEST_CASE("HttpUrl: taken apart", "[net]") {
+TEST_CASE("HttpUrl: parses the parts of a URL", "[net]") {
   const struct {
     const char* text;
     HttpUrl url;
@@ -26,7 +26,7 @@ TEST_CASE("HttpUrl: taken apart", "[net]") {
   CHECK(HttpUrl::parse("http://h/a?token=secret").where() == "http://h:80/a");
 }
 
-TEST_CASE("HttpUrl: what is none", "[net]") {
+TEST_CASE("HttpUrl: refuses texts that are not a URL", "[net]") {
   const std::string texts[] = {
       "",
       "h",
@@ -55,7 +55,7 @@ TEST_CASE("HttpUrl: what is none", "[net]") {
   }
 }
 
-TEST_CASE("HttpUrl: where a Location leads", "[net]") {
+TEST_CASE("HttpUrl: resolves a Location", "[net]") {
   const HttpUrl base = HttpUrl::parse("https://h:1/a/b?x=1");
   const struct {
     const char* location;
@@ -82,7 +82,7 @@ TEST_CASE("HttpUrl: where a Location leads", "[net]") {
   }
 }
 
-TEST_CASE("percent_encode: all but what may stand in a URL", "[net]") {
+TEST_CASE("percent_encode: escapes everything except what a URL may contain", "[net]") {
   CHECK(distrib::percent_encode("/a b/\xc3\xa9+x&y", "/") == "/a%20b/%C3%A9%2Bx%26y");
   CHECK(distrib::percent_encode("a-b._~9%") == "a-b._~9%25");
 }

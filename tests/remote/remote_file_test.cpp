@@ -24,14 +24,14 @@ using support::noise;
 
 namespace {
 
-/// Files in memory: what a server would be.
+/// Files in memory, instead of a server.
 struct Shelf {
   std::map<std::string, std::string> files;
   std::atomic<int> opened = 0;
   std::atomic<int> fetched = 0;
-  std::atomic<std::uint64_t> fails_at = UINT64_MAX;   ///< Offset of a piece that does not come.
-  std::atomic<std::uint64_t> throws_at = UINT64_MAX;  ///< Of one that throws.
-  std::atomic<bool>* gate = nullptr;                  ///< Pieces but the first come when it is open.
+  std::atomic<std::uint64_t> fails_at = UINT64_MAX;  ///< Offset of a piece that fails.
+  std::atomic<std::uint64_t> throws_at = UINT64_MAX;  ///< Offset of a piece that throws.
+  std::atomic<bool>* gate = nullptr;  ///< All pieces except the first wait until it is open.
 };
 
 struct ShelfOptions {
@@ -80,7 +80,7 @@ auto read_all(ShelfFile& file, Error& error, std::size_t at_a_time = 7) -> std::
 
 }  // namespace
 
-TEST_CASE("RemoteFile: all bytes in order, whatever the size, the pieces and the pool", "[net]") {
+TEST_CASE("RemoteFile: all bytes in order, for any size, any piece size and any pool", "[net]") {
   for (const std::size_t size : {0U, 1U, 9U, 10U, 11U, 30U, 95U}) {
     Shelf shelf;
     shelf.files["f"] = noise(size);
@@ -101,7 +101,7 @@ TEST_CASE("RemoteFile: all bytes in order, whatever the size, the pieces and the
   }
 }
 
-TEST_CASE("RemoteFile: a file that is not there is looked for again", "[net]") {
+TEST_CASE("RemoteFile: a missing file is looked for again at the next read", "[net]") {
   Shelf shelf;
   ShelfFile file{"f", {.shelf = &shelf}};
   Error error;
@@ -113,7 +113,7 @@ TEST_CASE("RemoteFile: a file that is not there is looked for again", "[net]") {
   CHECK_FALSE(error);
 }
 
-TEST_CASE("RemoteFile: the bytes before a failure come, and the failure sticks", "[net]") {
+TEST_CASE("RemoteFile: returns the bytes before a failure; the failure is permanent", "[net]") {
   Shelf shelf;
   shelf.files["f"] = noise(95);
   IoPool pool{2};
@@ -130,7 +130,7 @@ TEST_CASE("RemoteFile: the bytes before a failure come, and the failure sticks",
   }
 }
 
-TEST_CASE("RemoteFile: what a fetch throws comes out each time, and no piece is passed over", "[net]") {
+TEST_CASE("RemoteFile: throws again what a fetch threw, and skips no piece", "[net]") {
   Shelf shelf;
   shelf.files["f"] = noise(95);
   IoPool pool{2};
@@ -152,7 +152,7 @@ TEST_CASE("RemoteFile: what a fetch throws comes out each time, and no piece is 
     }
 }
 
-TEST_CASE("RemoteFile: dropped half-way, it waits for no thread", "[net]") {
+TEST_CASE("RemoteFile: destroyed half-way, waits for no thread", "[net]") {
   Shelf shelf;
   shelf.files["f"] = noise(95);
   std::atomic<bool> gate = false;

@@ -7,7 +7,7 @@ using distrib::RemoteException;
 using distrib::webhdfs_errc;
 using distrib::WebHdfsStatus;
 
-TEST_CASE("parse_webhdfs_status: of a file and a directory", "[hadoop]") {
+TEST_CASE("parse_webhdfs_status: a file and a directory", "[hadoop]") {
   std::error_code ec;
   const WebHdfsStatus file = distrib::parse_webhdfs_status(
       R"({"FileStatus":{"accessTime":1,"blockSize":134217728,"childrenNum":0,"fileId":16390,"group":"supergroup",
@@ -29,7 +29,7 @@ TEST_CASE("parse_webhdfs_status: of a file and a directory", "[hadoop]") {
   CHECK(directory.type == WebHdfsStatus::Type::directory);
 }
 
-TEST_CASE("parse_webhdfs_status: what is none", "[hadoop]") {
+TEST_CASE("parse_webhdfs_status: refuses other answers", "[hadoop]") {
   for (const char* body :
        {"", "<html>", "{}", "[]", R"({"FileStatus":3})", R"({"FileStatus":{"type":"FILE"}})",
         R"({"FileStatus":{"length":-1,"type":"FILE"}})", R"({"FileStatus":{"length":"1","type":"FILE"}})",
@@ -42,7 +42,7 @@ TEST_CASE("parse_webhdfs_status: what is none", "[hadoop]") {
   }
 }
 
-TEST_CASE("parse_webhdfs_list: of a directory, an empty one, a file", "[hadoop]") {
+TEST_CASE("parse_webhdfs_list: a directory, an empty one, and a file", "[hadoop]") {
   std::error_code ec;
   auto list = distrib::parse_webhdfs_list(
       R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"a b","length":400,"type":"FILE"},
@@ -63,7 +63,7 @@ TEST_CASE("parse_webhdfs_list: of a directory, an empty one, a file", "[hadoop]"
   CHECK(list[0].name.empty());
 }
 
-TEST_CASE("parse_webhdfs_list: what is none", "[hadoop]") {
+TEST_CASE("parse_webhdfs_list: refuses other answers", "[hadoop]") {
   for (const char* body :
        {"", "{}", R"({"FileStatuses":[]})", R"({"FileStatuses":{}})", R"({"FileStatuses":{"FileStatus":{}}})",
         R"({"FileStatuses":{"FileStatus":[1]}})", R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x"}]}})",
@@ -78,7 +78,7 @@ TEST_CASE("parse_webhdfs_list: what is none", "[hadoop]") {
   }
 }
 
-TEST_CASE("parse_webhdfs_boolean: true, false, neither", "[hadoop]") {
+TEST_CASE("parse_webhdfs_boolean: true, false, and other answers", "[hadoop]") {
   std::error_code ec;
   CHECK(distrib::parse_webhdfs_boolean(R"({"boolean":true})", ec));
   CHECK_FALSE(ec);
@@ -92,7 +92,7 @@ TEST_CASE("parse_webhdfs_boolean: true, false, neither", "[hadoop]") {
   }
 }
 
-TEST_CASE("RemoteException: class and message, one line, bounded", "[hadoop]") {
+TEST_CASE("RemoteException: class and the first line of the message, of limited length", "[hadoop]") {
   auto found = RemoteException::parse(
       R"({"RemoteException":{"exception":"FileNotFoundException","javaClassName":"java.io.FileNotFoundException",)"
       R"-("message":"File does not exist: /x\n\tat org.apache.Deep.trace(Deep.java:1)"}})-");

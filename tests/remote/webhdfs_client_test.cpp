@@ -56,7 +56,7 @@ TEST_CASE("WebHdfsClient: status, list, directories, delete", "[hadoop]") {
   CHECK_THROWS_WITH(client.list("/none"), ContainsSubstring("LISTSTATUS /none"));
 }
 
-TEST_CASE("WebHdfsClient: rename replaces only when told, and never moves into a directory", "[hadoop]") {
+TEST_CASE("WebHdfsClient: rename replaces only if allowed, and never moves into a directory", "[hadoop]") {
   for (const bool httpfs : {false, true}) {
     FakeHdfs hdfs{httpfs};
     hdfs.files = {{"/a", "new"}, {"/b", "old"}};
@@ -79,7 +79,7 @@ TEST_CASE("WebHdfsClient: rename replaces only when told, and never moves into a
   }
 }
 
-TEST_CASE("WebHdfsClient: a rename whose answer was lost has been done", "[hadoop]") {
+TEST_CASE("WebHdfsClient: a rename that was done is a success, even if its answer was lost", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.files = {{"/a", "new"}, {"/b", "old"}};
   bool first = true;
@@ -94,7 +94,7 @@ TEST_CASE("WebHdfsClient: a rename whose answer was lost has been done", "[hadoo
   CHECK(hdfs.files["/b"] == "new");
 }
 
-TEST_CASE("WebHdfsClient: the standby sends to the active one, which is asked first from then on", "[hadoop]") {
+TEST_CASE("WebHdfsClient: skips a standby name node, and asks the active one first from then on", "[hadoop]") {
   FakeHdfs active;
   active.files = {{"/f", "x"}};
   support::HttpServer standby{[](const HttpAsked&) {
@@ -114,7 +114,7 @@ TEST_CASE("WebHdfsClient: the standby sends to the active one, which is asked fi
   CHECK_THAT(error.where, ContainsSubstring(standby.url() + " GETFILESTATUS /f (StandbyException: Operation category"));
 }
 
-TEST_CASE("WebHdfsClient: a token is sent, and is in no error", "[hadoop]") {
+TEST_CASE("WebHdfsClient: sends the token, and shows it in no error", "[hadoop]") {
   FakeHdfs hdfs;
   WebHdfsOptions options = hasty_client;
   options.token = "HgADdG9rZW4";
@@ -127,7 +127,7 @@ TEST_CASE("WebHdfsClient: a token is sent, and is in no error", "[hadoop]") {
   CHECK(hdfs.asked()[0].parameter("user.name").empty());
 }
 
-TEST_CASE("WebHdfsClient: who does not speak WebHDFS is no name node", "[hadoop]") {
+TEST_CASE("WebHdfsClient: refuses servers that do not speak WebHDFS", "[hadoop]") {
   const std::pair<HttpSaid, std::error_code> rows[] = {
       {HttpSaid::answer(200, "<html>It works</html>"), webhdfs_errc::bad_answer},
       {HttpSaid::answer(404, "<html>404</html>"), webhdfs_errc::bad_answer},

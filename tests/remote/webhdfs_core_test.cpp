@@ -32,7 +32,7 @@ auto exception(int status, const std::string& name) -> HttpAnswer {
 }
 auto redirect(const std::string& to) -> HttpAnswer { return {.status = 307, .location = to}; }
 
-/// The next request, behind a pause if there is one.
+/// Returns the next request, after a pause if there is one.
 auto sent(WebHdfsCore& core) -> distrib::HttpRequest {
   HttpStep step = core.next();
   if (step.kind == Kind::wait) step = core.next();
@@ -47,7 +47,7 @@ auto ends(WebHdfsCore& core, webhdfs_errc code) {
 
 }  // namespace
 
-TEST_CASE("WebHdfsCore: OPEN, by the data node that the name node names", "[hadoop]") {
+TEST_CASE("WebHdfsCore: OPEN reads from the data node that the name node names", "[hadoop]") {
   WebHdfsCore core{WebHdfsRequest::open("/a b", 10, 5), one_server, me};
   CHECK(core.streams());
   CHECK(sent(core).url.text() == "http://nn:9870/webhdfs/v1/a%20b?op=OPEN&offset=10&length=5&user.name=me");
@@ -62,7 +62,7 @@ TEST_CASE("WebHdfsCore: OPEN, by the data node that the name node names", "[hado
   CHECK(core.next().kind == Kind::done);
 }
 
-TEST_CASE("WebHdfsCore: OPEN goes on at the byte, without the data node that was lost", "[hadoop]") {
+TEST_CASE("WebHdfsCore: OPEN continues at the same byte, without the lost data node", "[hadoop]") {
   WebHdfsCore core{WebHdfsRequest::open("/f", 100, 50), one_server, {.retry = {.attempts = 4}}};
   static_cast<void>(sent(core));
   core.ended(redirect("http://dn1:9864/x"), {});
@@ -76,14 +76,14 @@ TEST_CASE("WebHdfsCore: OPEN goes on at the byte, without the data node that was
   static_cast<void>(sent(core));
   core.ended({}, down);
   CHECK_THAT(sent(core).url.text(), ContainsSubstring("&excludedatanodes=dn1,dn2"));
-  core.ended(exception(403, "IOException"), {});  // none is left: once more with all of them
+  core.ended(exception(403, "IOException"), {});  // all are excluded: try all of them once more
   CHECK(sent(core).url.text() == "http://nn:9870/webhdfs/v1/f?op=OPEN&offset=120&length=30");
   core.ended(redirect("http://dn1:9864/x"), {});
   static_cast<void>(sent(core));
-  CHECK(core.accept({.status = 200}, 60) == 30);  // more than was asked for
+  CHECK(core.accept({.status = 200}, 60) == 30);  // more than was requested
 }
 
-TEST_CASE("WebHdfsCore: a short body is asked for again, a long one is refused", "[hadoop]") {
+TEST_CASE("WebHdfsCore: asks again for the end of a short body, refuses a long one", "[hadoop]") {
   WebHdfsCore core{WebHdfsRequest::open("/f", 0, 50), one_server, {.retry = {.attempts = 2}}};
   static_cast<void>(sent(core));
   CHECK(core.accept({.status = 200, .content_length = 20}, 20) == 20);
@@ -125,11 +125,11 @@ TEST_CASE("WebHdfsCore: CREATE sends the bytes to the data node only", "[hadoop]
 
   WebHdfsCore taken{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one_server, me};
   static_cast<void>(sent(taken));
-  taken.ended({.status = 201}, {});  // an empty file, by a server that does not redirect
+  taken.ended({.status = 201}, {});  // a server that does not redirect has made an empty file
   ends(taken, webhdfs_errc::bad_answer);
 }
 
-TEST_CASE("WebHdfsCore: HttpFS has the bytes at once", "[hadoop]") {
+TEST_CASE("WebHdfsCore: HttpFS gets the bytes with the first request", "[hadoop]") {
   const WebHdfsOptions httpfs{.server = WebHdfsServer::httpfs, .user = "me"};
   const std::string bytes = "content";
   WebHdfsCore create{WebHdfsRequest::create("/f", distrib::as_bytes(bytes)), one_server, httpfs};
@@ -147,13 +147,13 @@ TEST_CASE("WebHdfsCore: HttpFS has the bytes at once", "[hadoop]") {
   CHECK(open.next().kind == Kind::done);
 }
 
-TEST_CASE("WebHdfsCore: the standby, or a name node that is down, leads to the next one", "[hadoop]") {
+TEST_CASE("WebHdfsCore: after a standby or an unreachable name node, asks the next one", "[hadoop]") {
   WebHdfsCore core{WebHdfsRequest::status("/f"), two, {.retry = {.attempts = 5}}};
   CHECK(sent(core).url.host == "nn1");
   core.ended(exception(403, "StandbyException"), {});
   HttpStep step = core.next();
   REQUIRE(step.kind == Kind::wait);
-  CHECK(step.pause.count() == 0);  // in the first round
+  CHECK(step.pause.count() == 0);  // no pause in the first round
   CHECK(sent(core).url.host == "nn2");
   core.ended({}, down);
   step = core.next();
@@ -178,7 +178,7 @@ TEST_CASE("WebHdfsCore: the standby, or a name node that is down, leads to the n
   CHECK(none.error().where == "http://nn1:9870 GETFILESTATUS /f (StandbyException: because)");
 }
 
-TEST_CASE("WebHdfsCore: what is worth another try, and what is not", "[hadoop]") {
+TEST_CASE("WebHdfsCore: repeats after busy answers, but not after final ones", "[hadoop]") {
   for (const HttpAnswer& busy :
        {exception(403, "RetriableException"), exception(403, "SafeModeException"), HttpAnswer{.status = 503},
         HttpAnswer{.status = 502}, HttpAnswer{.status = 500}, HttpAnswer{.status = 429}}) {
@@ -208,7 +208,7 @@ TEST_CASE("WebHdfsCore: what is worth another try, and what is not", "[hadoop]")
   }
 }
 
-TEST_CASE("WebHdfsCore: redirects in a circle, to nowhere, out of TLS", "[hadoop]") {
+TEST_CASE("WebHdfsCore: refuses redirects in a circle, without a target, or from https to http", "[hadoop]") {
   WebHdfsCore loop{WebHdfsRequest::open("/f", 0, 1), one_server, {}};
   const auto first = sent(loop);
   loop.ended(redirect("http://dn:1/a"), {});
@@ -239,12 +239,12 @@ TEST_CASE("WebHdfsCore: redirects in a circle, to nowhere, out of TLS", "[hadoop
   CHECK_THAT(out.error().where, !ContainsSubstring("secret"));
 }
 
-TEST_CASE("WebHdfsCore: nothing is asked for an empty part", "[hadoop]") {
+TEST_CASE("WebHdfsCore: an empty part needs no request", "[hadoop]") {
   CHECK(WebHdfsCore{WebHdfsRequest::open("/f", 7, 0), one_server, {}}.next().kind == Kind::done);
 }
 
-// One line a case: name, status (of both steps), framing, connection, answer. As Hadoop 3.4.2 gave them.
-TEST_CASE("WebHdfsCore: the answers of Hadoop 3.4.2", "[hadoop]") {
+// One line per case: name, status (of both steps), framing, connection, answer. Recorded with Hadoop 3.4.2.
+TEST_CASE("WebHdfsCore: understands the answers of Hadoop 3.4.2", "[hadoop]") {
   const std::map<std::string, webhdfs_errc> meanings{
       {"FileAlreadyExistsException", webhdfs_errc::exists},
       {"ParentNotDirectoryException", webhdfs_errc::not_directory},

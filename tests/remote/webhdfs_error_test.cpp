@@ -5,7 +5,7 @@
 
 using distrib::webhdfs_errc;
 
-TEST_CASE("webhdfs_errc: every member has its words and its condition", "[hadoop]") {
+TEST_CASE("webhdfs_errc: every member has a text and a condition", "[hadoop]") {
   CHECK(std::string{distrib::detail::webhdfs_category().name()} == "distrib.webhdfs");
   for (int value = 1; value <= static_cast<int>(webhdfs_errc::closed); ++value) {
     const std::error_code ec = static_cast<webhdfs_errc>(value);
@@ -17,7 +17,7 @@ TEST_CASE("webhdfs_errc: every member has its words and its condition", "[hadoop
   CHECK(std::error_code{webhdfs_errc::standby} == distrib::failure::unavailable);
 }
 
-TEST_CASE("webhdfs_meaning: by the exception's class", "[hadoop]") {
+TEST_CASE("webhdfs_meaning: depends on the class of the exception", "[hadoop]") {
   CHECK(distrib::detail::webhdfs_meaning("FileNotFoundException") == webhdfs_errc::no_such_file);
   CHECK(distrib::detail::webhdfs_meaning("AccessControlException") == webhdfs_errc::denied);
   CHECK(distrib::detail::webhdfs_meaning("StandbyException") == webhdfs_errc::standby);

@@ -33,7 +33,7 @@ auto read_all(WebHdfsFile file, Error& error, std::size_t piece = 3000) -> std::
 
 }  // namespace
 
-TEST_CASE("WebHdfsFile: sizes around the pieces, alone and by a pool; nothing is asked at the end", "[hadoop]") {
+TEST_CASE("WebHdfsFile: sizes around the piece size, with and without a pool; no request at the end", "[hadoop]") {
   distrib::IoPool pool{3};
   for (const bool httpfs : {false, true}) {
     FakeHdfs hdfs{httpfs};
@@ -53,7 +53,7 @@ TEST_CASE("WebHdfsFile: sizes around the pieces, alone and by a pool; nothing is
   }
 }
 
-TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one that lies", "[hadoop]") {
+TEST_CASE("WebHdfsFile: survives cut connections and failing data nodes", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.files["/f"] = noise(200'000);
   std::size_t sent = 0;
@@ -64,7 +64,8 @@ TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one th
     const std::size_t size = right.bytes.size() - body;
     switch (++n % 5) {
       case 0: sent += size / 3; return HttpSaid{.bytes = right.bytes.substr(0, body + size / 3)};
-      case 1: sent += size / 2; return HttpSaid::answer(200, right.bytes.substr(body, size / 2));  // but early
+      // Correct in form, but too short.
+      case 1: sent += size / 2; return HttpSaid::answer(200, right.bytes.substr(body, size / 2));
       case 2: return HttpSaid::exception(403, "IOException", "Could not obtain block: blk_1");
       case 3: return HttpSaid{.bytes = ""};
       default: sent += size; return std::nullopt;
@@ -78,10 +79,10 @@ TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one th
   Error error;
   CHECK((read_all(WebHdfsFile{hdfs.file("/f"), options}, error) == hdfs.files["/f"]));
   CHECK_FALSE(error);
-  CHECK(sent == 200'000);  // no byte came twice
+  CHECK(sent == 200'000);  // no byte was sent twice
 }
 
-TEST_CASE("WebHdfsFile: what cannot be read says so, and sticks", "[hadoop]") {
+TEST_CASE("WebHdfsFile: reports why a file cannot be read, again at every later read", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.files["/f"] = noise(20'000);
   hdfs.directories.insert("/d");

@@ -38,7 +38,7 @@ TEST_CASE("WebHdfsRequest: methods and targets", "[hadoop]") {
   }
 }
 
-TEST_CASE("WebHdfsRequest: who asks", "[hadoop]") {
+TEST_CASE("WebHdfsRequest: user, token and doas", "[hadoop]") {
   const HttpUrl server = HttpUrl::parse("https://knox/gateway/x/");
   const WebHdfsRequest request = WebHdfsRequest::status("/f");
   const std::string base = "/gateway/x/webhdfs/v1/f?op=GETFILESTATUS";

@@ -80,7 +80,7 @@ TEST_CASE("webhdfs: files, directories and patterns", "[hadoop]") {
   }
 }
 
-TEST_CASE("tfrecords: of files in HDFS, as a stream and as a data set", "[hadoop]") {
+TEST_CASE("tfrecords: reads files in HDFS as a stream and as a data set", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.directories.insert("/d");
   hdfs.files["/d/part-0"] = numbers(0, 300);
@@ -110,7 +110,7 @@ TEST_CASE("tfrecords: of files in HDFS, as a stream and as a data set", "[hadoop
   CHECK(std::count(seen.begin(), seen.end(), true) == 400);
 }
 
-TEST_CASE("tfrecords: damage and failures in HDFS name the file, the record and who was asked", "[hadoop]") {
+TEST_CASE("tfrecords: failures in HDFS name the file, the record and the server", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.files["/f"] = frame(std::string(600, 'a')) + frame(std::string(600, 'b')) + frame(std::string(600, 'c'));
   const auto failure_of = [&] {
@@ -139,7 +139,7 @@ TEST_CASE("tfrecords: damage and failures in HDFS name the file, the record and 
   CHECK_THROWS_WITH(data.batch(1).open(), ContainsSubstring("Could not obtain block"));
 }
 
-TEST_CASE("RecordReader: gzip in HDFS, written there", "[hadoop]") {
+TEST_CASE("RecordReader: reads a gzip file from HDFS that WebHdfsWriter wrote", "[hadoop]") {
   FakeHdfs hdfs;
   const std::string plain = frame("one") + frame("two");
   distrib::Deflater deflater{distrib::Compression::gzip};

@@ -19,13 +19,13 @@ auto parse(const std::string& url, const WebHdfsOptions& options = {}) -> WebHdf
 
 }  // namespace
 
-TEST_CASE("WebHdfsLocation: whom to ask for what", "[hadoop]") {
+TEST_CASE("WebHdfsLocation: the server and the path of each form of URL", "[hadoop]") {
   const struct {
     const char* url;
     const char* server;
     const char* path;
   } rows[] = {
-      {"hdfs://nn:8020/data/part-0", "http://nn:9870/", "/data/part-0"},  // the port is not WebHDFS's
+      {"hdfs://nn:8020/data/part-0", "http://nn:9870/", "/data/part-0"},  // the port is that of Hadoop's own protocol
       {"hdfs://nn/", "http://nn:9870/", "/"},
       {"webhdfs://nn/a b/%41", "http://nn:9870/", "/a b/%41"},
       {"webhdfs://nn:14000/x", "http://nn:14000/", "/x"},
@@ -45,7 +45,7 @@ TEST_CASE("WebHdfsLocation: whom to ask for what", "[hadoop]") {
   }
 }
 
-TEST_CASE("WebHdfsLocation: name nodes that are named come before the host", "[hadoop]") {
+TEST_CASE("WebHdfsLocation: name nodes in the options replace the host of the URL", "[hadoop]") {
   const WebHdfsOptions options{.namenodes = {"http://nn1:9870", "https://knox/gateway/default/"}};
   for (const char* url : {"hdfs://service/x", "hdfs:///x", "webhdfs://other:1/x"}) {
     const WebHdfsLocation location = parse(url, options);
@@ -56,7 +56,7 @@ TEST_CASE("WebHdfsLocation: name nodes that are named come before the host", "[h
   }
 }
 
-TEST_CASE("WebHdfsLocation: what is none", "[hadoop]") {
+TEST_CASE("WebHdfsLocation: refuses texts that are not a URL of HDFS", "[hadoop]") {
   const std::string urls[] = {"",           "/x",          "http://nn/x",
                               "hdfs:/x",    "hdfs://nn",   "hdfs:///x",
                               "webhdfs://", "HDFS://nn/x", std::string{"hdfs://nn/a\0b", 13}};
@@ -75,7 +75,7 @@ TEST_CASE("WebHdfsLocation: what is none", "[hadoop]") {
   CHECK(error.code == distrib::http_errc::bad_url);
 }
 
-TEST_CASE("is_webhdfs_url: by the scheme", "[hadoop]") {
+TEST_CASE("is_webhdfs_url: depends on the scheme", "[hadoop]") {
   for (const char* text : {"hdfs://x/y", "webhdfs://x/y", "swebhdfs://x/y", "hdfs:///y"})
     CHECK(distrib::is_webhdfs_url(text));
   for (const char* text : {"", "hdfs", "/hdfs://x", "http://x/y", "file:///x"})

@@ -21,7 +21,7 @@ const WebHdfsOptions hasty_writing = support::hasty_webhdfs(6);
 
 }  // namespace
 
-TEST_CASE("WebHdfsWriter: parts that are joined, and appear under their name when all are there", "[hadoop]") {
+TEST_CASE("WebHdfsWriter: joins the parts; the file appears when it is complete", "[hadoop]") {
   for (const bool httpfs : {false, true}) {
     WebHdfsOptions options = hasty_writing;
     options.server = httpfs ? distrib::WebHdfsServer::httpfs : distrib::WebHdfsServer::namenode;
@@ -46,7 +46,7 @@ TEST_CASE("WebHdfsWriter: parts that are joined, and appear under their name whe
   }
 }
 
-TEST_CASE("WebHdfsWriter: lost connections, in every operation, before and after it was done", "[hadoop]") {
+TEST_CASE("WebHdfsWriter: survives lost connections in every operation, before and after it was done", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.instead = [n = 0](const HttpAsked& asked, bool data_node,
                          const HttpSaid& right) mutable -> std::optional<HttpSaid> {
@@ -65,7 +65,7 @@ TEST_CASE("WebHdfsWriter: lost connections, in every operation, before and after
   CHECK((hdfs.files == std::map<std::string, std::string>{{"/f", bytes}}));
 }
 
-TEST_CASE("WebHdfsWriter: dropped or failed, it leaves nothing", "[hadoop]") {
+TEST_CASE("WebHdfsWriter: removes its files when it is destroyed before close, or fails", "[hadoop]") {
   FakeHdfs hdfs;
   {
     WebHdfsWriter writer{hdfs.file("/f"), hasty_writing, {.part_bytes = 10}};
@@ -86,13 +86,13 @@ TEST_CASE("WebHdfsWriter: dropped or failed, it leaves nothing", "[hadoop]") {
     CHECK_THAT(error.where, ContainsSubstring("DSQuotaExceededException: The DiskSpace quota is exceeded"));
     writer.close(error);
     CHECK(error.code == webhdfs_errc::no_room);
-    CHECK_THROWS_WITH(writer.write({}), ContainsSubstring("a quota is used up"));
+    CHECK_THROWS_WITH(writer.write({}), ContainsSubstring("a quota is exceeded"));
   }
   hdfs.instead = nullptr;
   CHECK(hdfs.files.empty());
 }
 
-TEST_CASE("WebHdfsWriter: what is there stays, unless it may be replaced", "[hadoop]") {
+TEST_CASE("WebHdfsWriter: replaces an existing file only if allowed", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.files["/f"] = "old";
   hdfs.directories.insert("/d");
@@ -109,7 +109,7 @@ TEST_CASE("WebHdfsWriter: what is there stays, unless it may be replaced", "[had
   CHECK(error.code == webhdfs_errc::bad_url);
 }
 
-TEST_CASE("WebHdfsWriter: moved", "[hadoop]") {
+TEST_CASE("WebHdfsWriter: moves", "[hadoop]") {
   FakeHdfs hdfs;
   WebHdfsWriter writer{hdfs.file("/f"), hasty_writing, {.part_bytes = 5}};
   writer.write(as_bytes("some bytes"));

@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-/// Rows as lines of JSON that two programs can compare: columns by name, bytes as "b64:...", floats as text of nine
-/// digits, decimals as text. tests/interop/spark.py writes the same.
+/// Rows as lines of JSON that two programs can compare: columns sorted by name, bytes as "b64:...", floats as text with
+/// nine digits, decimals as text. tests/interop/spark.py writes the same lines.
 namespace canonical {
 
 inline auto base64(const std::vector<std::byte>& bytes) -> std::string {
@@ -62,7 +62,7 @@ template <class E, class... Ms> auto line(const distrib::SparkSchema<E, Ms...>& 
   return text += '}';
 }
 
-/// A row with a column of each kind that the stored directories have.
+/// A row with one column of each type in the stored directories.
 struct Everything {
   std::int64_t id = 0;
   std::optional<std::int32_t> i;
@@ -88,7 +88,7 @@ inline constexpr auto everything = distrib::spark_schema<Everything>(
     distrib::spark_column("ad", &Everything::ad), distrib::spark_column("asx", &Everything::asx),
     distrib::spark_column("ab", &Everything::ab));
 
-/// A row of the partitioned ones.
+/// A row of the partitioned directories.
 struct Partitioned {
   std::int64_t id = 0;
   std::optional<std::string> s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether columns that are known at run time only fit records: each is decoded alone, as a struct of one member.
+// Checks columns that are known only at run time against records: decodes each column alone, as a struct of one member.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -18,11 +18,11 @@
 
 namespace fitting {
 
-/// What was decoded of a column.
+/// The result of decoding one column.
 struct Fit {
-  std::string failure;     ///< Empty: it fits all records.
-  std::size_t nulls = 0;   ///< Records where it is null.
-  std::size_t others = 0;  ///< Records where it has no value, or several.
+  std::string failure;  ///< Empty: the column fits all records.
+  std::size_t nulls = 0;  ///< Records in which it is null.
+  std::size_t others = 0;  ///< Records in which it has no value, or several.
 };
 
 template <class M> struct OneMember {
@@ -56,7 +56,7 @@ auto decode_all(distrib::detail::FeatureName name, const std::vector<std::vector
   return fit;
 }
 
-/// The names that columns have in these tests.
+/// The names of columns in these tests.
 inline auto known_name(std::string_view name) -> std::optional<distrib::detail::FeatureName> {
   for (const distrib::detail::FeatureName known :
        {distrib::detail::FeatureName{"a"}, distrib::detail::FeatureName{"b"}, distrib::detail::FeatureName{"c"},
@@ -68,7 +68,7 @@ inline auto known_name(std::string_view name) -> std::optional<distrib::detail::
   return std::nullopt;
 }
 
-/// Decodes `records` by a column as `SparkSchemaInference` tells it.
+/// Decodes one column of `records`, with the type that `SparkSchemaInference` found.
 inline auto fit(const distrib::SparkColumn& column, const std::vector<std::vector<std::byte>>& records,
                 distrib::SparkRecordType record_type, distrib::SparkRules rules = distrib::SparkRules::checked) -> Fit {
   const auto name = known_name(column.name);

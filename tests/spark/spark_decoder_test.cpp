@@ -45,7 +45,7 @@ constexpr auto rows = spark_schema<DecodedRow>(
     spark_column("b", &DecodedRow::b), spark_column("flags", &DecodedRow::flags),
     spark_column("texts", &DecodedRow::texts), spark_column("v", &DecodedRow::v), spark_column("xs", &DecodedRow::xs));
 
-/// A table of one column.
+/// A table with one column.
 template <class T> struct One {
   T x{};
 };
@@ -59,7 +59,7 @@ template <class T> auto code_of(ByteView record, SparkRules rules = SparkRules::
 
 }  // namespace
 
-TEST_CASE("SparkDecoder: rows come back as they were written", "[hadoop]") {
+TEST_CASE("SparkDecoder: reads the rows that SparkEncoder wrote", "[hadoop]") {
   const DecodedRow row{.flag = true,
                        .i = -2147483647 - 1,
                        .id = 5,
@@ -78,7 +78,7 @@ TEST_CASE("SparkDecoder: rows come back as they were written", "[hadoop]") {
   CHECK(decoder.decode(encoder.encode(other)) == other);
 }
 
-TEST_CASE("SparkDecoder: what is missing, of another kind or too long", "[hadoop]") {
+TEST_CASE("SparkDecoder: missing features, features of another kind, and wrong numbers of values", "[hadoop]") {
   const auto record = [](ExampleBuilder builder) {
     const ByteView built = builder.build();
     return std::vector<std::byte>{built.begin(), built.end()};
@@ -107,7 +107,7 @@ TEST_CASE("SparkDecoder: what is missing, of another kind or too long", "[hadoop
   CHECK((!error && row.x == 7));
 }
 
-TEST_CASE("SparkDecoder: where the connector loses data", "[hadoop]") {
+TEST_CASE("SparkDecoder: reports or reads what the connector loses", "[hadoop]") {
   ExampleBuilder long_number;
   long_number.set("x", (std::int64_t{1} << 32) + 7);
   CHECK(code_of<std::int32_t>(long_number.build()) == spark_errc::out_of_range);
@@ -135,16 +135,16 @@ TEST_CASE("SparkDecoder: where the connector loses data", "[hadoop]") {
   const std::string bad = "\xEF\xBF\xBD";
   CHECK(text("Zürich") == "Zürich");
   CHECK(text("a\xFFz") == "a" + bad + "z");
-  CHECK(text("\xE2\x82") == bad);                     // cut short: one
+  CHECK(text("\xE2\x82") == bad);  // a truncated character: one replacement
   CHECK(text("\xE2\x82z") == bad + "z");
-  CHECK(text("\xC0\xAF") == bad + bad);               // longer than it need be
-  CHECK(text("\xED\xA0\x80z") == bad + "z");          // a surrogate
+  CHECK(text("\xC0\xAF") == bad + bad);  // an overlong encoding
+  CHECK(text("\xED\xA0\x80z") == bad + "z");  // a surrogate
   CHECK(text("\xED\xA0z") == bad + "z");
   CHECK(text("\xF0\x9F\x98") == bad);
   CHECK(text("\xF4\x90\x80\x80") == bad + bad + bad + bad);
 }
 
-TEST_CASE("SparkDecoder: a name in the context and in the feature lists", "[hadoop]") {
+TEST_CASE("SparkDecoder: a name in both the context and the feature lists", "[hadoop]") {
   SequenceExampleBuilder both;
   both.context().set("x", 1);
   both.add("x", Int64s{2});
@@ -156,7 +156,7 @@ TEST_CASE("SparkDecoder: a name in the context and in the feature lists", "[hado
   CHECK(ec == spark_errc::unsupported_type);
 }
 
-TEST_CASE("SparkDecoder: of equal names the last one counts", "[hadoop]") {
+TEST_CASE("SparkDecoder: if a name occurs several times, the last feature counts", "[hadoop]") {
   std::vector<std::byte> record;
   for (const std::int64_t value : {1, 2}) {
     ExampleBuilder builder;
@@ -166,7 +166,7 @@ TEST_CASE("SparkDecoder: of equal names the last one counts", "[hadoop]") {
   CHECK(SparkDecoder{one<std::int64_t>}.decode(record).x == 2);
 }
 
-TEST_CASE("SparkDecoder: a name that is no UTF-8 beside the columns", "[hadoop]") {
+TEST_CASE("SparkDecoder: a name that is not UTF-8, beside the columns", "[hadoop]") {
   struct OddNames {
     std::int64_t k = 0;
   };

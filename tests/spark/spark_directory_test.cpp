@@ -37,7 +37,7 @@ auto columns(const SparkDirectory& table) -> std::string {
 
 }  // namespace
 
-TEST_CASE("arrange_spark_files: directories are columns", "[hadoop]") {
+TEST_CASE("arrange_spark_files: directories become partition columns", "[hadoop]") {
   Error error;
   const auto table = arranged({{"t", "b=2/k=__HIVE_DEFAULT_PARTITION__/part-1"}, {"t", "b=10/k=x%2Fy/part-0"}}, error);
   REQUIRE(!error);
@@ -50,7 +50,7 @@ TEST_CASE("arrange_spark_files: directories are columns", "[hadoop]") {
   CHECK(arranged({{"t/part-0", ""}}, error).files.at(0).path == "t/part-0");
 }
 
-TEST_CASE("arrange_spark_files: what does not fit together", "[hadoop]") {
+TEST_CASE("arrange_spark_files: refuses files with different columns", "[hadoop]") {
   Error error;
   for (const auto& paths : std::vector<std::vector<SparkPath>>{{{"t", "a=1/part-0"}, {"t", "part-1"}},
                                                                {{"t", "part-1"}, {"t", "a=1/part-0"}},
@@ -68,7 +68,7 @@ TEST_CASE("arrange_spark_files: what does not fit together", "[hadoop]") {
   CHECK(error.code == spark_errc::no_files);
 }
 
-TEST_CASE("list_spark_directory: what is hidden, files, patterns, shards", "[hadoop]") {
+TEST_CASE("list_spark_directory: hidden files, single files, patterns, shards", "[hadoop]") {
   const support::TempDirectory directory;
   for (const char* const name : {"t/part-2", "t/part-0.gz", "t/other", "t/_SUCCESS", "t/.part-0.gz.crc",
                                  "t/_temporary/x", "t/part-1._COPYING_", "t/.hidden/part-9", "u/_c=1/part-0"})
@@ -98,7 +98,7 @@ TEST_CASE("list_spark_directory: what is hidden, files, patterns, shards", "[had
   CHECK_THROWS_AS(list_spark_directory(base + "/t"), std::system_error);
 }
 
-TEST_CASE("list_spark_directory: what Spark wrote", "[hadoop]") {
+TEST_CASE("list_spark_directory: a directory that Spark wrote", "[hadoop]") {
   const auto table = list_spark_directory(support::test_dir() + "/spark/fixtures/partitioned");
   CHECK(columns(table) == "shard:Integer kind:String? ");
   CHECK(table.files.size() == 7);

@@ -61,7 +61,7 @@ auto texts_of(const distrib::FeatureView& feature) -> std::vector<std::string> {
 
 }  // namespace
 
-TEST_CASE("SparkEncoder: what each column becomes", "[hadoop]") {
+TEST_CASE("SparkEncoder: the feature of each type of column", "[hadoop]") {
   SparkEncoder encoder{flat};
   const ExampleView example{encoder.encode(EncodedRow{})};
   CHECK(int64s(example.find("flag")) == std::vector<std::int64_t>{1});
@@ -88,7 +88,7 @@ TEST_CASE("SparkEncoder: what each column becomes", "[hadoop]") {
   CHECK(!ExampleView{encoder.encode(EncodedRow{})}.contains("i"));
 }
 
-TEST_CASE("SparkEncoder: arrays of arrays are feature lists, the rest the context", "[hadoop]") {
+TEST_CASE("SparkEncoder: arrays of arrays become feature lists, other columns the context", "[hadoop]") {
   SparkEncoder sequences{lists, SparkRecordType::sequence_example};
   const distrib::SequenceExampleView sequence{sequences.encode(EncodedRow{})};
   CHECK(int64s(sequence.context().find("i")) == std::vector<std::int64_t>{-1});
@@ -107,7 +107,7 @@ TEST_CASE("SparkEncoder: arrays of arrays are feature lists, the rest the contex
   CHECK_THROWS_AS(examples.encode(EncodedRow{}), std::system_error);
 }
 
-TEST_CASE("SparkEncoder: nulls, and numbers that do not fit", "[hadoop]") {
+TEST_CASE("SparkEncoder: refuses nulls and numbers that do not fit", "[hadoop]") {
   constexpr auto strict = spark_schema<EncodedRow>(spark_column("id", &EncodedRow::id).not_null());
   std::error_code ec;
   (void)SparkEncoder{strict}.encode(EncodedRow{}, ec);
@@ -123,13 +123,13 @@ TEST_CASE("SparkEncoder: nulls, and numbers that do not fit", "[hadoop]") {
   CHECK(ec == spark_errc::out_of_range);
   big.d = 0.5;
   CHECK(floats(ExampleView{again.encode(big, ec)}.find("d")) == std::vector<float>{0.5F});
-  CHECK_FALSE(ec);  // a row that fits, after one that did not
+  CHECK_FALSE(ec);  // a row that fits, after one that does not
   big.d = -1e300;
   SparkEncoder like{doubles, SparkRecordType::example, SparkRules::like_connector};
   CHECK(floats(ExampleView{like.encode(big)}.find("d")) == std::vector<float>{-INFINITY});
   big.d = INFINITY;
   CHECK(floats(ExampleView{SparkEncoder{doubles}.encode(big)}.find("d")) == std::vector<float>{INFINITY});
-  big.d = 3.4028235677973362e+38;  // the largest that rounds to FLT_MAX
+  big.d = 3.4028235677973362e+38;  // the largest double that rounds to FLT_MAX
   CHECK(std::isfinite(floats(ExampleView{SparkEncoder{doubles}.encode(big)}.find("d")).front()));
 
   constexpr auto vectors = spark_schema<EncodedRow>(spark_column("v", &EncodedRow::v));

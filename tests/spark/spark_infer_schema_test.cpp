@@ -39,8 +39,8 @@ template <class Builder> auto record(Builder builder) -> Record {
   return {built.begin(), built.end()};
 }
 
-/// Records of columns "a", "b" and "c", each of one kind in nearly all tables: missing, without a kind, of no value, one or
-/// several; in SequenceExamples also as feature lists.
+/// Records with the columns "a", "b" and "c". In nearly all tables each column has one kind. A feature may be missing,
+/// have no kind, or have no value, one or several; in SequenceExamples there are also feature lists.
 class RandomTable {
  public:
   explicit RandomTable(std::uint32_t seed) : random_{seed} {}
@@ -56,7 +56,7 @@ class RandomTable {
     std::vector<Record> records;
     for (std::size_t count = 1 + random_() % 5; count > 0; --count) {
       Record one = record(example());
-      if (one_in(10)) {  // the same names again: the last one counts
+      if (one_in(10)) {  // the same names once more: the last feature counts
         const Record again = record(example());
         one.insert(one.end(), again.begin(), again.end());
       }
@@ -85,7 +85,7 @@ class RandomTable {
     return builder;
   }
 
-  /// `habit`: 0 always one value, 1 rarely anything else, 2 anything.
+  /// `habit`: 0: always one value; 1: rarely anything else; 2: anything.
   template <class Set, class SetNone> void put(int kind, int habit, Set set, SetNone set_none) {
     const bool usual = habit == 0 || (habit == 1 && !one_in(8));
     if (!usual && one_in(4)) return set_none();
@@ -115,7 +115,7 @@ auto inferred(const std::vector<Record>& records, SparkRules rules, distrib::Err
 
 }  // namespace
 
-TEST_CASE("infer_spark_schema: scalars, arrays, and what nobody saw", "[hadoop]") {
+TEST_CASE("infer_spark_schema: scalars, arrays, and features that are never seen with a value", "[hadoop]") {
   const std::vector<Record> records{
       record(ExampleBuilder{}.set("a", 1).set("b", 1.5F).set("c", "x").set("grows", 1).set("never", Int64s{})),
       record(ExampleBuilder{}.set("a", 2).set("grows", Int64s{1, 2}).set("late", Floats{1, 2}))};
@@ -126,7 +126,7 @@ TEST_CASE("infer_spark_schema: scalars, arrays, and what nobody saw", "[hadoop]"
         "a:Long? b:Float? c:String? grows:Array<Long>? late:Array<Float>? never:String? ");
 }
 
-TEST_CASE("infer_spark_schema: kinds that differ", "[hadoop]") {
+TEST_CASE("infer_spark_schema: kinds that differ between records", "[hadoop]") {
   const std::vector<Record> records{record(ExampleBuilder{}.set("ok", 1).set("a", 1.5F)),
                                     record(ExampleBuilder{}.set("ok", 1).set("a", Int64s{1, 2}))};
   distrib::Error error;
@@ -146,7 +146,7 @@ TEST_CASE("infer_spark_schema: a feature without a kind", "[hadoop]") {
   CHECK(error.where == "record 0, column \"a\"");
 }
 
-TEST_CASE("infer_spark_schema: a feature that has no kind, or no value, in one of the records", "[hadoop]") {
+TEST_CASE("infer_spark_schema: a feature without a kind, or without a value, in one of the records", "[hadoop]") {
   const Record one = record(ExampleBuilder{}.set("a", "x"));
   const std::vector<Record> unset{one, record(ExampleBuilder{}.set_none("a"))};
   const std::vector<Record> empty{one, record(ExampleBuilder{}.set("a", std::vector<ByteView>{}))};
@@ -157,14 +157,14 @@ TEST_CASE("infer_spark_schema: a feature that has no kind, or no value, in one o
   for (const auto& records : {unset, empty})
     for (const SparkColumn& column : infer_spark_schema(records))
       CHECK(fitting::fit(column, records, SparkRecordType::example).failure == "");
-  distrib::Error error;  // an empty list has a kind
+  distrib::Error error;  // an empty list has a kind, too
   const std::vector<Record> kinds{one, record(ExampleBuilder{}.set("a", Floats{}))};
   CHECK(inferred(kinds, SparkRules::checked, error).empty());
   CHECK(error.code == spark_errc::kind_conflict);
   CHECK(inferred(kinds, SparkRules::like_connector, error) == "a:String? ");
 }
 
-TEST_CASE("infer_spark_schema: a name in the context and in the feature lists", "[hadoop]") {
+TEST_CASE("infer_spark_schema: a name in both the context and the feature lists", "[hadoop]") {
   SequenceExampleBuilder both;
   both.context().set("a", "x").set("b", 1);
   both.add("a", Int64s{1});
@@ -180,7 +180,7 @@ TEST_CASE("infer_spark_schema: a name in the context and in the feature lists", 
         "a:Array<Array<Long>>? b:Long? ");
 }
 
-TEST_CASE("infer_spark_schema: the columns fit the records, whatever they are", "[hadoop]") {
+TEST_CASE("infer_spark_schema: the columns fit any records", "[hadoop]") {
   std::size_t tables = 0;
   std::size_t arrays = 0;
   std::size_t nullables = 0;
@@ -199,7 +199,7 @@ TEST_CASE("infer_spark_schema: the columns fit the records, whatever they are", 
       CAPTURE(column.name, to_text(column.type), column.nullable);
       const fitting::Fit fit = fitting::fit(column, records, random.record_type());
       CHECK(fit.failure == "");
-      CHECK((fit.nulls != 0) == column.nullable);  // and are no wider than they must be
+      CHECK((fit.nulls != 0) == column.nullable);  // the column is not wider than necessary
       if (column.type.arrays == 1) CHECK(fit.others != 0);
       arrays += column.type.arrays == 1 ? 1U : 0U;
       nullables += column.nullable ? 1U : 0U;
@@ -227,7 +227,7 @@ TEST_CASE("infer_spark_schema: tables that the connector wrote", "[hadoop]") {
   }
 }
 
-TEST_CASE("infer_spark_schema: names that are no UTF-8", "[hadoop]") {
+TEST_CASE("infer_spark_schema: names that are not UTF-8", "[hadoop]") {
   const std::vector<Record> records{record(ExampleBuilder{}.set("a", 1).set("verl\xfcst", 2))};
   CHECK(column_texts(infer_spark_schema(records)) == "a:Long verl\xfcst:Long ");
   distrib::Error error;
@@ -259,8 +259,7 @@ TEST_CASE("infer_spark_schema: feature lists", "[hadoop]") {
   CHECK(ec == spark_errc::no_steps);
 }
 
-TEST_CASE("infer_spark_schema: of equal names the last one counts; bytes that are no record; too many names",
-          "[hadoop]") {
+TEST_CASE("infer_spark_schema: repeated names, bytes that are not a record, too many names", "[hadoop]") {
   Record twice = record(ExampleBuilder{}.set("a", 1.5F));
   const Record last = record(ExampleBuilder{}.set("a", 1));
   twice.insert(twice.end(), last.begin(), last.end());

@@ -17,7 +17,7 @@ using distrib::spark_errc;
 using distrib::SparkPartition;
 using distrib::unescape_partition;
 
-TEST_CASE("partitions: what is escaped, and back", "[hadoop]") {
+TEST_CASE("partitions: escaped text, and the text parsed from it", "[hadoop]") {
   CHECK(escape_partition("a b/é=1") == "a b%2Fé%3D1");
   CHECK(escape_partition("\"#%'*:?\\{[]^\x01\x1F\x7F") == "%22%23%25%27%2A%3A%3F%5C%7B%5B%5D%5E%01%1F%7F");
   CHECK(escape_partition("}<>|&+.,;@!$()~`-_") == "}<>|&+.,;@!$()~`-_");
@@ -28,11 +28,11 @@ TEST_CASE("partitions: what is escaped, and back", "[hadoop]") {
   CHECK(unescape_partition("100%") == "100%");
   CHECK(unescape_partition("%4") == "%4");
   CHECK(unescape_partition("%zz%+1") == "%zz%+1");
-  CHECK(unescape_partition("%E9") == "\xC3\xA9");  // U+00E9, as Java's char
+  CHECK(unescape_partition("%E9") == "\xC3\xA9");  // U+00E9, as a char of Java
   CHECK(unescape_partition("%41") == "A");
 }
 
-TEST_CASE("partitions: directories", "[hadoop]") {
+TEST_CASE("partitions: names of directories", "[hadoop]") {
   CHECK(partition_directory({"kind", "a/b"}) == "kind=a%2Fb");
   CHECK(partition_directory({"k=v", std::nullopt}) == "k%3Dv=__HIVE_DEFAULT_PARTITION__");
   CHECK(partition_directory({"kind", ""}) == "kind=__HIVE_DEFAULT_PARTITION__");
@@ -43,7 +43,7 @@ TEST_CASE("partitions: directories", "[hadoop]") {
   CHECK(!parse_partition_directory("part-00000"));
 }
 
-TEST_CASE("partitions: the types of their values", "[hadoop]") {
+TEST_CASE("partitions: types of values", "[hadoop]") {
   const auto type = [](const std::vector<distrib::SparkPartitionValue>& values) {
     return to_text(infer_partition_type(values));
   };
@@ -52,7 +52,7 @@ TEST_CASE("partitions: the types of their values", "[hadoop]") {
   CHECK(type({"1", "99999999999999999999"}) == "Decimal");
   CHECK(type({"1", "1.5"}) == "Double");
   CHECK(type({"NaN", "1e5", "-Infinity", ".5"}) == "Double");
-  CHECK(type({"2147483648", "1.5"}) == "String");  // as Spark, for no double holds every Long
+  CHECK(type({"2147483648", "1.5"}) == "String");  // as in Spark, because a double cannot hold every Long
   CHECK(type({"99999999999999999999", "1.5"}) == "String");
   CHECK(type({"1", "x"}) == "String");
   CHECK(type({"2026-11-26"}) == "String");
@@ -61,7 +61,7 @@ TEST_CASE("partitions: the types of their values", "[hadoop]") {
   CHECK(type({}) == "String");
 }
 
-TEST_CASE("partitions: values to members", "[hadoop]") {
+TEST_CASE("partitions: values read into members", "[hadoop]") {
   const auto read = []<class M>(const distrib::SparkPartitionValue& value, M) {
     M member{};
     read_partition(value, member);

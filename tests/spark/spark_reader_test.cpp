@@ -50,7 +50,7 @@ void write_row(const std::filesystem::path& path, std::int64_t id) {
 
 }  // namespace
 
-TEST_CASE("SparkReader: the rows of what Spark wrote", "[hadoop]") {
+TEST_CASE("SparkReader: reads the rows that Spark wrote", "[hadoop]") {
   for (const char* const name : {"example", "example_gzip"}) {
     auto lines = expected(name);
     REQUIRE(lines.size() == 24);
@@ -62,7 +62,7 @@ TEST_CASE("SparkReader: the rows of what Spark wrote", "[hadoop]") {
   CHECK(rows_of("partitioned", canonical::partitioned) == lines);
 }
 
-TEST_CASE("SparkReader: a partition column counts more than a feature of its name", "[hadoop]") {
+TEST_CASE("SparkReader: a partition column is used instead of a feature with its name", "[hadoop]") {
   const support::TempDirectory directory;
   write_row(directory / "shard=3/part-0", 1);
   SparkReader reader{list_spark_directory(directory.path().string()), canonical::partitioned};
@@ -74,7 +74,7 @@ TEST_CASE("SparkReader: a partition column counts more than a feature of its nam
   CHECK(reader.rows() == 1);
 }
 
-TEST_CASE("SparkReader: failures name file, record and column, and stick", "[hadoop]") {
+TEST_CASE("SparkReader: failures name file, record and column, and are permanent", "[hadoop]") {
   const support::TempDirectory directory;
   const auto error_of = [&](const std::string& below) {
     SparkReader reader{list_spark_directory((directory / below).string()), canonical::partitioned};
@@ -125,7 +125,7 @@ TEST_CASE("SparkReader: failures name file, record and column, and stick", "[had
 
 namespace {
 
-/// The bytes of a file on this machine, a few at a time.
+/// The bytes of a local file, a few at a time.
 struct SlowFile {
   std::ifstream file;
   auto read(std::span<std::byte> to, distrib::Error&) -> std::size_t {
@@ -136,7 +136,7 @@ struct SlowFile {
 
 }  // namespace
 
-TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
+TEST_CASE("SparkReader: reads remote files", "[hadoop]") {
   distrib::Error error;
   std::vector<distrib::detail::SparkPath> paths;
   for (const std::string& path : list_spark_directory(fixture("partitioned")).paths())
@@ -153,7 +153,7 @@ TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
   CHECK(lines == rows_of("partitioned", canonical::partitioned));
 }
 
-TEST_CASE("SparkReader: files that are gone, and columns inferred from those of Spark", "[hadoop]") {
+TEST_CASE("SparkReader: a file that was removed; and columns inferred from files of Spark", "[hadoop]") {
   const support::TempDirectory directory;
   write_row(directory / "part-0", 1);
   auto table = list_spark_directory(directory.path().string());

@@ -35,7 +35,7 @@ TEST_CASE("SparkSchema: names, types, nulls", "[hadoop]") {
   CHECK(seen == "user=int text scores ");
 }
 
-TEST_CASE("SparkSchema: each name and each member once", "[hadoop]") {
+TEST_CASE("SparkSchema: refuses a name or a member that occurs twice", "[hadoop]") {
   struct Two {
     float a = 0;
     float b = 0;

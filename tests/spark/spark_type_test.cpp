@@ -14,7 +14,7 @@ using distrib::SparkType;
 using distrib::detail::parse_record_type;
 using distrib::detail::parse_spark_type;
 
-TEST_CASE("SparkType: texts and back", "[hadoop]") {
+TEST_CASE("SparkType: texts of types, and types parsed from them", "[hadoop]") {
   for (const char* const text : {"Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary",
                                  "Vector", "Array<Long>", "Array<Array<Binary>>"})
     CHECK(to_text(parse_spark_type(text)) == text);
@@ -39,7 +39,7 @@ TEST_CASE("SparkType: the connector's precedence", "[hadoop]") {
   CHECK(distrib::detail::precedence(SparkType{}) == 0);
 }
 
-TEST_CASE("SparkRecordType: the option recordType", "[hadoop]") {
+TEST_CASE("SparkRecordType: parses the option recordType", "[hadoop]") {
   CHECK(parse_record_type("Example") == distrib::SparkRecordType::example);
   CHECK(parse_record_type("SequenceExample") == distrib::SparkRecordType::sequence_example);
   std::error_code ec;

@@ -24,7 +24,7 @@ void write_name(const std::filesystem::path& path) {
   std::ofstream{path} << path.filename().string();
 }
 
-/// All files below a directory, hidden ones too.
+/// Returns all files below a directory, including hidden ones.
 auto tree(const std::filesystem::path& directory) -> std::vector<std::string> {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator{directory})
@@ -33,7 +33,7 @@ auto tree(const std::filesystem::path& directory) -> std::vector<std::string> {
   return files;
 }
 
-/// A job of one task and one file.
+/// Commits a task with one file.
 void write_task(const SparkWriteJob& job, const std::string& file) {
   const std::string attempt = job.begin_task(0);
   write_name(attempt + "/" + file);
@@ -44,7 +44,7 @@ using Files = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("SparkWriteJob: nothing is seen before it is whole, and of several attempts one counts", "[hadoop]") {
+TEST_CASE("SparkWriteJob: readers see only complete tables; one of several attempts counts", "[hadoop]") {
   const support::TempDirectory directory;
   const SparkWriteJob job{(directory / "t/").string(), "id"};
   CHECK(job.path() == (directory / "t").string());
@@ -75,7 +75,7 @@ TEST_CASE("SparkWriteJob: nothing is seen before it is whole, and of several att
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/k=1/part-0", "t/k=2/part-1"});
 }
 
-TEST_CASE("SparkWriteJob: what becomes of a table that is there", "[hadoop]") {
+TEST_CASE("SparkWriteJob: each save mode, if the path exists", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
   write_name(directory / "t/part-old");
@@ -107,7 +107,7 @@ TEST_CASE("SparkWriteJob: what becomes of a table that is there", "[hadoop]") {
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-only"});
 }
 
-TEST_CASE("SparkWriteJob: somebody else is faster", "[hadoop]") {
+TEST_CASE("SparkWriteJob: each save mode, if another writer creates the path meanwhile", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
   for (const SaveMode mode : {SaveMode::error_if_exists, SaveMode::ignore, SaveMode::append, SaveMode::overwrite}) {
@@ -129,12 +129,12 @@ TEST_CASE("SparkWriteJob: somebody else is faster", "[hadoop]") {
   }
 }
 
-TEST_CASE("SparkWriteJob: a commit that was interrupted goes on", "[hadoop]") {
+TEST_CASE("SparkWriteJob: commit can be called again after an interruption", "[hadoop]") {
   const support::TempDirectory directory;
   const SparkWriteJob job{(directory / "t").string(), "id"};
   REQUIRE(job.start());
   write_task(job, "k=1/part-0");
-  // As it stands when _SUCCESS is written and the rest is not done.
+  // The state after _SUCCESS was written, before the rest was done.
   std::filesystem::create_directories(directory / ".t.id/k=1");
   std::filesystem::rename(directory / ".t.id/_temporary/task-00000/k=1/part-0", directory / ".t.id/k=1/part-0");
   write_name(directory / ".t.id/_SUCCESS");
@@ -150,7 +150,7 @@ TEST_CASE("SparkWriteJob: a commit that was interrupted goes on", "[hadoop]") {
   CHECK(tree(directory / "u") == Files{"_SUCCESS", "k=1/part-0"});
 }
 
-TEST_CASE("SparkWriteJob: what the system refuses", "[hadoop]") {
+TEST_CASE("SparkWriteJob: reports failures of the operating system", "[hadoop]") {
   const support::TempDirectory directory;
   write_name(directory / "file");
   Error error;
@@ -163,7 +163,7 @@ TEST_CASE("SparkWriteJob: what the system refuses", "[hadoop]") {
   CHECK_THROWS_AS(job.commit(1), std::system_error);
 }
 
-TEST_CASE("draw_job_id: a UUID, each time another", "[hadoop]") {
+TEST_CASE("draw_job_id: a UUID, different each time", "[hadoop]") {
   const std::string id = distrib::draw_job_id();
   CHECK(id.size() == 36);
   CHECK(id[14] == '4');

@@ -47,7 +47,7 @@ auto row(std::int64_t id, std::int32_t shard, std::optional<std::string> kind) -
 
 }  // namespace
 
-TEST_CASE("SparkWriter: what is written is read again, whatever the compression", "[hadoop]") {
+TEST_CASE("SparkWriter: the written rows are read again, with any compression", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string fixture = support::test_dir() + "/spark/fixtures/example";
   for (const auto compression : {Compression::none, Compression::gzip, Compression::zlib}) {
@@ -98,7 +98,7 @@ TEST_CASE("SparkWriter: partitions", "[hadoop]") {
   CHECK(names_in(path) == std::vector<std::string>{"_SUCCESS", "shard=-1", "shard=0"});
   CHECK(names_in(path + "/shard=-1") == std::vector<std::string>{"kind=__HIVE_DEFAULT_PARTITION__"});
   const auto files = names_in(path + "/shard=0/kind=a b%2Fé%3D1");
-  REQUIRE(files.size() == 2);  // with one file open at a time it was closed between
+  REQUIRE(files.size() == 2);  // with one open file at a time, the first file was closed in between
   CHECK(files[0].ends_with(".c000.tfrecord"));
   CHECK(files[1].ends_with(".c001.tfrecord"));
   CHECK(lines_of(path, canonical::partitioned) ==
@@ -121,7 +121,7 @@ TEST_CASE("SparkWriter: partitions", "[hadoop]") {
         std::vector<std::string>{R"({"id":1,"kind":null,"s":"row","shard":0})"});
 }
 
-TEST_CASE("SparkWriter: partitions that cannot be", "[hadoop]") {
+TEST_CASE("SparkWriter: refuses wrong partition columns and null values in them", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
   const auto code = [&](std::vector<std::string> names) {
@@ -148,12 +148,12 @@ TEST_CASE("SparkWriter: partitions that cannot be", "[hadoop]") {
   std::error_code ec;
   writer.write({}, ec);
   CHECK(ec == spark_errc::null_value);
-  CHECK_THROWS_AS(writer.write({.k = 1}), std::system_error);  // the first failure sticks
+  CHECK_THROWS_AS(writer.write({.k = 1}), std::system_error);  // the first failure is permanent
   CHECK_THROWS_AS(writer.commit(), std::system_error);
   CHECK(names_in(directory.path()).size() <= 1);
 }
 
-TEST_CASE("SparkWriter: save modes, and a writer that is given up", "[hadoop]") {
+TEST_CASE("SparkWriter: save modes, and a writer that is destroyed without a commit", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
   const auto write = [&](SaveMode mode, std::int64_t id) {
@@ -184,7 +184,7 @@ TEST_CASE("SparkWriter: save modes, and a writer that is given up", "[hadoop]") 
   CHECK(names_in(directory.path()) == std::vector<std::string>{"t"});
 }
 
-TEST_CASE("SparkWriter: files of so many rows, and a table without any", "[hadoop]") {
+TEST_CASE("SparkWriter: a limit of rows per file, and a table without rows", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
   SparkWriter writer{path, canonical::partitioned, {.rows_per_file = 2}};
@@ -215,7 +215,7 @@ TEST_CASE("SparkWriter: tasks of one job", "[hadoop]") {
   CHECK(names_in(path + "/shard=7").at(1) == distrib::detail::spark_file_name(1, job.id(), 0, Compression::none, true));
 }
 
-TEST_CASE("SparkWriter: a row that does not fit", "[hadoop]") {
+TEST_CASE("SparkWriter: a row that does not fit, and an existing path", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();
   std::error_code ec;

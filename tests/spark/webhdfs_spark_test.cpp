@@ -23,7 +23,7 @@ namespace {
 
 const distrib::WebHdfsOptions small_pieces{.user = "me", .piece_bytes = 1'000};
 
-/// Puts a directory of this machine into HDFS, at /t.
+/// Copies a local directory into HDFS, to /t.
 void upload(support::FakeHdfs& hdfs, const std::filesystem::path& from) {
   hdfs.directories.insert("/t");
   for (const auto& entry : std::filesystem::recursive_directory_iterator{from}) {

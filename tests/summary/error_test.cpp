@@ -6,7 +6,7 @@
 using distrib::failure;
 using distrib::summary_errc;
 
-TEST_CASE("every summary error has words and a kind", "[summary][error]") {
+TEST_CASE("summary_errc: every member has a text and a condition", "[summary][error]") {
   const struct {
     summary_errc value;
     failure kind;

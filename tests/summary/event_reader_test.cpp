@@ -25,7 +25,7 @@ using distrib::summary_errc;
 
 namespace {
 
-// A file of these events, each given by what writes it.
+// Writes a file of events; each writer encodes one.
 template <class... Writers>
 void write_events(const std::filesystem::path& path, const Writers&... writers) {
   distrib::RecordWriter file{path};
@@ -67,7 +67,7 @@ auto error_of(const std::filesystem::path& path) -> std::error_code {
 
 }  // namespace
 
-TEST_CASE("events of TensorFlow 2 are read", "[summary][event_reader]") {
+TEST_CASE("read_scalars: reads events that TensorFlow 2 wrote", "[summary][event_reader]") {
   const auto scalars = distrib::read_scalars(support::test_dir() + "/summary/fixtures");
   REQUIRE(scalars.size() == 20);
   for (std::size_t step = 0; step < 10; ++step) {
@@ -80,7 +80,7 @@ TEST_CASE("events of TensorFlow 2 are read", "[summary][event_reader]") {
   }
 }
 
-TEST_CASE("files of a directory are joined in the order of time", "[summary][event_reader]") {
+TEST_CASE("read_scalars: joins the files of a directory in the order of time", "[summary][event_reader]") {
   const support::TempDirectory directory;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   write_events(directory / "events.out.tfevents.2.b", version, point(20, 3), point(20, 4), point(5, 5));
@@ -92,7 +92,7 @@ TEST_CASE("files of a directory are joined in the order of time", "[summary][eve
   CHECK(steps == std::vector<std::int64_t>{5, 0, 1, 3, 4, 2});
 }
 
-TEST_CASE("a run that went back to an earlier step", "[summary][event_reader]") {
+TEST_CASE("read_run: leaves out points from before the run went back to an earlier step", "[summary][event_reader]") {
   const support::TempDirectory directory;
   write_events(directory / "events.out.tfevents.1.a", version, point(10, 1), point(11, 2), point(12, 3));
   write_events(directory / "events.out.tfevents.2.a", version, point(20, 2), point(21, 3));
@@ -113,7 +113,7 @@ TEST_CASE("a run that went back to an earlier step", "[summary][event_reader]") 
   CHECK(marked.superseded == std::map<std::string, std::uint64_t>{{"accuracy", 1}});
 }
 
-TEST_CASE("a file that cannot be read hides nothing of the others", "[summary][event_reader]") {
+TEST_CASE("read_run: a file that cannot be read does not affect the others", "[summary][event_reader]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "events.out.tfevents.1.a"} << "garbage garbage garbage";
   write_events(directory / "events.out.tfevents.2.a", version, point(1, 1), rubbish_event, point(2, 2));
@@ -135,7 +135,7 @@ TEST_CASE("a file that cannot be read hides nothing of the others", "[summary][e
   std::filesystem::remove(directory / "events.out.tfevents.1.a");
   std::filesystem::remove(directory / "events.out.tfevents.2.a");
   std::filesystem::create_symlink("nowhere", directory / "events.out.tfevents.0.link");
-  REQUIRE(::mkfifo((directory / "events.out.tfevents.0.pipe").c_str(), 0600) == 0);  // would be waited for
+  REQUIRE(::mkfifo((directory / "events.out.tfevents.0.pipe").c_str(), 0600) == 0);  // reading it would block
   run = distrib::read_run(directory.path());
   CHECK(run.failures.empty());
   CHECK(run.scalars.size() == 1);
@@ -143,16 +143,16 @@ TEST_CASE("a file that cannot be read hides nothing of the others", "[summary][e
   CHECK(distrib::read_run(directory.path(), {.keep_superseded = true}).scalars.size() == 2);
 }
 
-TEST_CASE("files are read whatever version they name", "[summary][event_reader]") {
+TEST_CASE("read_scalars: reads files with any version", "[summary][event_reader]") {
   const support::TempDirectory directory;
   const auto path = directory / "file";
   const auto read = [&](const auto&... events) {
     write_events(path, events...);
     return distrib::read_scalars(path).size();
   };
-  CHECK(read(point(1, 1), point(2, 2)) == 2);           // none
-  CHECK(read(empty_event, version, point(1, 1)) == 1);        // behind an empty event
-  CHECK(read(point(1, 1), version, point(2, 2)) == 2);  // late
+  CHECK(read(point(1, 1), point(2, 2)) == 2);  // no version
+  CHECK(read(empty_event, version, point(1, 1)) == 1);  // the version after an empty event
+  CHECK(read(point(1, 1), version, point(2, 2)) == 2);  // the version after a point
   CHECK(read(version_text("brain.Event:1"), point(1, 1)) == 1);
   CHECK(read(version_text("brain.Event:3"), point(1, 1)) == 1);
   CHECK(read(version_text("who knows"), point(1, 1)) == 1);
@@ -160,7 +160,7 @@ TEST_CASE("files are read whatever version they name", "[summary][event_reader]"
   CHECK(read(version) == 0);
 }
 
-TEST_CASE("a file whose last record is cut ends before it", "[summary][event_reader]") {
+TEST_CASE("read_scalars: a truncated last record ends the file without an error", "[summary][event_reader]") {
   const support::TempDirectory directory;
   const auto path = directory / "events.out.tfevents.1.a";
   write_events(path, version, point(1, 1), point(2, 2));
@@ -170,10 +170,10 @@ TEST_CASE("a file whose last record is cut ends before it", "[summary][event_rea
     REQUIRE(distrib::read_scalars(path).size() == 1);
   }
   std::filesystem::resize_file(path, 0);
-  CHECK(distrib::read_scalars(path).empty());  // killed before the version was written
+  CHECK(distrib::read_scalars(path).empty());  // the process was killed before it wrote the version
 }
 
-TEST_CASE("what is no event file, or a damaged one", "[summary][event_reader]") {
+TEST_CASE("read_scalars: refuses other files and damaged events", "[summary][event_reader]") {
   const support::TempDirectory directory;
   const auto example = [](distrib::WireWriter& out) {  // features { feature { key: "a" value { int64 1 } } }
     out.clear();
@@ -195,7 +195,7 @@ TEST_CASE("what is no event file, or a damaged one", "[summary][event_reader]") 
   CHECK(error_of(directory / "none") == std::errc::no_such_file_or_directory);
 }
 
-TEST_CASE("what was read before a failure is returned", "[summary][event_reader]") {
+TEST_CASE("read_scalars: returns what was read before a failure", "[summary][event_reader]") {
   const support::TempDirectory directory;
   const auto path = directory / "events.out.tfevents.1.a";
   write_events(path, version, point(1, 1), [](distrib::WireWriter& out) { out.raw_number(std::uint8_t{0x0b}); });

@@ -9,7 +9,7 @@
 using distrib::to_hex;
 using distrib::WireWriter;
 
-TEST_CASE("events have TensorFlow's bytes", "[summary][event]") {
+TEST_CASE("event: has the bytes of TensorFlow", "[summary][event]") {
   WireWriter out;
   distrib::write_version_event(out, 1465000000.0);
   CHECK(to_hex(out.view()) == "090000001088d4d5411a0d627261696e2e4576656e743a32");

@@ -30,12 +30,12 @@ auto point(double wall_time, std::int64_t step, std::string tag, double value) -
 
 }  // namespace
 
-TEST_CASE("event files have TensorFlow's names", "[summary][event_writer]") {
+TEST_CASE("EventWriter: event files have TensorFlow's names", "[summary][event_writer]") {
   CHECK(distrib::detail::event_file_name("/logs", 1465000000, "w0") == "/logs/events.out.tfevents.1465000000.w0");
   CHECK(distrib::detail::event_file_name("/logs", 5, "w0") == "/logs/events.out.tfevents.0000000005.w0");
 }
 
-TEST_CASE("events are on the disk after flush, the version at once", "[summary][event_writer]") {
+TEST_CASE("EventWriter: events are in the file after flush, the version at once", "[summary][event_writer]") {
   const support::TempDirectory directory;
   EventWriter writer{directory / "runs/a"};
   CHECK(std::filesystem::path{writer.path()}.parent_path() == directory / "runs/a");
@@ -62,7 +62,7 @@ TEST_CASE("events are on the disk after flush, the version at once", "[summary][
   CHECK_THROWS_AS(writer.scalar("loss", 3, 0.125f), std::system_error);
 }
 
-TEST_CASE("two writers of one second have files of their own", "[summary][event_writer]") {
+TEST_CASE("EventWriter: two writers of the same second use different files", "[summary][event_writer]") {
   const support::TempDirectory directory;
   EventWriter first{directory.path()};
   EventWriter second{directory.path()};
@@ -75,8 +75,8 @@ TEST_CASE("two writers of one second have files of their own", "[summary][event_
   CHECK(distrib::read_scalars(directory.path()).size() == 2);
 }
 
-TEST_CASE("writers that begin at the same moment have files of their own", "[summary][event_writer]") {
-  // As in containers that share a directory: the same host name, the same process number.
+TEST_CASE("EventWriter: writers that begin at the same moment use different files", "[summary][event_writer]") {
+  // As in containers that share a directory: the same host name and the same process id.
   const support::TempDirectory directory;
   constexpr std::size_t threads = 8;
   constexpr std::size_t writers = 12;
@@ -98,10 +98,11 @@ TEST_CASE("writers that begin at the same moment have files of their own", "[sum
   CHECK(distrib::read_scalars(directory.path()).size() == paths.size());
 }
 
-TEST_CASE("a file of the name that is next stays as it is", "[summary][event_writer]") {
+TEST_CASE("EventWriter: does not change an existing file with the next name", "[summary][event_writer]") {
   const support::TempDirectory directory;
   EventWriter first{directory.path()};
-  std::vector<std::filesystem::path> taken;  // of this second and the next ones, as another container would name them
+  // The names of this second and the next ones, as a writer in another container would choose them.
+  std::vector<std::filesystem::path> taken;
   const std::string name = std::filesystem::path{first.path()}.filename();
   const std::size_t seconds_at = std::string{"events.out.tfevents."}.size();
   const std::int64_t seconds = std::stoll(name.substr(seconds_at, 10));
@@ -110,15 +111,14 @@ TEST_CASE("a file of the name that is next stays as it is", "[summary][event_wri
     other.replace(seconds_at, 10, std::to_string(seconds + later));
     other.replace(other.size() - 1, 1, "1");
     taken.push_back(directory / other);
-    std::ofstream{taken.back()} << "of somebody else";
+    std::ofstream{taken.back()} << "of another host.";
   }
   EventWriter second{directory.path()};
   CHECK_FALSE(second.path().ends_with(".1"));
   for (const auto& path : taken) CHECK(std::filesystem::file_size(path) == 16);
 }
 
-TEST_CASE("events made before are added, and a file that was deleted is followed by another",
-          "[summary][event_writer]") {
+TEST_CASE("EventWriter: adds encoded events; begins a new file if the file was deleted", "[summary][event_writer]") {
   const support::TempDirectory directory;
   EventWriter writer{directory.path()};
   const std::string first = writer.path();
@@ -131,13 +131,13 @@ TEST_CASE("events made before are added, and a file that was deleted is followed
 
   std::filesystem::remove_all(directory.path());
   writer.scalar("loss", 2, 0.25F, 2.0);
-  writer.flush();  // that one is lost
+  writer.flush();  // the event of step 2 is lost
   writer.scalar("loss", 3, 0.125F, 3.0);
   writer.close();
   CHECK(distrib::read_scalars(directory.path()) == std::vector{point(3.0, 3, "loss", 0.125)});
 }
 
-TEST_CASE("a directory that cannot be written is told", "[summary][event_writer]") {
+TEST_CASE("EventWriter: reports a directory that cannot be written", "[summary][event_writer]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "file"};
   std::error_code ec;

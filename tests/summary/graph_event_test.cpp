@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-TEST_CASE("graphs have TensorFlow's fields", "[summary][graph_event]") {
+TEST_CASE("graph_event: has the fields of TensorFlow", "[summary][graph_event]") {
   distrib::WireWriter out;
   const std::vector<distrib::GraphVariable> variables{{"w", "/job:ps", distrib::DType::float32, {3}},
                                                       {"b", "", distrib::DType::int64, {}}};
@@ -27,7 +27,7 @@ TEST_CASE("graphs have TensorFlow's fields", "[summary][graph_event]") {
   CHECK_THAT(fields[0], ContainsSubstring("0a05"
                                           "6474797065"
                                           "1202"
-                                          "3001"));        // dtype: 1
+                                          "3001"));  // dtype: 1
   CHECK_THAT(fields[0], ContainsSubstring("0a05"
                                           "7368617065"
                                           "1206"

@@ -18,7 +18,7 @@
 using distrib::Histogram;
 using distrib::detail::histogram_limits;
 
-TEST_CASE("histogram_limits are TensorFlow's", "[summary][histogram]") {
+TEST_CASE("histogram_limits: equal TensorFlow's limits", "[summary][histogram]") {
   CHECK(histogram_limits.size() == 1551);
   CHECK(std::ranges::is_sorted(histogram_limits));
   CHECK(histogram_limits.front() == std::numeric_limits<double>::lowest());
@@ -30,7 +30,7 @@ TEST_CASE("histogram_limits are TensorFlow's", "[summary][histogram]") {
     CHECK(histogram_limits[i] == -histogram_limits[histogram_limits.size() - 1 - i]);
 }
 
-TEST_CASE("Histogram: each value is below its bucket's limit", "[summary][histogram]") {
+TEST_CASE("Histogram: each value is below the limit of its bucket", "[summary][histogram]") {
   for (const double value : {-1e30, -3.0, -1e-12, -1e-13, 0.0, 1e-13, 1e-12, 0.5, 1e30}) {
     CAPTURE(value);
     Histogram one;
@@ -40,12 +40,12 @@ TEST_CASE("Histogram: each value is below its bucket's limit", "[summary][histog
     REQUIRE(found != buckets.end());
     CHECK(value < found->limit);
     if (found != buckets.begin()) CHECK(value >= (found - 1)->limit);
-    CHECK(buckets.size() <= 3);  // the empty ones on each side are one
+    CHECK(buckets.size() <= 3);  // the empty buckets on each side are merged
     CHECK(buckets.back().limit == std::numeric_limits<double>::max());
   }
 }
 
-TEST_CASE("Histogram: sums, and what is not finite", "[summary][histogram]") {
+TEST_CASE("Histogram: sums, and values that are not finite", "[summary][histogram]") {
   Histogram histogram;
   CHECK(histogram.buckets() == std::vector{Histogram::Bucket{std::numeric_limits<double>::max(), 0}});
   histogram.add(std::vector<float>{1.0F, -2.0F, 4.0F, 4.0F});
@@ -62,14 +62,14 @@ TEST_CASE("Histogram: sums, and what is not finite", "[summary][histogram]") {
   CHECK(counted == 4);
 }
 
-TEST_CASE("write_histogram_event: TensorFlow's fields", "[summary][histogram]") {
+TEST_CASE("write_histogram_event: has the fields of TensorFlow", "[summary][histogram]") {
   Histogram histogram;
   histogram.add(0.0);
   distrib::WireWriter out;
   distrib::write_histogram_event(out, 1.5, 7, "weights", histogram);
   distrib::ParsedEvent event;
   CHECK(distrib::parse_event(out.view(), event));
-  CHECK(event.scalars.empty());  // no scalar, and passed over
+  CHECK(event.scalars.empty());  // not a scalar, so it is skipped
   distrib::WireReader reader{out.view()};
   while (reader.next() && reader.field() != 5) {
   }
@@ -84,5 +84,5 @@ TEST_CASE("write_histogram_event: TensorFlow's fields", "[summary][histogram]") 
   distrib::WireReader fields{value.bytes()};
   while (fields.next()) sizes.push_back(fields.type() == distrib::WireType::fixed64 ? 8 : fields.bytes().size());
   CHECK(fields.ok());
-  CHECK(sizes == std::vector<std::size_t>{8, 8, 8, 8, 8, 24, 24});  // below 0, 0 to 1e-12, above
+  CHECK(sizes == std::vector<std::size_t>{8, 8, 8, 8, 8, 24, 24});  // the buckets below 0, from 0 to 1e-12, and above
 }

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-TEST_CASE("images have TensorFlow's fields", "[summary][image_event]") {
+TEST_CASE("image_event: has the fields of TensorFlow", "[summary][image_event]") {
   distrib::WireWriter out;
   const std::array encoded{std::byte{0xff}, std::byte{0xd8}};
   distrib::write_image_event(out, 1.5, 7, "i", {.height = 2, .width = 3, .channels = 4, .encoded = encoded});

@@ -22,7 +22,7 @@ using support::from_hex;
 
 namespace {
 
-// An event of step 3 with one value: what stands in it beside the tag "x", given as hex.
+// An event of step 3 with one value. `hex`: the content of the value besides the tag "x".
 auto with_value(const std::string& hex) -> std::vector<std::byte> {
   WireWriter out;
   out.int64(2, 3);
@@ -35,7 +35,7 @@ auto with_value(const std::string& hex) -> std::vector<std::byte> {
   return out.take();
 }
 
-// An event of one tensor: `fill` writes its values.
+// An event with one tensor, whose values `fill` writes.
 template <class Fill>
 auto with_tensor(std::uint64_t type, const std::vector<std::int64_t>& shape, Fill fill) -> ParsedEvent {
   WireWriter out;
@@ -57,7 +57,7 @@ auto with_tensor(std::uint64_t type, const std::vector<std::int64_t>& shape, Fil
   return event;
 }
 
-/// The number, or what it is instead: "0.25", "float32 [2]".
+/// Returns the number, or the type of another value: "0.25", "float32 [2]".
 auto text_of(const ParsedEvent& event) -> std::string {
   return event.scalars.empty() ? event.others[0].what : distrib::json_text(event.scalars[0].value);
 }
@@ -66,7 +66,7 @@ const ScalarEvent loss{1465000001.5, 100, "loss", 0.25, "scalars", DataClass::sc
 
 }  // namespace
 
-TEST_CASE("both forms of a scalar are read", "[summary][event]") {
+TEST_CASE("parse_event: reads both forms of a scalar", "[summary][event]") {
   for (const auto form : {distrib::ScalarForm::tensor, distrib::ScalarForm::simple_value}) {
     WireWriter out;
     distrib::write_scalar_event(out, loss.wall_time, loss.step, loss.tag, 0.25f, form);
@@ -82,7 +82,7 @@ TEST_CASE("both forms of a scalar are read", "[summary][event]") {
   }
 }
 
-TEST_CASE("an event tells its version, or nothing", "[summary][event]") {
+TEST_CASE("parse_event: the version, if the event has one", "[summary][event]") {
   WireWriter out;
   ParsedEvent event;
   distrib::write_version_event(out, 1.0);
@@ -95,7 +95,7 @@ TEST_CASE("an event tells its version, or nothing", "[summary][event]") {
   REQUIRE(distrib::parse_event({}, event));
 }
 
-TEST_CASE("values in other dress", "[summary][event]") {
+TEST_CASE("parse_event: all encodings of a scalar", "[summary][event]") {
   const struct {
     const char* what;
     const char* hex;
@@ -174,7 +174,7 @@ TEST_CASE("values in other dress", "[summary][event]") {
   }
 }
 
-TEST_CASE("a scalar of every type of numbers, as bytes, listed and packed", "[summary][event]") {
+TEST_CASE("parse_event: scalars of every numeric type, as bytes, listed and packed", "[summary][event]") {
   const struct {
     std::uint64_t type;
     std::uint32_t field;
@@ -225,13 +225,13 @@ TEST_CASE("a scalar of every type of numbers, as bytes, listed and packed", "[su
       CHECK(text_of(with_tensor(c.type, shape, packed)) == c.value);
       CHECK(text_of(with_tensor(c.type, shape, listed)) == c.value);
       CHECK_THAT(text_of(with_tensor(c.type, shape, two)), ContainsSubstring(" of 2 values"));
-      CHECK(text_of(with_tensor(c.type, shape, [](WireWriter&) {})) == "0");  // a writer may leave out a zero
+      CHECK(text_of(with_tensor(c.type, shape, [](WireWriter&) {})) == "0");  // a writer may omit a zero
     }
     CHECK_THAT(text_of(with_tensor(c.type, {2}, packed)), ContainsSubstring(" [2]"));
   }
 }
 
-TEST_CASE("values that are no points say what they are", "[summary][event]") {
+TEST_CASE("parse_event: names the type of values that are not points", "[summary][event]") {
   const auto nothing = [](WireWriter&) {};
   CHECK(text_of(with_tensor(7, {}, [](WireWriter& tensor) { tensor.text(8, "a text"); })) == "string");
   CHECK(text_of(with_tensor(8, {}, nothing)) == "type 8");
@@ -245,7 +245,7 @@ TEST_CASE("values that are no points say what they are", "[summary][event]") {
 
   const struct {
     const char* hex;
-    const char* what;  // null: neither a point nor anything else
+    const char* what;  // null: no value at all
   } cases[] = {
       {"2a00", "histogram"},
       {"1a00", "histogram"},
@@ -265,7 +265,8 @@ TEST_CASE("values that are no points say what they are", "[summary][event]") {
   }
 }
 
-TEST_CASE("TensorFlow 1's form is a point whatever its plugin; the oldest writers name a node", "[summary][event]") {
+TEST_CASE("parse_event: TensorFlow 1's form is a point for any plugin; the oldest writers name a node",
+          "[summary][event]") {
   ParsedEvent event;
   REQUIRE(distrib::parse_event(with_value("150000803e4a060a040a027072"), event));
   REQUIRE(event.scalars.size() == 1);
@@ -281,7 +282,7 @@ TEST_CASE("TensorFlow 1's form is a point whatever its plugin; the oldest writer
   CHECK(event.scalars[0].tag == "node");
 }
 
-TEST_CASE("what is an event, and a mark", "[summary][event]") {
+TEST_CASE("parse_event: recognises events, and marks", "[summary][event]") {
   ParsedEvent event;
   WireWriter out;
   for (const auto status :
@@ -301,16 +302,17 @@ TEST_CASE("what is an event, and a mark", "[summary][event]") {
   CHECK(event.is_event);
 }
 
-TEST_CASE("damaged events are refused", "[summary][event]") {
+TEST_CASE("parse_event: refuses damaged events", "[summary][event]") {
   ParsedEvent event;
   CHECK_FALSE(distrib::parse_event(from_hex("0b"), event));
-  CHECK_FALSE(distrib::parse_event(from_hex("2a010b"), event));                       // in the summary
+  CHECK_FALSE(distrib::parse_event(from_hex("2a010b"), event));  // damage in the summary
   for (const char* hex : {"0b", "42010b", "420412020b00", "4206120412020b00", "42050809520180", "420508012a0100",
                           "4a010b", "4a030a010b"}) {
     CAPTURE(hex);
     CHECK_FALSE(distrib::parse_event(with_value(hex), event));
   }
-  const auto whole = from_hex(support::scalar_event_hex);  // cut anywhere: refused, or the event that ends there
+  // Truncated anywhere, an event is refused, or is the shorter event that ends there.
+  const auto whole = from_hex(support::scalar_event_hex);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     if (distrib::parse_event(cut, event)) CHECK(event.scalars.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of events compare.
+// Bytes that the tests of events compare.
 #pragma once
 
 #include <distrib/core/protowire.hpp>
@@ -14,7 +14,7 @@ namespace support {
 inline constexpr std::string_view scalar_event_hex =
     "090000601088d4d54110642a230a210a046c6f7373420a0801120022040000803e4a0d0a090a077363616c6172732001";
 
-/// The content of the first field `field` of a message; empty: there is none.
+/// Returns the content of the first field `field` of a message; empty if there is none.
 inline auto field_of(distrib::ByteView message, std::uint32_t field) -> distrib::ByteView {
   distrib::WireReader reader{message};
   while (reader.next())

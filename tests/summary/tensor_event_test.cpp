@@ -13,7 +13,7 @@
 using distrib::to_hex;
 using support::field_of;
 
-TEST_CASE("tensors and texts have TensorFlow's fields", "[summary][tensor_event]") {
+TEST_CASE("tensor_event: tensors and texts have TensorFlow's fields", "[summary][tensor_event]") {
   distrib::WireWriter out;
   const std::array bytes{std::byte{1}, std::byte{2}};
   distrib::write_tensor_event(out, 1.5, 7, "t", distrib::DType::uint8, {2, 1}, bytes, "p");

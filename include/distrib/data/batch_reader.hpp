@@ -18,54 +18,62 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which of several workers reads: worker `index` takes the batches whose number divided by `count` leaves `index`.
+/// The share of one of several workers: worker `index` reads the batches whose number divided by `count` leaves the
+/// remainder `index`.
 struct BatchShare {
-  std::uint64_t index = 0;
-  std::uint64_t count = 1;  ///< Above `index`.
+  std::uint64_t index = 0;  ///< This worker, 0 .. count - 1.
+  std::uint64_t count = 1;  ///< Number of workers, at least 1.
 };
 
-/// Goes through the batches of a source in the order of their numbers, on the caller's thread or ahead of it on those
-/// of a pool: what comes, and in which order, is the same.
+/// Reads the batches of a source in the order of their numbers: on the caller's thread, or ahead of it on the threads
+/// of a pool. Batches and their order are the same either way.
 ///
 ///     BatchReader reader{source, pool, 2};
 ///     while (const Batch<Digit>* batch = reader.next()) train(*batch);
 ///
-/// A batch that nobody has begun when it is wanted is filled by the caller, so a busy or stopped pool costs time only.
-/// A failure comes with its batch: `next` throws it, and the call after that goes on with the batch behind.
+/// If no thread has begun to fill the requested batch, the caller fills it, so a busy or stopped pool only costs time.
 ///
-/// Memory: `ahead` + 1 batches. The source, and the pool if any, outlive the reader, which waits when it goes for the
-/// batches that are being filled, and drops those that are not. One thread at a time. Movable.
+/// Errors: `next` throws what filling the requested batch threw. The call after that continues with the next batch.
+///
+/// Memory: `ahead` + 1 batches.
+///
+/// Threads: one at a time. The source, and the pool if there is one, must outlive the reader. The destructor waits for
+/// the batches that are being filled and drops the others. Movable.
 template <BatchSource Source> class BatchReader {
  public:
   using BatchType = Batch<typename Source::ExampleType>;
 
-  /// Without a pool: each batch is filled when it is wanted.
+  /// Reads without a pool: each batch is filled when it is requested.
   explicit BatchReader(const Source& source, BatchShare share = {}) : BatchReader{source, nullptr, 0, share} {}
 
-  /// Prefetches: keeps `ahead` batches ready or in work on the threads of `pool`.
+  /// Reads ahead: keeps `ahead` batches ready or in work on the threads of `pool`.
   BatchReader(const Source& source, IoPool& pool, std::size_t ahead, BatchShare share = {})
       : BatchReader{source, &pool, ahead, share} {}
 
-  // A source that would be gone before the reader.
+  // Refuses a temporary source, which would be destroyed before the reader.
   template <class... Rest> BatchReader(const Source&&, Rest&&...) = delete;
 
   BatchReader(BatchReader&&) = default;
   auto operator=(BatchReader&&) -> BatchReader& = delete;
 
-  /// The next batch, valid until the next call; null when there is none. Throws what the source threw for this batch.
+  /// Returns the next batch, valid until the next call; null after the last batch. Throws what the source threw for
+  /// this batch.
   [[nodiscard]] auto next() -> const BatchType* {
     ask_ahead();
     if (given_ == asked_) return nullptr;
     return &batches_.finish(given_++ % batches_.size()).batch;
   }
 
-  /// Where the readers of all workers stand when each has made as many calls as this one.
+  /// Returns the common position of the readers of all workers, assuming that each of them has returned as many batches
+  /// as this reader.
   [[nodiscard]] auto state() const -> DataState {
     return {detail::data_hash(source_->describe()), 0, first_ + given_ * share_.count};
   }
 
-  /// Goes on behind the batches that were taken when `state` was made, whatever the number of workers then: none is
-  /// left out, none comes twice. A failure goes to `ec` and changes nothing: `data_errc::other_data`, `no_such_batch`.
+  /// Continues behind the batches that all workers together had read when `state` was made. The number of workers may
+  /// differ from then: no batch is left out, none comes twice.
+  ///
+  /// Errors: sets `ec` to `data_errc::other_data` or `no_such_batch`, and changes nothing.
   void resume(const DataState& state, std::error_code& ec) {
     ec.clear();
     if (state.data != detail::data_hash(source_->describe()) || state.epoch != 0) ec = data_errc::other_data;
@@ -76,7 +84,7 @@ template <BatchSource Source> class BatchReader {
     given_ = asked_ = 0;
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   void resume(const DataState& state) {
     std::error_code ec;
     resume(state, ec);
@@ -89,7 +97,7 @@ template <BatchSource Source> class BatchReader {
       std::uint64_t number = 0;
       BatchType batch;
     };
-    static constexpr bool is_waited_for = true;  // the source is the caller's
+    static constexpr bool is_waited_for = true;  // the caller owns the source
 
     void operator()(Piece& piece, const std::atomic<bool>&) const { source->fill(piece.number, piece.batch); }
 
@@ -99,7 +107,7 @@ template <BatchSource Source> class BatchReader {
   BatchReader(const Source& source, IoPool* pool, std::size_t ahead, BatchShare share)
       : source_{&source}, share_{share}, batches_{pool, ahead + 1, Fill{&source}} {}
 
-  // Asks for batches until every slot has one.
+  // Requests batches until every slot has one.
   void ask_ahead() {
     const auto batches = source_->batches();
     for (; asked_ < given_ + batches_.size(); ++asked_) {
@@ -115,9 +123,9 @@ template <BatchSource Source> class BatchReader {
   const Source* source_;
   BatchShare share_;
   PoolAhead<Fill> batches_;
-  std::uint64_t first_ = 0;  // number of the first batch that any worker takes
-  std::uint64_t asked_ = 0;  // batches of this worker's share that were asked for
-  std::uint64_t given_ = 0;  // of these, those that were given out
+  std::uint64_t first_ = 0;  // number of the first batch that any worker reads
+  std::uint64_t asked_ = 0;  // batches of this worker's share that were requested
+  std::uint64_t given_ = 0;  // number of these that were returned
 };
 
 }  // namespace v0

@@ -37,14 +37,16 @@ concept DescribesData = requires(const S& source) {
 }  // namespace detail
 
 /// Examples of one struct, `ExampleType`, open for reading:
-/// - `fill(number, batch)`: batch `number`, from 0, always with `batch_size()` records. There are `batches()`; empty
-///   means for ever. A pure function of number: whoever asks, and whenever, gets the same records in the same order;
-/// - `fill_in_order(number, batch)`: cuts all `records()` in the order they are stored into `in_order_batches()`, each
-///   record once, the last batch possibly short;
-/// - `describe()`: one line that is the same for equal data and settings, wherever they lie.
+/// - `fill(number, batch)`: fills `batch` with batch `number`, from 0, always with `batch_size()` records. `batches()`
+///   is their number, or empty if they never end. A pure function of the number: any caller gets the same records in
+///   the same order at any time.
+/// - `fill_in_order(number, batch)`: divides all `records()`, in the order they are stored, into `in_order_batches()`.
+///   Each record comes once; the last batch may be short.
+/// - `describe()`: returns one line, equal for equal data and settings, independent of where the data are stored.
 ///
-/// Both throw when a record cannot be read. Threads: any, each with a batch of its own. The source may end before the
-/// batches that it filled.
+/// Errors: `fill` and `fill_in_order` throw if a record cannot be read.
+///
+/// Threads: any, each with a batch of its own. The source may be destroyed before the batches that it filled.
 template <class S>
 concept BatchSource =
     std::move_constructible<S> && detail::FillsBatches<S> && detail::FillsInOrder<S> && detail::DescribesData<S>;
@@ -62,14 +64,14 @@ concept SourceOfSameType =
 
 }  // namespace detail
 
-/// What to read and how, as a value: `ExampleType`, and `open()`, which gives a BatchSource of it. Only `open()` reads
-/// files; it may be called more than once, and throws.
+/// A description of what to read and how, a value: it has `ExampleType`, and `open()`, which returns a BatchSource of
+/// that type. Only `open()` reads files. It may be called several times, and throws on failure.
 template <class D>
 concept Dataset = std::copyable<D> && detail::OpensSource<D> && detail::SourceOfSameType<D>;
 
 namespace detail {
 
-/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+/// Returned after one of our own compile-time messages, so that the compiler reports nothing else.
 struct NoDataset {
   constexpr auto schema(auto&&...) const -> NoDataset { return {}; }
   constexpr auto interleave(auto&&...) const -> NoDataset { return {}; }
@@ -86,15 +88,17 @@ struct NoDataset {
   constexpr auto open(auto&&...) const -> NoDataset { return {}; }
 };
 
-/// One sentence for each thing that `D` lacks; for the speaking twins of entry points that take a Dataset.
+/// Fails to compile with one sentence for each thing that `D` lacks. For the unconstrained overloads of functions that
+/// take a Dataset.
 template <class D> constexpr void explain_dataset() {
-  // By way of bools: the compilers would follow a concept with a page of their own words.
+  // Through bools: if static_assert sees the concept itself, the compiler adds a page of its own explanation.
   constexpr bool said_already = std::same_as<D, NoDataset>;
   constexpr bool names_type = requires { typename D::ExampleType; };
   constexpr bool can_open = requires(const D& dataset) { dataset.open(); };
-  static_assert(said_already || (names_type && can_open),
-                "distrib: data are tfrecords(...).schema(feature(...), ...).batch(n), or a type of yours with "
-                "ExampleType and open() const");
+  static_assert(
+      said_already || (names_type && can_open),
+      "distrib: pass data as tfrecords(...).schema(feature(...), ...).batch(n), or as a type of your own with "
+      "ExampleType and open() const");
   if constexpr (names_type && can_open) {
     using Source = std::remove_cvref_t<decltype(std::declval<const D&>().open())>;
     constexpr bool fills = FillsBatches<Source>;

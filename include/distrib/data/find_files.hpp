@@ -15,7 +15,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Files that Hadoop, Spark and checksumming file systems put beside the data.
+/// True for a file that Hadoop, Spark or a checksumming file system puts beside the data.
 inline auto is_side_file(const std::string& path) -> bool {
   const std::string_view name = file_of(path);
   return name.starts_with('.') || name.starts_with('_') || name.ends_with(".crc");
@@ -23,15 +23,16 @@ inline auto is_side_file(const std::string& path) -> bool {
 
 }  // namespace detail
 
-/// The files that `sources` stand for, source after source: a file is itself; a directory stands for the files in it; a
-/// pattern with *, ? and [] for what it matches, ordered by text. Of directories and patterns, hidden files and names
-/// that begin with "_" or end in ".crc" are left out, and so are directories.
+/// Returns the files that `sources` name, source after source. A file stands for itself, a directory for the files in
+/// it, and a pattern with *, ? and [] for the files that match it, sorted as text. Directories and patterns leave out
+/// subdirectories, hidden files, and names that begin with "_" or end in ".crc".
 ///
-/// `to`: `data_errc::no_files` naming pattern and directory, or the system's reason; the result is then empty.
+/// Errors: `to` is `data_errc::no_files` with pattern and directory if a source matches nothing, also because the
+/// directory is missing or cannot be read; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to)
     -> std::vector<std::string>;
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] inline auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(find_files(sources, error), error);

@@ -33,17 +33,17 @@ inline namespace v0 {
 
 namespace detail {
 
-/// One gzip member inflated into memory, its records verified.
+/// One gzip member, inflated into memory, with its records verified.
 template <Inflates I> class InflatedMember {
  public:
-  /// Inflates `compressed`, a whole member that announces `size` bytes.
+  /// Inflates `compressed`, one whole member whose header says that it inflates to `size` bytes.
   void inflate(ByteView compressed, std::uint64_t size, std::uint64_t max_record_bytes) {
     if (buffer_.size() < size) buffer_ = AlignedBuffer::for_overwrite(static_cast<std::size_t>(size));
     I inflater{Compression::gzip};
     error_.clear();
     bytes_ = inflater.inflate(compressed, buffer_.bytes().first(static_cast<std::size_t>(size)), error_);
     std::byte beyond;
-    if (!error_ && bytes_ == size && !inflater.complete() &&  // the trailer may still be to come
+    if (!error_ && bytes_ == size && !inflater.complete() &&  // the trailer may not have been read yet
         inflater.inflate(compressed, {&beyond, 1}, error_) != 0)
       error_ = record_errc::corrupt_compression;
     if (!error_ && (bytes_ != size || !inflater.complete() || !compressed.empty()))
@@ -51,20 +51,20 @@ template <Inflates I> class InflatedMember {
     verify(max_record_bytes);
   }
 
-  /// The frames that are in order, from the front on.
+  /// Returns the undamaged frames at the front.
   [[nodiscard]] auto good() const noexcept -> ByteView { return ByteView{buffer_.bytes()}.first(good_); }
 
-  /// What is wrong behind them; empty: nothing, they are all.
+  /// Returns what is wrong behind these frames; empty if they are all there is.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 
-  /// Bytes that the record behind them announces, when it is `too_large`.
+  /// Returns the size that the record behind these frames claims. Only if `error()` is `too_large`.
   [[nodiscard]] auto refused_bytes() const noexcept -> std::uint64_t {
     return load_le<std::uint64_t>(buffer_.data() + good_);
   }
 
  private:
-  /// Finds the end of the frames that are in order. Why the next is not comes before what ended the data early, unless
-  /// that is why.
+  /// Finds the end of the undamaged frames. A bad frame is reported rather than a failed inflation, except a truncated
+  /// frame: that is only a result of the failed inflation.
   void verify(std::uint64_t max_record_bytes) {
     ByteView rest = ByteView{buffer_.bytes()}.first(bytes_);
     std::error_code found;
@@ -74,7 +74,7 @@ template <Inflates I> class InflatedMember {
     if (found && !(cut && error_)) error_ = found;
   }
 
-  /// Takes one frame off the front of `rest`.
+  /// Removes one frame from the front of `rest`.
   static auto step(ByteView& rest, std::uint64_t max_record_bytes) noexcept -> std::error_code {
     if (rest.size() < record_header_bytes) return record_errc::truncated_header;
     const std::optional<std::uint64_t> length = parse_record_header(rest.first<record_header_bytes>());
@@ -90,18 +90,18 @@ template <Inflates I> class InflatedMember {
   }
 
   AlignedBuffer buffer_;
-  std::size_t bytes_ = 0;  // inflated
-  std::size_t good_ = 0;  // of those, in order
+  std::size_t bytes_ = 0;  // number of inflated bytes
+  std::size_t good_ = 0;  // number of these bytes that belong to undamaged frames
   std::error_code error_;
 };
 
-/// What the threads of a pool do for a reader.
+/// The work that the threads of a pool do for a reader.
 template <Inflates I> struct InflateMembers {
   struct Piece {
     GzipMember member;
     InflatedMember<I> inflated;
   };
-  static constexpr bool is_waited_for = true;  // when the reader is gone, the file may be changed
+  static constexpr bool is_waited_for = true;  // the file may be changed as soon as the reader is destroyed
 
   void operator()(Piece& piece, const std::atomic<bool>&) const {
     piece.inflated.inflate(file.bytes().subspan(piece.member.offset, piece.member.size), piece.member.inflated_size,
@@ -114,30 +114,35 @@ template <Inflates I> struct InflateMembers {
 
 }  // namespace detail
 
-/// How `ParallelRecordReader` reads.
+/// Options of `ParallelRecordReader`.
 struct ParallelReadOptions {
   RecordReaderOptions reader{};
-  /// Inflated bytes that may wait; a file with a longer member is read as one stream.
+  /// Most inflated bytes that wait to be read. A file that has a longer member is read as one stream.
   std::uint64_t max_bytes_ahead = 64 << 20;
 };
 
-/// Reads the records of a TFRecord file in order, as `RecordReader` does, and has the threads of a pool inflate and
-/// verify ahead: the members of a gzip file that `RecordWriter` wrote. All other files, and damage policies other than
-/// `DamagePolicy::OnDamage::stop`, get the one stream of `RecordReader`. Records, order and failures are the same either way, except
-/// that a member whose header lies is damaged here and may be in order there.
+/// Reads the records of a TFRecord file in order, as `RecordReader` does, and lets the threads of a pool inflate and
+/// verify ahead. This works for gzip files that consist of several members whose headers say their sizes, as
+/// `RecordWriter` writes them. `RecordReader` reads as one stream: all other files, files on network file systems
+/// unless `FileAccess::mapped` is set, and every file with buffered access, unverified checksums, or a damage policy
+/// other than `DamagePolicy::OnDamage::stop`. Records, order and failures are the same either way, with one exception:
+/// a member whose header has a wrong size counts as damaged here, but may be accepted there.
 ///
-/// Where it would wait, the caller's thread inflates as well: a pool of one thread makes two, and the reader gets on when
-/// the pool is busy, stopped, or the one that it is called from.
+/// Instead of waiting, the caller's thread inflates too: a pool of one thread makes two threads. The reader also works
+/// if the pool is busy or stopped, or if the caller itself runs on it.
 ///
-/// Lifetime of a record's bytes: until the next record is asked for. Threads: one at a time. Movable; one that was moved
-/// from can only be destroyed or assigned to. It may be dropped half-way, which waits for members that are being
-/// inflated. The pool must outlive it, and the file must not be changed meanwhile (see the hazard at `MappedFile`).
+/// Lifetime: the bytes of a record are valid until the next record is requested. The pool must outlive the reader, and
+/// the file must not change meanwhile (see `MappedFile`). The reader may be destroyed before the end; this
+/// waits for the members that are being inflated.
+///
+/// Threads: one at a time. Movable; a moved-from reader can only be destroyed or assigned to.
+///
 /// `I` inflates.
 template <Inflates I = Inflater> class BasicParallelRecordReader {
  public:
   using Iterator = RecordIterator<BasicParallelRecordReader>;
 
-  /// Opens `path`. Throws `std::system_error` with the system's reason.
+  /// Opens `path`. Throws `std::system_error` with the operating system's reason.
   BasicParallelRecordReader(IoPool& pool, std::string path, const ParallelReadOptions& options = {})
       : pool_{&pool}, path_{std::move(path)} {
     std::error_code ec;
@@ -145,33 +150,34 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     throw_if(error());
   }
 
-  /// The same; on failure `ec` is set, and so is `error()`.
+  /// The same, but sets `ec` and `error()` on failure.
   BasicParallelRecordReader(IoPool& pool, std::string path, const ParallelReadOptions& options, std::error_code& ec)
       : pool_{&pool}, path_{std::move(path)} {
     open(options, ec);
   }
 
-  /// The next record, or nothing: at the end of the file, or after a failure, which `error()` tells apart. Throws what
-  /// a thread of the pool could not do for lack of memory.
+  /// Returns the next record, or nothing: at the end of the file, or after a failure, which `error()` reports. Throws
+  /// what a thread of the pool threw because memory ran out.
   [[nodiscard]] auto try_next() -> std::optional<Record> {
     const Record* const record = step();
     return record != nullptr ? std::optional{*record} : std::nullopt;
   }
 
-  /// The first failure and its place; empty while there is none.
+  /// Returns the first failure and its place; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return stream_ ? stream_->error() : error_; }
 
-  /// Whether the file's members are inflated in parallel.
+  /// True if the members of the file are inflated in parallel.
   [[nodiscard]] auto parallel() const noexcept -> bool { return !stream_; }
 
-  /// Reads on, as an input range that throws what `error()` tells: begin() fetches a record, so call it once.
+  /// Returns an input iterator over the remaining records, which throws what `error()` reports. Trap: `begin()` reads a
+  /// record, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
   friend Iterator;
 
-  /// The next record, which stays until the next one is asked for; null: there is none.
+  /// Returns the next record, valid until the next call; null if there is none.
   auto step() -> const Record* {
     if (stream_) {
       const std::optional<Record> record = stream_->try_next();
@@ -198,7 +204,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     for (std::size_t i = 0; i < ahead_.size(); ++i) want(i);
   }
 
-  /// False: one stream is all that can be made of this file, or one that cannot be opened.
+  /// Returns false if the file must be read as one stream, or cannot be opened.
   auto open_members(const ParallelReadOptions& options) -> bool {
     const RecordReaderOptions& reader = options.reader;
     if (reader.access == RecordReaderOptions::FileAccess::buffered ||
@@ -224,13 +230,13 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     return true;
   }
 
-  /// Gives member `i` to the pool, in the slot that the one before in it has left.
+  /// Gives member `i` to the pool. It uses the slot of an earlier member that was read to its end.
   void want(std::size_t i) {
     ahead_[i % ahead_.size()].member = members_[i];
     ahead_.want_ahead(i % ahead_.size());
   }
 
-  /// Leaves the member at hand for the next one. False: there is none, or it is damaged from the front on.
+  /// Goes to the next member. Returns false if there is none, or if the present member is damaged.
   auto next_member() -> bool {
     if (error_) return false;
     const std::size_t slots = ahead_.size();
@@ -251,22 +257,22 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
 
   IoPool* pool_;
   std::string path_;
-  std::unique_ptr<BasicRecordReader<I>> stream_;  // null when the members are inflated ahead
+  std::unique_ptr<BasicRecordReader<I>> stream_;  // null if the members are inflated ahead
   std::vector<GzipMember> members_;
   PoolAhead<detail::InflateMembers<I>> ahead_;
-  std::uint64_t limit_ = 0;  // bytes of a record
-  std::size_t member_ = 0;  // members taken; the last of them is at hand
-  ByteView window_;  // verified frames of it
+  std::uint64_t limit_ = 0;  // largest allowed record, in bytes
+  std::size_t member_ = 0;  // members begun; the last of them is being read
+  ByteView window_;  // its verified frames that were not returned yet
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
-  Record record_;  // handed out last
+  Record record_;  // the record that was returned last
   Error error_;
 };
 
 /// Inflates with zlib.
 using ParallelRecordReader = BasicParallelRecordReader<>;
 
-/// How a stream opens a file: with a reader that has the threads of a pool, which outlives it.
+/// Opens the files of a stream with a reader that uses the threads of a pool. The pool must outlive the reader.
 template <class R = ParallelRecordReader> struct OpenOnPool {
   using Reader = R;
   IoPool* pool = nullptr;

@@ -34,10 +34,11 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The records of a compressed or damaged file, read into memory and verified.
+/// The verified records of a compressed, damaged or remote file, read into memory.
 template <Inflates I> class InflatedRecords {
  public:
-  /// At most `max_bytes`, with the 16 bytes that frame each record. With `salvage`, what cannot be read goes to `lost`.
+  /// Reads at most `max_bytes`; each record counts with the 16 bytes that frame it. With `salvage`, skips what cannot
+  /// be read and appends it to `lost`.
   InflatedRecords(const std::string& path, std::uint64_t max_bytes, bool salvage, std::vector<Error>& lost,
                   Error& error, const OpenRemote& remote = {}) {
     std::error_code ec;
@@ -66,11 +67,11 @@ template <Inflates I> class InflatedRecords {
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
-  /// What the file inflates to.
+  /// Returns the size of the inflated file in bytes.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t {
     return bytes_.size() + ends_.size() * record_frame_bytes;
   }
-  /// Where record `i <= size()` begins in what the file inflates to.
+  /// Returns the offset of record `i <= size()` in the inflated file.
   [[nodiscard]] auto offset(std::size_t i) const noexcept -> std::uint64_t { return begin(i) + i * record_frame_bytes; }
   [[nodiscard]] auto at(std::size_t i) const noexcept -> ByteView {
     return ByteView{bytes_}.subspan(begin(i), ends_[i] - begin(i));
@@ -85,22 +86,28 @@ template <Inflates I> class InflatedRecords {
 
 }  // namespace detail
 
-/// What `RecordFiles` does beyond opening files.
+/// How `RecordFiles` reads files.
 struct RecordFilesOptions {
-  std::uint64_t max_inflated_bytes = std::uint64_t{1} << 30;  ///< Of what is held in memory, all files together.
-  bool salvage = false;  ///< Read files whose headers are damaged into memory, as far as they can be read.
+  std::uint64_t max_inflated_bytes = std::uint64_t{1} << 30;  ///< Limit for all files held in memory together.
+  /// Read a plain file with damaged headers into memory, and skip what cannot be read in it and in files held in
+  /// memory.
+  bool salvage = false;
 };
 
-/// TFRecord files, one after the other, as one list of records with numbers from 0. Plain files are mapped (see the
-/// hazard at `MappedFile`) and indexed by their headers, or by the index that is kept beside them (`open_index`), 8
-/// bytes a record, and records are verified when asked for; gzip and zlib files are inflated into memory, and verified,
-/// when opened.
+/// TFRecord files, one after the other, as one list of records with numbers from 0. Plain files are mapped (see
+/// `MappedFile`) and indexed by their headers, or by the index file beside them (`open_index`), with 8 bytes for each
+/// record; a record is verified when it is requested. gzip and zlib files are inflated into memory and verified when
+/// they are opened.
 ///
-/// Records' bytes live as long as this object, also when it is moved. Const access from any thread. `I` inflates.
+/// Lifetime: the bytes of records are valid as long as this object, also after it was moved.
+///
+/// Threads: const access from any thread. `I` inflates.
 template <Inflates I> class BasicRecordFiles {
  public:
-  /// Opens `paths`. `error` names file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the
-  /// system's reason. Files that are `remote` are read into memory, as compressed ones are.
+  /// Opens `paths`. Files that `remote` opens are read into memory, as compressed files are.
+  ///
+  /// Errors: sets `error` to `data_errc::inflated_too_large`, a `record_errc`, or the operating system's reason, with
+  /// file, record and offset.
   BasicRecordFiles(std::span<const std::string> paths, const RecordFilesOptions& options, Error& error,
                    const OpenRemote& remote = {}) {
     firsts_.push_back(0);
@@ -124,17 +131,19 @@ template <Inflates I> class BasicRecordFiles {
     }
   }
 
-  /// Number of records in all files.
+  /// Returns the number of records in all files.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return firsts_.back(); }
 
-  /// Number of records in each file.
+  /// Returns the number of records in each file.
   [[nodiscard]] auto lengths() const -> std::vector<std::uint64_t> {
     std::vector<std::uint64_t> lengths;
     for (std::size_t f = 0; f < files_.size(); ++f) lengths.push_back(firsts_[f + 1] - firsts_[f]);
     return lengths;
   }
 
-  /// The payload of record `i < size()`, verified. `error`: `record_errc::corrupt_payload` and its place.
+  /// Returns the verified payload of record `i < size()`.
+  ///
+  /// Errors: sets `error` to `record_errc::corrupt_payload` with the place of the record.
   [[nodiscard]] auto at(std::uint64_t i, Error& error) const -> ByteView {
     const auto [file, record] = locate(i);
     if (const auto* inflated = std::get_if<Inflated>(&file.records)) return inflated->at(record);
@@ -144,29 +153,30 @@ template <Inflates I> class BasicRecordFiles {
     return bytes;
   }
 
-  /// Asks memory for what `prefetch` and `at` of record `i < size()` look at first, as `RecordIndex` does.
+  /// Prefetches into the processor's cache what `prefetch` and `at` of record `i < size()` read first, as `RecordIndex`
+  /// does.
   [[gnu::always_inline]] void prefetch_offset(std::uint64_t i) const noexcept {
     const auto [file, record] = locate(i);
     if (const auto* index = std::get_if<RecordIndex>(&file.records)) index->prefetch_offset(record);
   }
 
-  /// Asks memory for the beginning of record `i < size()`.
+  /// Prefetches the beginning of record `i < size()` into the processor's cache.
   [[gnu::always_inline]] void prefetch(std::uint64_t i) const noexcept {
     const auto [file, record] = locate(i);
     if (const auto* index = std::get_if<RecordIndex>(&file.records)) index->prefetch(record);
   }
 
-  /// What was damaged in files that were salvaged, each with its place: ranges of which no record is left.
+  /// Returns the damaged ranges that were skipped in salvaged files, each with its place.
   [[nodiscard]] auto lost() const noexcept -> std::span<const Error> { return lost_; }
 
-  /// "path: record 2 at offset 33", for messages about record `i < size()`.
+  /// Returns the place of record `i < size()` for messages: "path: record 2 at offset 33".
   [[nodiscard]] auto where(std::uint64_t i) const -> std::string {
     const auto [file, record] = locate(i);
     return detail::record_where(file.path, record, offset(file, record));
   }
 
-  /// 16 hexadecimal digits that tell data sets apart: SHA-256 over size in bytes (before compression) and number of
-  /// records of each file, in order. Names, places and payloads do not count.
+  /// Returns 16 hexadecimal digits that distinguish data sets: a SHA-256 of the size in bytes (before compression) and
+  /// the number of records of each file, in order. Names, places and payloads do not count.
   [[nodiscard]] auto fingerprint() const -> std::string {
     Sha256 hash;
     for (std::size_t f = 0; f < files_.size(); ++f) {
@@ -204,10 +214,10 @@ template <Inflates I> class BasicRecordFiles {
 
   std::vector<File> files_;
   std::vector<Error> lost_;
-  std::vector<std::uint64_t> firsts_;  // number of each file's first record, and of all records
+  std::vector<std::uint64_t> firsts_;  // number of the first record of each file, then the number of all records
 };
 
-/// Inflated by zlib.
+/// Inflates with zlib.
 using RecordFiles = BasicRecordFiles<Inflater>;
 
 #ifndef DISTRIB_HEADER_ONLY  // in its .ipp

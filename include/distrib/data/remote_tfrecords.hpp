@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Not in the facade: for files that are elsewhere alone.
+// Not in the facade: only for remote files.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -25,7 +25,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// How a stream opens files that are elsewhere.
+/// Opens the remote files of a stream.
 template <RemoteFiles F> struct OpenRemoteFiles {
   using Reader = RecordReader;
   F files;
@@ -37,13 +37,13 @@ template <RemoteFiles F> struct OpenRemoteFiles {
 
 }  // namespace detail
 
-/// Record files elsewhere: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
+/// Remote record files: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
 template <RemoteFiles F> class RemoteTfRecords {
  public:
   explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
 
-  /// Names the features of a record and the member that each fills: see `TfRecords::schema`. The files are read
-  /// into memory, and verified, when they are opened: see `TfRecordDataset::max_inflated_bytes`.
+  /// Says which feature of a record fills which member: see `TfRecords::schema`. The files are read into memory and
+  /// verified when the data are opened: see `TfRecordDataset::max_inflated_bytes`.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
   [[nodiscard]] auto schema(Fs... features) const {
@@ -55,7 +55,7 @@ template <RemoteFiles F> class RemoteTfRecords {
     return {};
   }
 
-  /// The same with a schema made before by `distrib::schema`.
+  /// The same with a schema that was made by `distrib::schema`.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {{files_.name()}, schema, {}, [files = files_](const RecordFilesOptions& options, Error& error) {
@@ -65,7 +65,7 @@ template <RemoteFiles F> class RemoteTfRecords {
             }};
   }
 
-  /// The records one after the other, read while they come; see `TfRecords::stream`.
+  /// Returns the records one after the other, read while they arrive: see `TfRecords::stream`.
   [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
       -> Pipeline<TfRecordStream<detail::OpenRemoteFiles<F>>> {
     return Pipeline{TfRecordStream<detail::OpenRemoteFiles<F>>{{}, cycle_length, block_length, {files_}}};
@@ -75,7 +75,7 @@ template <RemoteFiles F> class RemoteTfRecords {
   F files_;
 };
 
-/// Record files that are elsewhere:
+/// Returns the data set of remote record files:
 ///
 ///     const auto digits = tfrecords(webhdfs("hdfs://namenode/data/train-*"))
 ///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label));

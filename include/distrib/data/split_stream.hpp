@@ -23,13 +23,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One of `count` shares of the records of files, a Stream: part `index` of every plain file, cut by bytes, so that a
-/// worker reads about its share of the bytes and no more; all shares together are every record exactly once, however
-/// few files there are (`split_file` proves it). Of compressed files, which cannot be cut, all is read, and the records
-/// are taken whose number divided by `count` leaves `index`.
+/// One of `count` shares of the records of files, a Stream. Every plain file is cut by bytes into `count` parts, and
+/// the share is part `index` of each, so a worker reads only about its share of the bytes. All shares together have
+/// every record exactly once, for any number of files (`split_file` says why). Compressed files and pipes cannot be
+/// cut: they are read whole, and the share is the records whose number divided by `count` leaves the remainder `index`.
 ///
-/// Within a share, records come in the order of files and places. After a failure the rest of that file's share is
-/// passed over. `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_shard`.
+/// Within a share, records come in the order of the files and of their places. After a failure the rest of that file's
+/// share is skipped.
+///
+/// Errors: `next` reports a `record_errc` with file, record and offset, or the operating system's reason. `rewind`
+/// reports `data_errc::no_files` or `bad_shard`.
 template <class Reader = SplitReader> class SplitStream {
  public:
   using Element = Record;
@@ -64,7 +67,7 @@ template <class Reader = SplitReader> class SplitStream {
     next_file_ = error ? files_.size() : 0;
   }
 
-  /// Names of files do not count, but how many there are does.
+  /// The names of the files do not count, but their number does.
   [[nodiscard]] auto describe() const -> std::string {
     return "split_stream files=" + std::to_string(files_.size()) + " shard=" + std::to_string(count_) + '/' +
            std::to_string(index_);

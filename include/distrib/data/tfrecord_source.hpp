@@ -26,17 +26,21 @@ inline namespace v0 {
 
 /// Records of TFRecord files as batches of struct E; a BatchSource. Opened by `tfrecords(...).open()`.
 ///
-/// Position p of the order O is a record; batch b holds positions b * batch_size and following, also across the end of
-/// an epoch, so no batch is short unless the last one was asked for. All is a pure function of (files, steps, b).
+/// Batch b holds the records at the positions from b * batch_size on of the order O, also across the end of an epoch.
+/// So every batch is full, except the last one with `Remainder::keep`. All is a pure function of (files, steps, b).
 ///
-/// A value that shares the files; const access from any thread, each with a batch of its own. Batches keep the files'
-/// bytes alive.
+/// Lifetime: a value that shares the files with its copies and with the batches, which keep the bytes of the files
+/// alive.
+///
+/// Threads: const access from any thread, each with a batch of its own.
 template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
  public:
   using ExampleType = E;
 
-  /// Lays `order` over `files`, which may read them. `error`: `data_errc::no_records`, `bad_batch_size`,
-  /// `too_few_records`, and what the steps of the order report.
+  /// Binds `order` to `files`; steps such as filter read records for that.
+  ///
+  /// Errors: sets `error` to `data_errc::no_records`, `bad_batch_size` or `too_few_records`, or to what the steps of
+  /// the order report.
   TfRecordSource(RecordFiles files, const Schema<E, Ms...>& schema, O order, const Batching& batching, Error& error)
       : files_{std::make_shared<const RecordFiles>(std::move(files))},
         schema_{schema},
@@ -53,54 +57,58 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     if (!error && batching_.batches(order_.size()) == 0) error.code = data_errc::too_few_records;
   }
 
-  /// Records that come in one pass without shuffle and repeat: those of the files, unless a step leaves some out.
+  /// Returns the number of records in one pass without shuffle and repeat: all records of the files, unless a step
+  /// leaves some out.
   [[nodiscard]] auto records() const -> std::uint64_t { return order_.plain().size(); }
 
-  /// Records in a batch that `fill` fills.
+  /// Returns the number of records in a batch that `fill` fills.
   [[nodiscard]] auto batch_size() const noexcept -> std::uint64_t { return batching_.size; }
 
-  /// Batches that `fill` can fill; empty: any number. Records that are left over after the last one are not used.
+  /// Returns the number of batches that `fill` can fill; empty if they never end. With `Remainder::drop`, records
+  /// behind the last full batch are not used.
   [[nodiscard]] auto batches() const noexcept -> std::optional<std::uint64_t> {
     if (order_.size() == endless) return std::nullopt;
     return batching_.batches(order_.size());
   }
 
-  /// Fills `batch` with batch `number`, from 0. A failure is written to `to` with file, record and offset, and leaves the
-  /// batch empty: `record_errc::corrupt_payload`, an `example_errc` with the feature, or `data_errc::no_such_batch`.
+  /// Fills `batch` with batch `number`, from 0.
+  ///
+  /// Errors: sets `to` to `record_errc::corrupt_payload` or an `example_errc` with the feature, both with file, record
+  /// and offset, or to `data_errc::no_such_batch`. The batch is then empty.
   void fill(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
     parse(order_, batching_, number, batch, error);
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   void fill(std::uint64_t number, Batch<E>& batch) const {
     Error error;
     fill(number, batch, error);
     throw_if(error);
   }
 
-  /// Batches that `fill_in_order` can fill.
+  /// Returns the number of batches that `fill_in_order` can fill.
   [[nodiscard]] auto in_order_batches() const -> std::uint64_t { return in_order().batches(records()); }
 
-  /// Fills `batch` with part `number`, from 0, of one pass over `records()`, as if shuffle and repeat had not been
-  /// said; the last part may be short. For evaluation. Errors as in `fill`.
+  /// Fills `batch` with part `number`, from 0, of one pass over `records()` without shuffle and repeat; the last part
+  /// may be short. For evaluation. Errors as in `fill`.
   void fill_in_order(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
     parse(order_.plain(), in_order(), number, batch, error);
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   void fill_in_order(std::uint64_t number, Batch<E>& batch) const {
     Error error;
     fill_in_order(number, batch, error);
     throw_if(error);
   }
 
-  /// What `ignore_errors` passed over: each with its place. Empty without that step.
+  /// Returns what `ignore_errors` skipped, each with its place; empty without that step.
   [[nodiscard]] auto ignored() const noexcept -> std::span<const Error> { return ignored_; }
 
-  /// "tfrecords records=60000 batch=64 shuffle=7 repeat=forever fingerprint=0123456789abcdef" (without a seed
-  /// "shuffle=none"), with each step that was said in its place: equal lines, equal batches, as far as sizes and record
+  /// Returns "tfrecords records=60000 batch=64 shuffle=7 repeat=forever fingerprint=0123456789abcdef" ("shuffle=none"
+  /// without a seed), with each step in its place. Equal lines mean equal batches, as far as the sizes and record
   /// counts of the files can tell.
   [[nodiscard]] auto describe() const -> std::string {
     return "tfrecords records=" + std::to_string(files_->size()) + " batch=" + std::to_string(batching_.size) +
@@ -109,7 +117,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   }
 
  private:
-  // What the order is bound to: steps that look at records do so through it.
+  // The data that the order is bound to; through it the steps read records.
   struct Records {
     const TfRecordSource& source;
     Batch<E> one;
@@ -129,7 +137,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
 
   auto in_order() const noexcept -> Batching { return {batching_.size, Remainder::keep}; }
 
-  // The order by value: it notes things while it is asked.
+  // Takes the order by value, because an order may change while it is used.
   template <Order Any>
   void parse(Any order, const Batching& batching, std::uint64_t number, Batch<E>& batch, Error& error) const {
     error = {};
@@ -146,7 +154,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   template <class RecordAt>
   void parse_records(std::uint64_t count, RecordAt&& record_at, Batch<E>& batch, Error& error) const {
     ExampleParser<E, Ms...> parser{schema_, batch, static_cast<std::size_t>(count), files_};
-    std::array<std::uint64_t, 16> ahead;  // record i at i % 16, from when its offset was asked for until it is parsed
+    std::array<std::uint64_t, 16> ahead;  // record i is at i % 16, from the prefetch of its offset until it is parsed
     const auto ask_for = [&](std::uint64_t i) {
       if (i < count) files_->prefetch_offset(ahead[i % ahead.size()] = record_at(i));
       const std::uint64_t nearer = i - ahead.size() / 2;

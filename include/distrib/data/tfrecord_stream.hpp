@@ -21,7 +21,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a stream opens a file: with a reader that reads it by itself.
+/// Opens the files of a stream with a reader that uses no other thread.
 template <class R = RecordReader> struct OpenReader {
   using Reader = R;
   auto operator()(const std::string& path, std::error_code& ec) const -> std::unique_ptr<Reader> {
@@ -29,17 +29,19 @@ template <class R = RecordReader> struct OpenReader {
   }
 };
 
-/// The records of files, one after the other as they lie there, each verified: a Stream. For what has no index: pipes,
-/// compressed files that do not fit into memory. Files are found at the first `rewind`, opened when their turn comes.
+/// The records of files, one after the other as they are stored, each verified: a Stream. For files without an index:
+/// pipes, and compressed files that do not fit into memory. The first `rewind` finds the files; each is opened when its
+/// turn comes.
 ///
-/// Up to `cycle_length` files are open, each gives `block_length` records when its turn comes, in the deterministic
-/// order of TensorFlow's interleave; 1 and 1: one file after the other.
+/// Up to `cycle_length` files are open, and each gives `block_length` records when its turn comes, in the deterministic
+/// order of TensorFlow's interleave. 1 and 1: one file after the other.
 ///
-/// After a failure the rest of that file is passed over (as TensorFlow does) and the next call goes on behind it.
-/// `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_interleave`.
+/// Errors: `next` reports a `record_errc` with file, record and offset, or why a file cannot be opened. The rest of
+/// that file is skipped, as TensorFlow does, and the next call continues behind it. `rewind` reports
+/// `data_errc::no_files` or `bad_interleave`.
 ///
-/// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`. One that has `find(error)` knows
-/// the files itself: see `OpenRemoteFiles`.
+/// `open(path, ec)` returns a reader by `std::unique_ptr`; its type is `Open::Reader`. If `Open` has `find(error)`,
+/// that function returns the files instead of `sources`: see `OpenRemoteFiles`.
 template <class Open = OpenReader<>> class TfRecordStream {
  public:
   using Element = Record;
@@ -88,7 +90,7 @@ template <class Open = OpenReader<>> class TfRecordStream {
     given_ = 0;
   }
 
-  /// Names of files do not count, but how many there are does.
+  /// The names of the files do not count, but their number does.
   [[nodiscard]] auto describe() const -> std::string {
     return "tfrecord_stream files=" + std::to_string(files_.size()) + " interleave=" + std::to_string(cycle_length_) +
            '/' + std::to_string(block_length_);
@@ -123,8 +125,8 @@ template <class Open = OpenReader<>> class TfRecordStream {
   std::vector<std::unique_ptr<Reader>> slots_;
   std::size_t next_file_ = 0;
   std::size_t open_ = 0;
-  std::size_t turn_ = 0;  // whose it is
-  std::int64_t given_ = 0;  // records in this turn
+  std::size_t turn_ = 0;  // the slot whose turn it is
+  std::int64_t given_ = 0;  // records returned in this turn
 };
 
 }  // namespace v0

@@ -30,20 +30,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which records to read, what is in them, in which order, how many at a time; a Dataset. Every call gives a copy with
-/// one more thing said; the steps of the order are those of `DatasetSteps`. Unless `repeat` is among them, the data
-/// come again for ever. No file is touched before `open()`. Made by `tfrecords(...).schema(...)`.
+/// Says which records to read, what they contain, in which order and how many in a batch; a Dataset. Every call returns
+/// a copy with one more setting or step; the steps of the order are in `DatasetSteps`. Without `repeat` the data are
+/// repeated without end. No file is read before `open()`. Made by `tfrecords(...).schema(...)`.
+///
 /// A value; const access from any thread.
 template <Order O, class E, FeatureMember... Ms>
 class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
  public:
   using ExampleType = E;
-  using Element = E;  ///< What `filter` looks at.
-  /// The order with the repetition that was not said.
+  using Element = E;  ///< The type that a predicate of `filter` gets.
+  /// The order, with an endless repeat if it has none.
   using OpenOrder = std::conditional_t<O::repeats, O, RepeatedOrder<O>>;
   using Source = TfRecordSource<OpenOrder, E, Ms...>;
 
-  /// Opens files that are elsewhere: see `remote_tfrecords.hpp`.
+  /// Opens remote files: see `remote_tfrecords.hpp`.
   using OpenFiles = std::function<RecordFiles(const RecordFilesOptions&, Error&)>;
 
   TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema, O order = {}, OpenFiles files = {})
@@ -51,32 +52,35 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
 
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
-  /// The same data in another order.
+  /// Returns the same data in another order.
   template <Order Other> [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
     return TfRecordDataset<Other, E, Ms...>{sources_, schema_, std::move(order), open_files_}
         .batch(batching_.size, batching_.remainder)
         .max_inflated_bytes(max_inflated_bytes_);
   }
 
-  /// `records` (1 .. 2^31) a batch, anywhere among the steps; the last call counts. Has to be called. With
-  /// `Remainder::keep`, records that are left at the end of the last epoch make a short batch; a trainer wants none.
+  /// Sets the number of records in a batch, 1 .. 2^31. Must be called; its place among the steps does not matter, and
+  /// the last call counts. With `Remainder::keep`, records that are left at the end of the last epoch make a short
+  /// batch. Trap: a trainer needs full batches.
   [[nodiscard]] auto batch(std::uint64_t records, Remainder remainder = Remainder::drop) const -> TfRecordDataset {
     TfRecordDataset copy = *this;
     copy.batching_ = {records, remainder};
     return copy;
   }
 
-  /// How much the payloads of files that are held in memory, compressed or elsewhere, may take all together. 1 GiB
-  /// unless told.
+  /// Sets the limit for the files that are held in memory (compressed and remote ones): payloads of all files together,
+  /// with 16 bytes for each record. 1 GiB by default.
   [[nodiscard]] auto max_inflated_bytes(std::uint64_t bytes) const -> TfRecordDataset {
     TfRecordDataset copy = *this;
     copy.max_inflated_bytes_ = bytes;
     return copy;
   }
 
-  /// Finds the files, reads the headers of all records and inflates what is compressed; filter and ignore_errors read
-  /// the records. Empty after a failure; `to` then names it and its place: a `data_errc`, a `record_errc`, an
-  /// `example_errc`, or the system's reason.
+  /// Opens the data: finds the files, reads the headers of all records and inflates compressed files. filter and
+  /// ignore_errors read the records.
+  ///
+  /// Errors: returns nothing and sets `to` to a `data_errc`, a `record_errc`, an `example_errc` or the operating
+  /// system's reason, with its place.
   [[nodiscard]] auto open(ErrorRef to) const -> std::optional<Source> {
     detail::ErrorOut error{to};
     const RecordFilesOptions options{max_inflated_bytes_, O::forgives};
@@ -91,7 +95,7 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
     return std::nullopt;
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] auto open() const -> Source {
     Error error;
     return *detail::or_throw(open(error), error);
@@ -104,7 +108,7 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   }
 
   std::vector<std::string> sources_;
-  OpenFiles open_files_;  // empty: those of sources_
+  OpenFiles open_files_;  // empty: the files of sources_
   Schema<E, Ms...> schema_;
   O order_;
   Batching batching_;
@@ -127,8 +131,8 @@ class TfRecords {
  public:
   explicit TfRecords(std::vector<std::string> sources) : sources_{std::move(sources)} {}
 
-  /// Names the features of a record and the member that each fills: `schema(feature("label", &Digit::label), ...)`.
-  /// Throws `std::system_error` with `example_errc::duplicate_feature`.
+  /// Says which feature of a record fills which member: `schema(feature("label", &Digit::label), ...)`. Throws
+  /// `std::system_error` with `example_errc::duplicate_feature`.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
   [[nodiscard]] auto schema(Fs... features) const {
@@ -141,35 +145,36 @@ class TfRecords {
     return {};
   }
 
-  /// The same with a schema made before by `distrib::schema`.
+  /// The same with a schema that was made by `distrib::schema`.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {sources_, schema};
   }
 
-  /// The records themselves, one after the other, without an index: for pipes, and for compressed files that do not fit
-  /// into memory. Files are interleaved as in `TfRecordStream`, and not touched before the first record is asked for.
+  /// Returns the records themselves, one after the other, without an index: for pipes, and for compressed files that do
+  /// not fit into memory. Files are interleaved as in `TfRecordStream`. No file is touched before the first record is
+  /// requested.
   template <class Reader = RecordReader>
   [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
       -> Pipeline<TfRecordStream<OpenReader<Reader>>> {
     return Pipeline{TfRecordStream<OpenReader<Reader>>{sources_, cycle_length, block_length}};
   }
 
-  /// The same, with the members of gzip files inflated and verified on the threads of `pool`, which outlives the
-  /// pipeline: see `ParallelRecordReader`. For whatever else costs time, see `Pipeline::prefetch`.
+  /// The same, but inflates and verifies the members of gzip files on the threads of `pool`, which must outlive the
+  /// pipeline: see `ParallelRecordReader`. To move other work to a pool, see `Pipeline::prefetch`.
   template <class Reader = ParallelRecordReader>
   [[nodiscard]] auto stream(IoPool& pool, std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
       -> Pipeline<TfRecordStream<OpenOnPool<Reader>>> {
     return Pipeline{TfRecordStream<OpenOnPool<Reader>>{sources_, cycle_length, block_length, {&pool}}};
   }
 
-  /// Share `index` of `count` of the records, exact for any number of files: see `SplitStream`.
+  /// Returns share `index` of `count` of the records; the shares are exact for any number of files: see `SplitStream`.
   template <class Reader = SplitReader>
   [[nodiscard]] auto split_stream(std::int64_t count, std::int64_t index) const -> Pipeline<SplitStream<Reader>> {
     return Pipeline{SplitStream<Reader>{sources_, count, index}};
   }
 
-  // What comes after the schema, for those who forgot it.
+  // These need a schema first: each fails to compile with a message that says so.
   constexpr auto interleave(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
   constexpr auto shard(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
   constexpr auto take(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
@@ -187,15 +192,15 @@ class TfRecords {
     static_assert(
         has_schema,
         "distrib: tfrecords(...) needs .schema(feature(\"name\", &Struct::member), ...) before anything else: "
-        "it says what a record holds");
+        "it says what a record contains");
     return {};
   }
 
   std::vector<std::string> sources_;
 };
 
-/// The record files that `sources` stand for (files, directories, patterns: see `find_files`), plain, gzip or zlib,
-/// found out by content:
+/// Returns the data set of the record files that `sources` name (files, directories, patterns: see `find_files`). Each
+/// file may be plain, gzip or zlib, which is detected from its content:
 ///
 ///     const auto digits = tfrecords("data/train-*")
 ///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label))
@@ -206,7 +211,7 @@ template <std::convertible_to<std::string>... Paths> [[nodiscard]] auto tfrecord
   return TfRecords{std::move(paths)};
 }
 
-/// The same with a list that was put together at run time.
+/// The same with a list that was made at run time.
 [[nodiscard]] inline auto tfrecords(std::vector<std::string> sources) -> TfRecords {
   return TfRecords{std::move(sources)};
 }

@@ -8,58 +8,64 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a MapReduce task could not go on. What files and sockets refuse comes as the error of their own room.
+/// Why a MapReduce task failed. Failures of files and sockets keep the error codes of their own rooms.
 enum class hadoop_errc {
-  not_a_task = 1,  ///< Neither a port nor a command file is in the environment. Let Hadoop Pipes start the program.
-  bad_port,  ///< `mapreduce.pipes.command.port` is none of 1 .. 65535. Let Hadoop Pipes start the program.
-  bad_secret,  ///< The file of the job's token is empty or over 512 bytes. Give the one that Hadoop wrote.
-  wrong_digest,  ///< Who speaks does not know the job's token. Look who else can reach the port.
-  unknown_digest,  ///< A digest is as long as that of no hash known here. Use HmacSHA1, 256, 384 or 512.
-  unauthenticated,  ///< A message came before who speaks has proved himself. Look who else can reach the port.
-  unknown_version,  ///< The other side speaks another version of the protocol. Versions of Hadoop to 3.5 speak 0.
-  unknown_message,  ///< There is no message of this code: damage, or not Hadoop Pipes. Run the task again.
-  unexpected_message,  ///< A message came where the protocol has no place for it. Run the task again.
-  bad_number,  ///< A number or a length is outside of what it may be: damage. Run the task again.
-  too_large,  ///< A key, a value or a job's settings are longer than `PipesOptions` allows. Raise the limit.
-  truncated,  ///< What was received ends early: the other side died. Its log says why.
-  aborted,  ///< Hadoop gave the task up. The log of its attempt says why.
-  bad_setting,  ///< A setting of the job is missing, or no value for what it says. The message names it.
-  bad_split,  ///< What describes the part of the input is not that of a file. Use a FileInputFormat.
-  no_record_reader,  ///< The job says isjavarecordreader=false. Give `run_task` a RecordReader, or say true.
-  no_record_writer,  ///< The job says isjavarecordwriter=false. Give `run_task` a RecordWriter, or say true.
-  no_reducer,  ///< The job has reduces. Give `run_task` a Reducer, or set mapreduce.job.reduces to 0.
-  bad_partition,  ///< A Partitioner gave a number that is not below the number of reduces. Mend it.
-  unsupported_path,  ///< A file is on a file system that cannot be read here. Name one that can, as file:/DIRECTORY.
-  bad_type,  ///< A typed value has a code that there is not: damage, or no typedbytes. Say `-io typedbytes`.
+  not_a_task = 1,  ///< The environment names neither a port nor a command file. Let Hadoop Pipes start the program.
+  bad_port,  ///< `mapreduce.pipes.command.port` is not 1 .. 65535. Let Hadoop Pipes start the program.
+  bad_secret,  ///< The file of the job's token is missing, empty or over 512 bytes. Use the one that Hadoop wrote.
+  wrong_digest,  ///< The other side does not know the job's token. Check which other programs can reach the port.
+  unknown_digest,  ///< The length of a digest fits no known hash. Use HmacSHA1, HmacSHA256, HmacSHA384 or HmacSHA512.
+  unauthenticated,  ///< A message arrived before authentication. Check which other programs can reach the port.
+  /// The other side uses another version of the protocol. Use Hadoop up to 3.5, which uses version 0.
+  unknown_version,
+  unknown_message,  ///< No message has this code: damage, or not Hadoop Pipes. Run the task again.
+  unexpected_message,  ///< A message arrived where the protocol does not allow it. Run the task again.
+  bad_number,  ///< A number or a length is out of range: damage. Run the task again.
+  too_large,  ///< A key, a value or the job's settings exceed the limits of `PipesOptions`. Raise the limit.
+  truncated,  ///< The received data end too early: the other side died. Read its log.
+  aborted,  ///< Hadoop aborted the task. Read the log of this attempt.
+  bad_setting,  ///< A setting of the job is missing or has a wrong value. The message names it; correct the job.
+  bad_split,  ///< The split of the input is not a part of a file. Use a FileInputFormat.
+  no_record_reader,  ///< The job says isjavarecordreader=false. Pass a RecordReader to `run_task`, or say true.
+  no_record_writer,  ///< The job says isjavarecordwriter=false. Pass a RecordWriter to `run_task`, or say true.
+  no_reducer,  ///< The job has reduces. Pass a Reducer to `run_task`, or set mapreduce.job.reduces to 0.
+  bad_partition,  ///< A Partitioner returned a number that is not below the number of reduces. Correct it.
+  /// The file is on a file system that cannot be read here. Use a supported one, such as file:/DIRECTORY.
+  unsupported_path,
+  bad_type,  ///< A typed value has an unknown code: damage, or not typedbytes. Start the job with `-io typedbytes`.
 };
 
 namespace detail {
 
 inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::not_a_task, failure::invalid_argument,
-     "neither mapreduce.pipes.command.port nor mapreduce.pipes.commandfile is set: Hadoop Pipes starts this program"},
-    {hadoop_errc::bad_port, failure::invalid_argument, "not a port"},
-    {hadoop_errc::bad_secret, failure::invalid_argument, "a job's token has 1 to 512 bytes"},
+     "neither mapreduce.pipes.command.port nor mapreduce.pipes.commandfile is set: let Hadoop Pipes start this "
+     "program"},
+    {hadoop_errc::bad_port, failure::invalid_argument, "not a port number from 1 to 65535"},
+    {hadoop_errc::bad_secret, failure::invalid_argument,
+     "the file of the job's token is missing, or does not have 1 to 512 bytes"},
     {hadoop_errc::wrong_digest, failure::mismatch, "the other side does not know the job's token"},
-    {hadoop_errc::unknown_digest, failure::unsupported, "digests have 28, 44, 64 or 88 characters"},
+    {hadoop_errc::unknown_digest, failure::unsupported, "a digest must have 28, 44, 64 or 88 characters"},
     {hadoop_errc::unauthenticated, failure::mismatch, "a message came before authentication"},
-    {hadoop_errc::unknown_version, failure::unsupported, "version 0 of the protocol is spoken here"},
-    {hadoop_errc::unknown_message, failure::corrupt, "there is no message of this code"},
-    {hadoop_errc::unexpected_message, failure::corrupt, "the protocol has no place for this message here"},
-    {hadoop_errc::bad_number, failure::corrupt, "a number is outside of what it may be"},
+    {hadoop_errc::unknown_version, failure::unsupported, "the other side uses another version of the protocol than 0"},
+    {hadoop_errc::unknown_message, failure::corrupt, "no message has this code"},
+    {hadoop_errc::unexpected_message, failure::corrupt, "the protocol does not allow this message here"},
+    {hadoop_errc::bad_number, failure::corrupt, "a number or a length is out of range"},
     {hadoop_errc::too_large, failure::exhausted, "longer than the limit"},
-    {hadoop_errc::truncated, failure::corrupt, "it ends early"},
-    {hadoop_errc::aborted, failure::cancelled, "Hadoop gave the task up"},
-    {hadoop_errc::bad_setting, failure::invalid_argument, "the job's setting is missing or no value for it"},
-    {hadoop_errc::bad_split, failure::invalid_argument, "not the part of a file"},
+    {hadoop_errc::truncated, failure::corrupt, "the data end too early"},
+    {hadoop_errc::aborted, failure::cancelled, "Hadoop aborted the task: read the log of this attempt"},
+    {hadoop_errc::bad_setting, failure::invalid_argument, "the job's setting is missing or has a wrong value"},
+    {hadoop_errc::bad_split, failure::invalid_argument, "not a part of a file: use a FileInputFormat"},
     {hadoop_errc::no_record_reader, failure::invalid_argument,
      "isjavarecordreader=false, and the program has no RecordReader"},
     {hadoop_errc::no_record_writer, failure::invalid_argument,
      "isjavarecordwriter=false, and the program has no RecordWriter"},
     {hadoop_errc::no_reducer, failure::invalid_argument, "the job has reduces, and the program has no Reducer"},
-    {hadoop_errc::bad_partition, failure::invalid_argument, "the Partitioner's number is not below that of reduces"},
-    {hadoop_errc::unsupported_path, failure::unsupported, "not a file of this machine"},
-    {hadoop_errc::bad_type, failure::corrupt, "there is no type of this code"},
+    {hadoop_errc::bad_partition, failure::invalid_argument,
+     "the Partitioner returned a number that is not below the number of reduces"},
+    {hadoop_errc::unsupported_path, failure::unsupported,
+     "not a file that can be read here: use a supported path, such as file:/DIRECTORY"},
+    {hadoop_errc::bad_type, failure::corrupt, "no type has this code"},
 };
 
 /// Category "distrib.hadoop".

@@ -14,22 +14,24 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// A byte range of a file: what a map is given to read. `org.apache.hadoop.mapred.FileSplit` as it is serialised.
+/// A byte range of a file: the input of one map. Corresponds to `org.apache.hadoop.mapred.FileSplit`.
 struct FileSplit {
-  std::string path;          ///< With its scheme: "hdfs://namenode:8020/in/a", "file:/in/a". Not escaped.
-  std::uint64_t start = 0;   ///< The first byte.
-  std::uint64_t length = 0;  ///< How many.
+  std::string path;  ///< With its scheme: "hdfs://namenode:8020/in/a", "file:/in/a". Not percent-encoded.
+  std::uint64_t start = 0;  ///< Offset of the first byte.
+  std::uint64_t length = 0;  ///< Number of bytes.
 
   auto operator==(const FileSplit&) const -> bool = default;
 
-  /// What Hadoop would send.
+  /// Returns the split as Hadoop serialises it.
   [[nodiscard]] DISTRIB_DECL auto encode() const -> Bytes;
 
-  /// Takes a split apart. Fails with `hadoop_errc::bad_split` when the bytes are not exactly that, or the range is
-  /// none.
+  /// Parses a serialised split.
+  ///
+  /// Errors: `hadoop_errc::bad_split` if the bytes are not exactly one split, its path is empty, or its start or length
+  /// is 2^63 or more.
   [[nodiscard]] DISTRIB_DECL static auto parse(ByteView bytes, ErrorRef to) -> FileSplit;
 
-  /// The same; throws `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] static auto parse(ByteView bytes) -> FileSplit {
     Error error;
     return distrib::detail::or_throw(parse(bytes, error), error);
@@ -38,11 +40,12 @@ struct FileSplit {
 
 namespace detail {
 
-/// The name that a file of this machine has for the system: of "file:/a/b", "file:///a/b" and "/a/b" it is "/a/b".
-/// Fails with `hadoop_errc::unsupported_path` for every other scheme.
+/// Returns the path of a local file: for "file:/a/b", "file:///a/b" and "/a/b" this is "/a/b".
+///
+/// Errors: `hadoop_errc::unsupported_path` for every other scheme.
 [[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, ErrorRef to) -> std::string;
 
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] inline auto local_path(std::string_view uri) -> std::string {
   Error error;
   return distrib::detail::or_throw(local_path(uri, error), error);

@@ -17,36 +17,38 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// The settings of a job, by name: some 1600 of Hadoop's own, and those that were given with `-D name=value`. A value.
+/// The settings of a job, by name: about 1600 of Hadoop itself, and those given with `-D name=value`. A value.
 class JobConf {
  public:
   using Settings = std::map<std::string, std::string, std::less<>>;
 
   JobConf() = default;
 
-  /// These and no others; for tests.
+  /// Has these settings and no others; for tests.
   explicit JobConf(Settings settings) : settings_{std::move(settings)} {}
 
-  /// Those that Streaming hands down as environment variables, with an underscore for each character of their name that
-  /// is no letter and no digit: `mapreduce_task_partition`. They are asked for by their own names, and not counted.
+  /// Returns the settings that Streaming passes as environment variables. In their names Hadoop has replaced each
+  /// character that is not a letter or digit by an underscore: `mapreduce_task_partition`. Look them up by their
+  /// original names. They do not count in `size()`, and begin() does not visit them.
   [[nodiscard]] static auto of(Environment environment) -> JobConf {
     JobConf conf;
     conf.environment_ = std::move(environment);
     return conf;
   }
 
-  /// Sets one, in place of what it was.
+  /// Sets one setting; replaces its old value.
   void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
 
-  /// What is set; empty optional when it is not. Valid until it is set anew.
+  /// Returns the value of a setting, or nothing if it is not set. Valid until it is set again.
   [[nodiscard]] DISTRIB_DECL auto find(std::string_view name) const -> std::optional<std::string_view>;
 
-  /// What is set, or `otherwise`.
+  /// Returns the value of a setting, or `otherwise` if it is not set.
   [[nodiscard]] auto text(std::string_view name, std::string_view otherwise = {}) const -> std::string_view {
     return find(name).value_or(otherwise);
   }
 
-  /// Whether it is set to "true", in any case; `otherwise` when it is neither that nor "false", as Hadoop takes it.
+  /// Returns true for the value "true" and false for "false", in upper or lower case; otherwise `otherwise`, as in
+  /// Hadoop.
   [[nodiscard]] auto flag(std::string_view name, bool otherwise) const -> bool {
     std::string value{trimmed(text(name))};
     for (char& letter : value)
@@ -54,21 +56,22 @@ class JobConf {
     return value == "true" || (value != "false" && otherwise);
   }
 
-  /// The whole number that is set, or `otherwise` when nothing is. Fails with `hadoop_errc::bad_setting`, and its name
-  /// and value as the place, for what is none of 0 .. 2^64 - 1.
+  /// Returns the value of a setting as a whole number, or `otherwise` if it is not set or blank.
+  ///
+  /// Errors: `hadoop_errc::bad_setting`, with name and value as its place, if the value is not 0 .. 2^64 - 1.
   [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, ErrorRef to) const
       -> std::uint64_t;
 
-  /// The same; throws `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise) const -> std::uint64_t {
     Error error;
     return distrib::detail::or_throw(number(name, otherwise, error), error);
   }
 
-  /// How many are set.
+  /// Returns the number of settings.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return settings_.size(); }
 
-  /// All of them in the order of their names: pairs of name and value.
+  /// Iterates over all settings in the order of their names, as pairs of name and value.
   [[nodiscard]] auto begin() const noexcept { return settings_.begin(); }
   [[nodiscard]] auto end() const noexcept { return settings_.end(); }
 

@@ -23,75 +23,84 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// How a `PipesCore` behaves.
+/// Options of a `PipesCore`.
 struct PipesOptions {
-  /// The job's token. Without one nothing is verified nor answered, which is for a recorded conversation only.
+  /// The job's token. Without a token nothing is verified and nothing answered: only for a recorded conversation.
   std::optional<Bytes> token{};
-  /// The longest key, value, split or line. The default is what Java can hold.
+  /// Limit for a key, value or split, in bytes. The default is what Java can hold.
   std::size_t most_bytes = (std::size_t{1} << 31) - 1;
-  /// The most bytes that the job's settings may have together; real ones have some 100 KiB.
+  /// Limit for all settings of the job together, in bytes; typical jobs have about 100 KiB.
   std::size_t most_conf_bytes = std::size_t{16} << 20;
 };
 
-/// What a `PipesCore` made of the bytes that arrived. Its views live until it is given more.
+/// A message that a `PipesCore` has received. Its views are valid until the next call of `space` or `receive`.
 struct PipesEvent {
-  PipesMessage kind{};  ///< Which message. Of those that go up none; the settings come as one, when all are there.
-  ByteView first = {};  ///< A key, a split, or the class of keys.
-  ByteView second = {};  ///< A value, or the class of values.
-  std::uint32_t reduces = 0;  ///< Of `run_map`: how many reduces the job has.
-  bool java = false;  ///< Of `run_map`: Java reads the input. Of `run_reduce`: Java writes the output.
+  /// Which message, one of those that Hadoop sends. All settings of a job are one event, when the last one has arrived.
+  PipesMessage kind{};
+  ByteView first = {};  ///< A key, a split, or the class of the keys.
+  ByteView second = {};  ///< A value, or the class of the values.
+  std::uint32_t reduces = 0;  ///< For `run_map`: the number of reduces of the job.
+  /// For `run_map`: Java reads the input. For `run_reduce`: Java writes the output.
+  bool java = false;
 };
 
-/// A task's end of the binary protocol of Hadoop Pipes, without the socket: takes the bytes that arrive and says what
-/// they mean, and gathers the bytes that are to be sent.
+/// The task's side of the binary protocol of Hadoop Pipes, without the socket: gets the bytes that arrive, returns the
+/// messages in them, and collects the bytes to send.
 ///
-/// The other side proves first that it knows the job's token; what comes before that is refused. Messages are taken
-/// only where the protocol has a place for them, and no memory is taken for a length before its bytes are there. The
-/// first failure sticks: `error()` says what and at which byte of what was received. A value; one thread at a time.
+/// The other side must first prove that it knows the job's token; any message before that is refused. Other messages
+/// are accepted only where the protocol allows them. No memory is allocated for an announced length before its bytes
+/// have arrived.
+///
+/// Errors: `error()` is the first failure and the position, in the received bytes, of the message in which it occurred.
+/// After it `next` returns nothing. A value.
+///
+/// Threads: one at a time.
 class PipesCore {
  public:
   explicit PipesCore(PipesOptions options = {}) : options_{std::move(options)} {}
 
-  /// Room for bytes that arrive, `least` or more. Ends what the views of events show.
+  /// Returns memory for at least `least` bytes that will arrive. Ends the validity of the views of events.
   [[nodiscard]] DISTRIB_DECL auto space(std::size_t least) -> std::span<std::byte>;
 
-  /// So many bytes arrived in `space`.
+  /// Tells the core that `count` bytes have arrived in `space`.
   void received(std::size_t count) noexcept { filled_ += count; }
 
-  /// These bytes arrived.
+  /// Copies bytes that have arrived.
   void receive(ByteView bytes) {
     const std::span<std::byte> to = space(bytes.size());
     if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
     received(bytes.size());
   }
 
-  /// No more bytes will arrive. A failure, `hadoop_errc::truncated`, unless the input had ended or was not to come.
+  /// Tells the core that no more bytes will arrive. Fails with `hadoop_errc::truncated` unless all input has arrived,
+  /// or none is expected.
   void end() {
     if (!error_ && (stage_ != Stage::closed || filled_ != used_)) fail(hadoop_errc::truncated);
   }
 
-  /// The next message; nothing while it is not whole, and after a failure.
+  /// Returns the next message; nothing until it has arrived completely, and after a failure.
   [[nodiscard]] DISTRIB_DECL auto next() -> std::optional<PipesEvent>;
 
-  /// The job's settings, from the event `job_conf` on.
+  /// Returns the job's settings. Complete from the event `job_conf` on.
   [[nodiscard]] auto conf() const noexcept -> const JobConf& { return conf_; }
 
-  /// What went wrong first, and where; empty while all is well.
+  /// Returns the first failure and its place; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// Whether all input has come, or none will.
+  /// True if all input has arrived, or none will arrive.
   [[nodiscard]] auto input_ended() const noexcept -> bool { return stage_ == Stage::closed; }
 
-  /// What is to be sent; messages are added by the functions of pipes_messages.hpp. Take it away as it is sent.
+  /// Returns the bytes to send. The functions of pipes_messages.hpp append messages. The caller removes the bytes that
+  /// it has sent.
   [[nodiscard]] auto outbox() noexcept -> Bytes& { return outbox_; }
 
  private:
-  // In the order in which they come. A reduce's values come only after a key.
+  // In the order in which they follow each other. The values of a reduce come only after a key.
   enum class Stage { stranger, proven, started, settings, configured, map_types, map, reduce, values, closed };
 
   DISTRIB_DECL auto read_message(WritableReader& reader, PipesEvent& event) -> bool;
 
-  /// One name and its value: settings are kept as they come, so that no message is as long as all of them.
+  /// Reads one setting. Each setting is stored when it arrives, so no message needs memory for all of them.
   DISTRIB_DECL auto read_setting(WritableReader& reader, PipesEvent& event) -> bool;
 
   DISTRIB_DECL auto authenticate(WritableReader& reader) -> bool;
@@ -113,8 +122,8 @@ class PipesCore {
   Bytes buffer_;
   std::size_t used_ = 0;
   std::size_t filled_ = 0;
-  std::size_t wanted_ = 1;  // bytes that the next message has at least
-  std::uint64_t offset_ = 0;  // of the next message in all that was received
+  std::size_t wanted_ = 1;  // least number of bytes of the next message
+  std::uint64_t offset_ = 0;  // position of the next message in all received bytes
   Bytes outbox_;
   Error error_;
 };

@@ -14,18 +14,21 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// How Hadoop told a program of Pipes what it is to do.
+/// What the environment of a Pipes program says about its task.
 struct PipesEnvironment {
-  std::uint16_t port = 0;        ///< Of 127.0.0.1, where Hadoop listens; 0: none.
-  std::string command_file = {}; ///< Else: what Hadoop said is in this file; answers go to the same with ".out".
+  std::uint16_t port = 0;  ///< Port on 127.0.0.1 where Hadoop listens; 0: none.
+  /// Without a port: the file of Hadoop's recorded messages. The answers go to this path + ".out".
+  std::string command_file = {};
   std::optional<Bytes> token{};  ///< The job's token.
 
-  /// From `mapreduce.pipes.command.port`, `mapreduce.pipes.commandfile` and `hadoop.pipes.shared.secret.location`, a
-  /// file that is named from the directory in which the program was started: read before that is left. Fails with
-  /// `hadoop_errc::not_a_task`, `bad_port`, `bad_secret`, or the reason why the file cannot be read.
+  /// Reads `mapreduce.pipes.command.port`, `mapreduce.pipes.commandfile` and `hadoop.pipes.shared.secret.location`. The
+  /// last names a file, relative to the directory in which the program was started: call this before changing the
+  /// directory.
+  ///
+  /// Errors: `hadoop_errc::not_a_task`, `bad_port`, `bad_secret`, or the reason why the file cannot be read.
   [[nodiscard]] DISTRIB_DECL static auto read(const Environment& environment, ErrorRef to) -> PipesEnvironment;
 
-  /// The same; throws `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] static auto read(const Environment& environment) -> PipesEnvironment {
     Error error;
     return distrib::detail::or_throw(read(environment, error), error);

@@ -21,21 +21,23 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// A connection to the Hadoop that started this program, in steps that block: a task has nothing else to do meanwhile.
-/// Runs an `io_context` of its own on the thread that calls. One thread at a time.
+/// A connection to the Hadoop process that started this program. Its functions block, because a task has nothing else
+/// to do meanwhile. Runs its own `io_context` on the calling thread.
+///
+/// Threads: one at a time.
 class SocketLink {
  public:
-  /// Connects to 127.0.0.1. Fails after ten seconds with `net_errc::refused` or `timed_out`.
+  /// Connects to 127.0.0.1. Fails after at most ten seconds, with `net_errc::refused` or `timed_out`.
   DISTRIB_DECL SocketLink(std::uint16_t port, Error& error);
 
-  /// Waits for a byte or more; 0 at the end.
+  /// Waits for at least one byte. Returns the number of bytes read; 0 at the end.
   DISTRIB_DECL auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t;
 
   /// Sends all of `bytes`.
   void write(ByteView bytes, std::error_code& ec) { perform(DriveAction::write(bytes), ec); }
 
-  /// Waits for the other side to close, as it does after the last message: who left before it has read might take that
-  /// message away.
+  /// Waits until the other side closes the connection, which it does after the last message. Trap: if this side closed
+  /// first, the other side might lose that message before it has read it.
   void finish() {
     std::array<std::byte, 4096> rest;
     std::error_code ec;
@@ -44,7 +46,7 @@ class SocketLink {
   }
 
  private:
-  /// A core that wants one thing.
+  /// A core that performs one action.
   struct One {
     DriveAction action;
     std::size_t count = 0;
@@ -64,19 +66,19 @@ class SocketLink {
   bool ended_ = false;
 };
 
-/// A conversation that was recorded: reads what Hadoop said from one file and writes the answers to another.
+/// A recorded conversation: reads Hadoop's messages from one file and writes the answers to another.
 class ReplayLink {
  public:
-  /// Reads `path`, writes `path` + ".out". Fails with the system's reason.
+  /// Reads `path`, writes `path` + ".out". Fails with the operating system's reason.
   DISTRIB_DECL ReplayLink(const std::string& path, Error& error);
 
-  /// The next bytes of the file; 0 at its end.
+  /// Reads the next bytes of the file; returns 0 at its end.
   auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t { return from_.read(space, ec); }
 
   /// Writes all of `bytes`.
   void write(ByteView bytes, std::error_code& ec) { to_.write(bytes, ec); }
 
-  /// Nothing to wait for.
+  /// Does nothing: there is nothing to wait for.
   void finish() const noexcept {}
 
  private:

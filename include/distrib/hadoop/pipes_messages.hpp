@@ -12,60 +12,60 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// The messages of Hadoop Pipes, by the code that each begins with (a VInt). Those below 50 and
-/// `authentication_request` come down from Hadoop, the others go up.
+/// The messages of Hadoop Pipes, by the code (a VInt) with which each begins. Codes below 50 and
+/// `authentication_request` are sent by Hadoop, the others by the task. The comments say what follows the code.
 enum class PipesMessage : std::int32_t {
-  start = 0,                     ///< The version of the protocol, which is 0.
-  job_conf = 1,                  ///< How many strings: names and values in turn.
-  input_types = 2,               ///< The classes of keys and values, when Java reads the input.
-  run_map = 3,                   ///< The split; how many reduces; whether Java reads the input.
-  map_item = 4,                  ///< Key, value.
-  run_reduce = 5,                ///< A number, always 0; whether Java writes the output.
-  reduce_key = 6,                ///< A key; its values follow.
-  reduce_value = 7,              ///< A value.
-  close = 8,                     ///< The input ends.
-  abort = 9,                     ///< Give up.
-  authentication_request = 10,   ///< A digest; the challenge that it is of.
-  output = 50,                   ///< Key, value.
-  partitioned_output = 51,       ///< Which reduce; key, value.
-  status = 52,                   ///< A line for people.
-  progress = 53,                 ///< 0 to 1.
-  done = 54,                     ///< The last one.
-  register_counter = 55,         ///< Its number; its group and name.
-  increment_counter = 56,        ///< Its number; by how much.
-  authentication_response = 57,  ///< The digest of the digest.
+  start = 0,  ///< Version of the protocol, 0.
+  job_conf = 1,  ///< Number of strings; then names and values in turn.
+  input_types = 2,  ///< Classes of keys and values, if Java reads the input.
+  run_map = 3,  ///< The split; number of reduces; whether Java reads the input.
+  map_item = 4,  ///< Key, value.
+  run_reduce = 5,  ///< A number, always 0; whether Java writes the output.
+  reduce_key = 6,  ///< A key; messages with its values follow.
+  reduce_value = 7,  ///< A value.
+  close = 8,  ///< Nothing: the input has ended.
+  abort = 9,  ///< Nothing: stop the task.
+  authentication_request = 10,  ///< A digest; the challenge from which it was made.
+  output = 50,  ///< Key, value.
+  partitioned_output = 51,  ///< Number of the reduce; key, value.
+  status = 52,  ///< A line of text for users.
+  progress = 53,  ///< Progress, 0 to 1.
+  done = 54,  ///< Nothing: the last message.
+  register_counter = 55,  ///< Number of the counter; its group and name.
+  increment_counter = 56,  ///< Number of the counter; the amount to add.
+  authentication_response = 57,  ///< The digest of the received digest.
 };
 
-/// Adds a message that has no body, or the code of one whose body follows.
+/// Appends the code of a message. The caller appends the body, if there is one.
 inline void append_message(Bytes& to, PipesMessage code) { detail::append_vint(to, static_cast<std::int32_t>(code)); }
 
-/// Adds `output`.
+/// Appends a message `output`.
 inline void append_output(Bytes& to, ByteView key, ByteView value) {
   append_message(to, PipesMessage::output);
   detail::append_bytes(to, key);
   detail::append_bytes(to, value);
 }
 
-/// Adds `partitioned_output`.
+/// Appends a message `partitioned_output`.
 DISTRIB_DECL void append_partitioned_output(Bytes& to, std::uint32_t reduce, ByteView key, ByteView value);
 
-/// Adds `status`.
+/// Appends a message `status`.
 inline void append_status(Bytes& to, std::string_view line) {
   append_message(to, PipesMessage::status);
   detail::append_bytes(to, as_bytes(line));
 }
 
-/// Adds `progress`.
+/// Appends a message `progress`.
 inline void append_progress(Bytes& to, float done) {
   append_message(to, PipesMessage::progress);
   detail::append_float(to, done);
 }
 
-/// Adds `register_counter`.
+/// Appends a message `register_counter`.
 DISTRIB_DECL void append_register_counter(Bytes& to, std::uint32_t counter, std::string_view group,
                                           std::string_view name);
 
-/// Adds `increment_counter`.
+/// Appends a message `increment_counter`.
 inline void append_increment_counter(Bytes& to, std::uint32_t counter, std::int64_t amount) {
   append_message(to, PipesMessage::increment_counter);
   detail::append_vint(to, counter);

@@ -14,22 +14,23 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// Streaming's `-io rawbytes`: each key and each value is an int32 length, big-endian, and so many bytes. Those of a
-/// BytesWritable are its bytes; any other Writable comes as it serialises itself, so of a Text they begin with a VInt
-/// length (`text_in`), and a LongWritable has 8.
+/// Streaming's `-io rawbytes`: each key and each value is an int32 length, big-endian, and that many bytes. A
+/// BytesWritable is sent as its bytes. Any other Writable is sent as it serialises itself: a Text begins with a VInt
+/// length (see `text_in`), and a LongWritable has 8 bytes.
 struct RawBytes {
-  /// The next bytes of `reader`, no longer than `most`.
+  /// Reads the next bytes of `reader`, at most `most`.
   static auto read(WritableReader& reader, std::size_t most) -> ByteView { return reader.long_bytes(most); }
 
-  /// Adds bytes.
+  /// Appends the length and `bytes`.
   static void append(Bytes& to, ByteView bytes) {
     detail::append_big_endian(to, static_cast<std::uint32_t>(bytes.size()));
     detail::append_raw(to, bytes);
   }
 };
 
-/// The text in a Text that came as it serialises itself. Fails with `hadoop_errc::truncated` or `bad_number` when the
-/// bytes are not exactly that.
+/// Returns the text of a serialised Text.
+///
+/// Errors: `hadoop_errc::truncated` or `bad_number` if the bytes are not exactly one Text.
 [[nodiscard]] inline auto text_in(ByteView writable, std::error_code& ec) -> ByteView {
   WritableReader reader{writable};
   const ByteView text = reader.bytes(writable.size());
@@ -38,7 +39,7 @@ struct RawBytes {
   return ec ? ByteView{} : text;
 }
 
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] inline auto text_in(ByteView writable) -> ByteView {
   std::error_code ec;
   const ByteView text = text_in(writable, ec);

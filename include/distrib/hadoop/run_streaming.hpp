@@ -22,18 +22,20 @@ namespace hadoop {
 
 namespace detail {
 
-/// Standard input, output and error of this process, or other descriptors, which stay open. One thread at a time.
+/// Standard input, output and error of this process, or other descriptors, which it does not close.
+///
+/// Threads: one at a time.
 class DescriptorLink {
  public:
   explicit DescriptorLink(int in = 0, int out = 1, int err = 2) noexcept : in_{in}, out_{out}, err_{err} {}
 
-  /// Waits for a byte or more; 0 at the end.
+  /// Waits for at least one byte. Returns the number of bytes read; 0 at the end.
   DISTRIB_DECL auto read_some(std::span<std::byte> space, std::error_code& ec) const -> std::size_t;
 
   /// Writes all of `bytes`.
   void write(ByteView bytes, std::error_code& ec) const { write_to(out_, bytes, ec); }
 
-  /// A line for Hadoop. Whether it arrives is nobody's concern.
+  /// Writes a line for Hadoop to standard error. Ignores failures.
   void tell(std::string_view line) const {
     std::error_code ignored;
     write_to(err_, as_bytes(std::string{line} + "\n"), ignored);
@@ -49,12 +51,13 @@ class DescriptorLink {
 
 }  // namespace detail
 
-/// Does the one task that Hadoop Streaming started this program for, and returns main's 0. `roles`: a Mapper, a
-/// Reducer, or both; the same program may be `-mapper` and `-reducer`, since Hadoop tells it which. The job must say
-/// `-io rawbytes`, or `-io typedbytes` for `run_streaming<TypedBytes>`.
+/// Performs the task for which Hadoop Streaming started this program. Returns 0, for `main` to return. `roles`: a
+/// Mapper, a Reducer, or both; the same program may be `-mapper` and `-reducer`, because Hadoop says which of them it
+/// is. Start the job with `-io rawbytes`, or with `-io typedbytes` for `run_streaming<TypedBytes>`.
 ///
-/// What a context is told goes to standard error, as lines that Hadoop understands. Throws what a role throws, and
-/// `std::system_error`; what the program wrote before that does not count.
+/// Status, progress and counters of the context go to standard error, as lines that Hadoop understands.
+///
+/// Errors: throws what a role throws, and `std::system_error`. Hadoop then discards what the program has written.
 template <StreamingCodec Codec = RawBytes, class... Roles>
   requires StreamingRoles<std::remove_cvref_t<Roles>...>
 auto run_streaming(Roles&&... roles) -> int {
@@ -66,9 +69,10 @@ auto run_streaming(Roles&&... roles) -> int {
   return 0;
 }
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The unconstrained overload: the same parameter list, so that the constrained one wins whenever its concept holds.
 template <StreamingCodec Codec = RawBytes, class... Roles> auto run_streaming(Roles&&...) -> int {
-  constexpr bool is_task = StreamingRoles<std::remove_cvref_t<Roles>...>;  // named: compilers then add no reasons
+  // A named bool, so that compilers add no explanation of their own.
+  constexpr bool is_task = StreamingRoles<std::remove_cvref_t<Roles>...>;
   static_assert(is_task,
                 "distrib: a task of Streaming is a Mapper, which has map(ByteView key, ByteView value, TaskContext&), "
                 "a Reducer, which has reduce(ByteView key, Values&, TaskContext&), or one of each, and nothing else");

@@ -24,15 +24,15 @@ template <class Link, class... Roles> void run_over(Link& link, PipesOptions opt
   link.finish();
 }
 
-/// Does the one task that Hadoop Pipes started this program for, and returns main's 0. `roles`: a Mapper and, in any
-/// order, at most one each of Reducer, Combiner, Partitioner, RecordReader and RecordWriter; a value may play several.
-/// A job has maps and reduces, so the same program is given all that either needs.
+/// Performs the task for which Hadoop Pipes started this program. Returns 0, for `main` to return. `roles`: a Mapper
+/// and, in any order, at most one each of Reducer, Combiner, Partitioner, RecordReader and RecordWriter; one value may
+/// play several roles. A job has maps and reduces, so the same program gets the roles of both.
 ///
-/// `environment`: with `mapreduce.pipes.command.port` it talks to Hadoop; with `mapreduce.pipes.commandfile`, what
-/// Hadoop said was recorded and is gone through again, for a debugger.
+/// `environment`: with `mapreduce.pipes.command.port`, the program talks to Hadoop. With `mapreduce.pipes.commandfile`,
+/// it replays a recorded conversation, for a debugger.
 ///
-/// Throws what a role throws, and `std::system_error`: `hadoop_errc`, `net_errc`, or the system's reason. A program
-/// that lets it pass ends with a signal, and Hadoop tries the task again.
+/// Errors: throws what a role throws, and `std::system_error` with a `hadoop_errc`, a `net_errc` or the operating
+/// system's reason. A program that does not catch it ends with a signal, and Hadoop tries the task again.
 template <class... Roles>
   requires TaskRoles<std::remove_cvref_t<Roles>...>
 auto run_task_in(const Environment& environment, Roles&&... roles) -> int {
@@ -50,7 +50,7 @@ auto run_task_in(const Environment& environment, Roles&&... roles) -> int {
   return 0;
 }
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The unconstrained overload: the same parameter list, so that the constrained one wins whenever its concept holds.
 template <class... Roles> auto run_task_in(const Environment&, Roles&&...) -> int {
   detail::explain_task_roles<std::remove_cvref_t<Roles>...>();
   return 1;
@@ -58,7 +58,13 @@ template <class... Roles> auto run_task_in(const Environment&, Roles&&...) -> in
 
 }  // namespace detail
 
-/// The same, in the environment of this process.
+/// Performs the task for which Hadoop Pipes started this program, with the environment of this process. Returns 0, for
+/// `main` to return. `roles`: a Mapper and, in any order, at most one each of Reducer, Combiner, Partitioner,
+/// RecordReader and RecordWriter; one value may play several roles. A job has maps and reduces, so the same program
+/// gets the roles of both.
+///
+/// Errors: throws what a role throws, and `std::system_error` with a `hadoop_errc`, a `net_errc` or the operating
+/// system's reason. A program that does not catch it ends with a signal, and Hadoop tries the task again.
 template <class... Roles>
   requires detail::TaskRoles<std::remove_cvref_t<Roles>...>
 auto run_task(Roles&&... roles) -> int {

@@ -27,8 +27,8 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// Where a conversation of Pipes comes from and goes to: a socket, two files, memory. `read_some` waits for a byte or
-/// more, and gives 0 at the end; `write` takes all bytes.
+/// Carries a conversation of Pipes: a socket, two files, or memory. `read_some` waits for at least one byte and returns
+/// 0 at the end; `write` writes all bytes.
 template <class L>
 concept PipesLink = requires(L& link, std::span<std::byte> space, ByteView bytes, std::error_code& ec) {
   { link.read_some(space, ec) } -> std::convertible_to<std::size_t>;
@@ -37,18 +37,18 @@ concept PipesLink = requires(L& link, std::span<std::byte> space, ByteView bytes
 
 namespace detail {
 
-/// One conversation, in blocking steps.
+/// One conversation over a link that blocks.
 template <PipesLink Link> class PipesTalk {
  public:
   PipesTalk(Link& link, PipesOptions options, const std::function<Instant()>& now)
       : link_{link}, core_{std::move(options)}, now_{now}, told_{now()} {}
 
-  /// The next message. Throws `std::system_error`.
+  /// Returns the next message. Throws `std::system_error`.
   auto next() -> PipesEvent {
     while (true) {
       if (const std::optional<PipesEvent> event = core_.next()) return *event;
       throw_if(core_.error());
-      flush();  // while we wait, the other side may as well
+      flush();  // the other side may wait for these bytes, so send them before waiting
       constexpr std::size_t piece = 128 << 10;
       std::error_code ec;
       const std::size_t count = link_.read_some(core_.space(piece), ec);
@@ -59,14 +59,14 @@ template <PipesLink Link> class PipesTalk {
     }
   }
 
-  /// The next message, which must be this one: the core has seen to that.
+  /// Returns the next message, which must be of this kind. The core has already refused any other.
   auto expect(PipesMessage kind) -> PipesEvent {
     const PipesEvent event = next();
     if (event.kind != kind) throw_error(hadoop_errc::unexpected_message, "what Hadoop sends");
     return event;
   }
 
-  /// Sends all there is to send.
+  /// Sends all collected bytes.
   void flush() {
     if (core_.outbox().empty()) return;
     std::error_code ec;
@@ -75,7 +75,7 @@ template <PipesLink Link> class PipesTalk {
     if (ec) throw_error(ec, "what is sent to Hadoop");
   }
 
-  /// Called with each pair: whether it is time to tell how things stand, which it is once a second.
+  /// Called with each pair. True once a second: report the counters now.
   auto is_time() -> bool {
     constexpr std::size_t enough = 64 << 10;
     if (core_.outbox().size() >= enough) flush();
@@ -89,7 +89,7 @@ template <PipesLink Link> class PipesTalk {
   [[nodiscard]] auto outbox() noexcept -> Bytes& { return core_.outbox(); }
   [[nodiscard]] auto conf() const noexcept -> const JobConf& { return core_.conf(); }
 
-  /// What a context's words become here.
+  /// Returns outlets that turn what a context reports into messages.
   auto outlets() -> TaskOutlets {
     return {[this](ByteView key, ByteView value) { append_output(outbox(), key, value); },
             [this](std::string_view line) { append_status(outbox(), line); },
@@ -113,7 +113,7 @@ template <PipesLink Link> class PipesTalk {
 
 inline constexpr std::string_view java_writer = "mapreduce.pipes.isjavarecordwriter";
 
-/// Whose `emit` opens the writer, so that a map that emits nothing needs none.
+/// Writes the output with `Writer`. Opened when needed, so that a map that emits nothing needs no writer.
 template <class Writer> class WriterOutlet {
  public:
   WriterOutlet(Writer& writer, TaskContext& context) : writer_{writer}, context_{context} {}
@@ -149,7 +149,7 @@ void serve_map(PipesTalk<Link>& talk, TaskContext& context, const PipesEvent& ru
   const std::uint32_t reduces = run.reduces;
   const bool java = run.java;
 
-  // What goes to a reduce, goes to Java. What is the output already, does so where Java writes it.
+  // Pairs for a reduce go to Java. Pairs that are the output go to Java only if Java writes the output.
   WriterOutlet<std::remove_reference_t<decltype(writer)>> own{writer, context};
   TaskOutlets outlets = talk.outlets();
   if (reduces == 0) {
@@ -236,11 +236,11 @@ void serve_reduce(PipesTalk<Link>& talk, TaskContext& context, const PipesEvent&
 
 }  // namespace detail
 
-/// Does one task of a Pipes job over `link`: what `run_task` does, without the way to the link. `now` is asked for the
-/// time; how things stand is told once a second.
+/// Performs one task of a Pipes job over `link`: as `run_task`, but with a given link. `now` returns the time; counters
+/// are reported once a second.
 ///
-/// Throws what the roles throw, the link's failures, and `hadoop_errc` with the place. Then the other side is told why,
-/// where it can still be, as the status of the task.
+/// Errors: throws what the roles throw, the link's failures, and `hadoop_errc` with the place. Before that it sends the
+/// reason to Hadoop as the status of the task, if the link still works.
 template <PipesLink Link, class... Roles>
   requires detail::TaskRoles<Roles...>
 void serve_pipes(Link& link, PipesOptions options, const std::function<Instant()>& now, Roles&... roles) {
@@ -260,7 +260,7 @@ void serve_pipes(Link& link, PipesOptions options, const std::function<Instant()
     try {
       append_status(talk.outbox(), failure.what());
       talk.flush();
-    } catch (const std::system_error&) {  // the link is gone: the first failure is the one to tell
+    } catch (const std::system_error&) {  // the link is broken: report the first failure only
     }
     throw;
   }

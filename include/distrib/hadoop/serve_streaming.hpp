@@ -30,15 +30,15 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// How Streaming lays out a key or a value: `RawBytes`, `TypedBytes`.
+/// How Streaming encodes a key or a value: `RawBytes`, `TypedBytes`.
 template <class C>
 concept StreamingCodec = requires(WritableReader& reader, std::size_t most, Bytes& to, ByteView bytes) {
   { C::read(reader, most) } -> std::same_as<ByteView>;
   C::append(to, bytes);
 };
 
-/// Standard input, output and error of a task. `read_some` waits for a byte or more, and gives 0 at the end; `write`
-/// takes all bytes; `tell` takes a line for Hadoop.
+/// Standard input, output and error of a task. `read_some` waits for at least one byte and returns 0 at the end;
+/// `write` writes all bytes; `tell` writes a line for Hadoop.
 template <class L>
 concept StreamingLink = requires(L& link, std::span<std::byte> space, ByteView bytes, std::error_code& ec) {
   { link.read_some(space, ec) } -> std::convertible_to<std::size_t>;
@@ -46,20 +46,20 @@ concept StreamingLink = requires(L& link, std::span<std::byte> space, ByteView b
   link.tell(std::string_view{});
 };
 
-/// What a task of Streaming is put together from: a Mapper and a Reducer, or one of them. All else has commands and
-/// Java classes of its own there.
+/// The roles that a task of Streaming may have: a Mapper, a Reducer, or both. For all other roles Streaming uses
+/// commands and Java classes.
 template <class... Roles>
 concept StreamingRoles =
     sizeof...(Roles) != 0 && ((Mapper<Roles> || Reducer<Roles>) && ...) && detail::once_each<Roles...>;
 
 namespace detail {
 
-/// Pairs that come in, pairs and lines that go out.
+/// Reads pairs from the link, and writes pairs and lines to it.
 template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
  public:
   StreamingTalk(Link& link, std::size_t most_bytes) : link_{link}, most_bytes_{most_bytes} {}
 
-  /// The next pair, whose bytes live until the one after it; nothing at the end. Throws `std::system_error`.
+  /// Returns the next pair, valid until the one after it; nothing at the end. Throws `std::system_error`.
   auto next() -> std::optional<KeyValue> {
     while (true) {
       WritableReader reader{ByteView{buffer_}.first(filled_).subspan(used_)};
@@ -104,7 +104,7 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
   }
 
  private:
-  /// Reads on until there are `size` bytes in the buffer; false when the input ends before.
+  /// Reads until the buffer has `size` bytes. Returns false if the input ends before.
   auto read_until(std::size_t size) -> bool {
     std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
     size -= used_;
@@ -126,7 +126,7 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
     std::replace(line.begin(), line.end(), '\n', ' ');
     return line;
   }
-  /// Commas are what separates the parts of the line.
+  /// Replaces commas, because they separate the parts of the line.
   static auto no_comma(std::string_view text) -> std::string {
     std::string word = one_line(text);
     std::replace(word.begin(), word.end(), ',', ';');
@@ -135,7 +135,7 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
 
   Link& link_;
   std::size_t most_bytes_;
-  Bytes buffer_ = Bytes(1);  // never without an address
+  Bytes buffer_ = Bytes(1);  // never empty, so that data() is an address
   std::size_t used_ = 0;
   std::size_t filled_ = 0;
   std::uint64_t pairs_ = 0;
@@ -152,7 +152,7 @@ template <class Talk, class Tick, class M> void stream_map(Talk& talk, TaskConte
   end_role(mapper, context);
 }
 
-/// Pairs come sorted by key, and one by one.
+/// The pairs arrive one by one, sorted by key.
 template <class Talk, class Tick, class R>
 void stream_reduce(Talk& talk, TaskContext& context, Tick& tick, R& reducer) {
   begin_role(reducer, context);
@@ -176,11 +176,11 @@ void stream_reduce(Talk& talk, TaskContext& context, Tick& tick, R& reducer) {
 
 }  // namespace detail
 
-/// Does one task of a Streaming job over `link`: what `run_streaming` does, without the way to the link. Whether it is
-/// a map, `mapreduce.task.ismap` of `conf` says, where there is a choice. No key or value may be longer than
+/// Performs one task of a Streaming job over `link`: as `run_streaming`, but with a given link. With two roles,
+/// `mapreduce.task.ismap` of `conf` says whether the task is a map. No key and no value may be longer than
 /// `most_bytes`.
 ///
-/// Throws what the roles throw, and `std::system_error` with the number of the pair.
+/// Errors: throws what the roles throw, and `std::system_error` with the number of the pair.
 template <StreamingCodec Codec = RawBytes, StreamingLink Link, class... Roles>
   requires StreamingRoles<Roles...>
 void serve_streaming(Link& link, JobConf conf, const std::function<Instant()>& now, std::size_t most_bytes,

@@ -21,27 +21,29 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// A key and its value; views of bytes of whoever hands it out.
+/// A key and its value: views of bytes that their source owns.
 struct KeyValue {
   ByteView key;
   ByteView value;
 };
 
-/// Stands for one counter of a task; see `TaskContext::counter`.
+/// A counter of a task; see `TaskContext::counter`.
 enum class Counter : std::uint32_t {};
 
-/// What becomes of a task's words. Where one is empty, they are dropped.
+/// Where a task's pairs and reports go. If a function is empty, they are dropped.
 struct TaskOutlets {
-  std::function<void(ByteView key, ByteView value)> emit{};  ///< A pair goes out.
-  std::function<void(std::string_view line)> status{};       ///< A line for people.
-  std::function<void(float done)> progress{};                ///< 0 to 1.
-  /// A new counter: its number, group and name.
+  std::function<void(ByteView key, ByteView value)> emit{};  ///< Receives a pair that the task emits.
+  std::function<void(std::string_view line)> status{};  ///< Receives a line of text for users.
+  std::function<void(float done)> progress{};  ///< Receives the progress, 0 to 1.
+  /// Receives a new counter: its number, group and name.
   std::function<void(std::uint32_t number, std::string_view group, std::string_view name)> registered{};
-  std::function<void(std::uint32_t number, std::int64_t amount)> counted{};  ///< So much more of a counter.
+  /// Receives the amount by which a counter grew.
+  std::function<void(std::uint32_t number, std::int64_t amount)> counted{};
 };
 
-/// What a mapper, a reducer and all that is given to `run_task` see of their task: the job's settings, and where pairs,
-/// counts and words go. The same over Pipes, over Streaming and in a test, which makes one of settings and outlets.
+/// What a mapper, a reducer and all other roles see of their task: the job's settings, and functions that emit pairs,
+/// count, and report. The same over Pipes and Streaming; a test makes its own from settings and outlets.
+///
 /// Threads: one at a time.
 class TaskContext {
  public:
@@ -50,52 +52,53 @@ class TaskContext {
   TaskContext(const TaskContext&) = delete;
   auto operator=(const TaskContext&) -> TaskContext& = delete;
 
-  /// The job's settings.
+  /// Returns the job's settings.
   [[nodiscard]] auto conf() const noexcept -> const JobConf& { return conf_; }
 
-  /// The number of this map or this reduce, from 0 on. Throws `hadoop_errc::bad_setting` where the job does not say it.
+  /// Returns the number of this map or of this reduce, from 0. Throws `std::system_error` with
+  /// `hadoop_errc::bad_setting` if the job does not say it.
   [[nodiscard]] auto task_index() const -> std::uint32_t {
     constexpr std::string_view name = "mapreduce.task.partition";
     if (!conf_.find(name)) throw_error(hadoop_errc::bad_setting, name);
     return static_cast<std::uint32_t>(conf_.number(name, 0));
   }
 
-  /// Hands out a pair: of a map to the reduces, of a reduce to the output. The bytes are the caller's again afterwards.
+  /// Emits a pair: a map emits to the reduces, a reduce to the output. The bytes may be changed after the call.
   void emit(ByteView key, ByteView value) {
     if (outlets_.emit) outlets_.emit(key, value);
   }
   void emit(std::string_view key, std::string_view value) { emit(as_bytes(key), as_bytes(value)); }
 
-  /// The counter of this group and name; the job's counters are the sums over its tasks. Cheap enough to be asked for
-  /// once, not for every pair.
+  /// Returns the counter of this group and name. A counter of the job is the sum over its tasks. Call it once for each
+  /// counter, not for every pair: it searches by name.
   [[nodiscard]] DISTRIB_DECL auto counter(std::string_view group, std::string_view name) -> Counter;
 
-  /// Counts. Told about once a second and at the end.
+  /// Adds `amount` to a counter. Reported about once a second and at the end.
   void increment(Counter counter, std::int64_t amount = 1) { counts_[static_cast<std::size_t>(counter)] += amount; }
 
-  /// A line that people see beside the task.
+  /// Reports a line of text that users see beside the task.
   void status(std::string_view line) {
     if (outlets_.status) outlets_.status(line);
   }
 
-  /// How much is done, 0 to 1. A task that says nothing for `mapreduce.task.timeout`, ten minutes unless told, is
-  /// ended: call it within work that takes long.
+  /// Reports the progress, 0 to 1, and the counters. Trap: Hadoop ends a task that reports nothing for
+  /// `mapreduce.task.timeout` (default: ten minutes). Call this function inside work that takes long.
   void progress(float done) {
     tell_counts();
     if (outlets_.progress) outlets_.progress(done);
   }
 
-  /// Tells what was counted since the last time. Who runs the task calls it.
+  /// Reports what was counted since the last report. Called by the code that runs the task.
   void tell_counts() {
     for (std::size_t i = 0; i < counts_.size(); ++i)
       if (const std::int64_t amount = std::exchange(counts_[i], 0); amount != 0 && outlets_.counted)
         outlets_.counted(static_cast<std::uint32_t>(i), amount);
   }
 
-  /// Other outlets from now on, and those until now. Who runs the task calls it.
+  /// Replaces the outlets and returns the old ones. Called by the code that runs the task.
   auto exchange_outlets(TaskOutlets outlets) -> TaskOutlets { return std::exchange(outlets_, std::move(outlets)); }
 
-  /// Other settings from now on. Who runs the task calls it, before anybody else sees them.
+  /// Replaces the settings. Called by the code that runs the task, before any role sees them.
   void set_conf(JobConf conf) { conf_ = std::move(conf); }
 
  private:
@@ -105,17 +108,17 @@ class TaskContext {
   std::vector<std::int64_t> counts_;
 };
 
-/// The values of one key, which come one after the other and once: `for (ByteView value : values)`. Bytes live until
-/// the next one is asked for. Values that nobody asks for are passed over.
+/// The values of one key, which can be read once, one after the other: `for (ByteView value : values)`. The bytes of a
+/// value are valid until the next one is requested. Values that are not read are skipped.
 class Values {
  public:
-  /// Asks `next` for each, until it gives none.
+  /// Calls `next` for each value, until it returns nothing.
   explicit Values(std::function<std::optional<ByteView>()> next) : next_{std::move(next)} {}
 
-  /// The next one; nothing at the end.
+  /// Returns the next value; nothing at the end.
   [[nodiscard]] DISTRIB_DECL auto next() -> std::optional<ByteView>;
 
-  /// As an input range: begin() fetches a value, so call it once.
+  /// Makes the values an input range. Trap: begin() reads a value, so call it only once.
   class Iterator {
    public:
     using value_type = ByteView;

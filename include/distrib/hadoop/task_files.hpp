@@ -12,10 +12,10 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// How a task comes by the files that the job names. A value; `name` has a scheme, as Hadoop gives it.
-/// - `files.fetch(name, context, error)`: the path of a file of this machine with what the file `name` has;
-/// - `files.begin(name, context, error)`: the path of a file of this machine that is to be written, and
-/// - `files.publish(name, context, error)`: what was written there is now in the file `name`, whole.
+/// How a task reads and writes the files that the job names. A value; `name` has a scheme, as Hadoop passes it.
+/// - `files.fetch(name, context, error)`: returns the path of a local file with the content of the file `name`.
+/// - `files.begin(name, context, error)`: returns the path of a local file, into which the caller writes.
+/// - `files.publish(name, context, error)`: makes what was written there the complete content of the file `name`.
 template <class F>
 concept TaskFiles = std::move_constructible<F> &&
                     requires(F& files, const std::string& name, const TaskContext& context, Error& error) {
@@ -26,18 +26,19 @@ concept TaskFiles = std::move_constructible<F> &&
 
 namespace detail {
 
-/// Files of this machine, and of file systems that are mounted: "file:" and plain paths. Others fail with
-/// `hadoop_errc::unsupported_path`.
+/// Local files, also on mounted file systems: "file:" and plain paths.
+///
+/// Errors: `hadoop_errc::unsupported_path` for all other names.
 struct LocalTaskFiles {
-  /// Where it lies.
+  /// Returns the path of the file itself.
   [[nodiscard]] auto fetch(const std::string& name, const TaskContext&, Error& error) const -> std::string {
     return detail::local_path(name, error);
   }
-  /// The same.
+  /// Returns the path of the file itself.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) const -> std::string {
     return detail::local_path(name, error);
   }
-  /// It is where it shall be.
+  /// Does nothing: the file is already in its place.
   void publish(const std::string&, const TaskContext&, Error&) const noexcept {}
 };
 

@@ -24,25 +24,29 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// A RecordReader of TFRecord files: the key is a record's payload, the value is empty, as upstream's InputFormat has
-/// it.
+/// A RecordReader of TFRecord files: the key is the payload of a record, the value is empty, as in the InputFormat of
+/// TensorFlow's ecosystem project.
 ///
-/// Any byte range is a split: a record belongs to the one in which it begins, and where that is, is found out by
-/// `find_split`, so all records of a file are read once each, however Hadoop cuts it. Upstream's InputFormat reads a
-/// whole file in one map. Compressed files, told by content, cannot be cut: the split that begins at 0 reads all, the
-/// others nothing.
+/// Any byte range is a valid split. A record belongs to the split in which it begins, and `find_split` finds these
+/// beginnings, so each record of a file is read exactly once, for any division of the file. (Upstream's InputFormat
+/// reads a whole file in one map.) Compressed files, which are detected from their content, cannot be divided: the
+/// split that begins at 0 reads the whole file, and the others read nothing.
 ///
-/// Both checksums of each record are verified; `tensorflow.read.crc32check=false` turns that off where a split is a
-/// whole file. `Files` comes by the file: of this machine ("file:") unless told. Throws `std::system_error` with file,
+/// Both checksums of each record are verified. `tensorflow.read.crc32check=false` turns that off, but only for a split
+/// that is a whole file.
+///
+/// `Files` provides the file; the default reads local files ("file:").
+///
+/// Errors: throws `std::system_error` with file, record and offset.
 /// record and offset.
 template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
  public:
   BasicTFRecordInput() = default;
 
-  /// With files of another kind.
+  /// For other files than local ones.
   explicit BasicTFRecordInput(Files files) : files_{std::move(files)} {}
 
-  /// Opens the part of a file that `split` is.
+  /// Opens the part of a file that `split` names.
   void open(ByteView split, TaskContext& context) {
     const FileSplit part = FileSplit::parse(split);
     Error error;
@@ -64,18 +68,18 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
     }
   }
 
-  /// The next record; nothing at the end of the split.
+  /// Returns the next record; nothing at the end of the split.
   [[nodiscard]] auto next() -> std::optional<KeyValue> {
     if (whole_) return next_of(*whole_);
     if (part_) return next_of(*part_);
     return std::nullopt;
   }
 
-  /// How far in the split, 0 to 1. Of a compressed file nobody knows: 0.
+  /// Returns the progress in the split, 0 to 1. For a compressed file it is unknown: 0.
   [[nodiscard]] auto progress() const noexcept -> float {
     const std::uint64_t at = whole_ ? whole_->offset() : part_ ? part_->offset() : end_;
     if (is_compressed_ || at <= begin_) return 0;
-    if (at >= end_) return 1;  // the last record may end behind the split
+    if (at >= end_) return 1;  // the last record may end beyond the split
     return static_cast<float>(static_cast<double>(at - begin_) / static_cast<double>(end_ - begin_));
   }
 
@@ -94,7 +98,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
   bool is_compressed_ = false;
 };
 
-/// Of files of this machine.
+/// Reads local files.
 using TFRecordInput = BasicTFRecordInput<>;
 
 }  // namespace hadoop

@@ -21,30 +21,32 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// "part-r-00003", "part-m-00000": the file of a reduce or of a map, by its number.
+/// Returns the name of the file of a reduce or a map, by its number: "part-r-00003", "part-m-00000".
 [[nodiscard]] inline auto part_name(bool is_map, std::uint32_t index) -> std::string {
   const std::string digits = std::to_string(index);
   const std::string zeros(digits.size() < 5 ? 5 - digits.size() : 0, '0');
   return (is_map ? "part-m-" : "part-r-") + zeros + digits;
 }
 
-/// A RecordWriter of TFRecord files: a pair's key becomes a record and its value is dropped, as upstream's OutputFormat
-/// has it.
+/// A RecordWriter of TFRecord files: the key of a pair becomes a record, and the value is dropped, as in the
+/// OutputFormat of TensorFlow's ecosystem project.
 ///
-/// Writes `part-r-00003`, of a map `part-m-00003`, into `mapreduce.task.output.dir`, the directory of this attempt,
-/// whose files Hadoop's committer moves to the output when the task is done and drops when it is not: an attempt that
-/// dies or loses a race leaves nothing. The name itself appears when the file is whole. Compressed as the job says:
-/// `mapreduce.output.fileoutputformat.compress`, and `.codec`, GzipCodec (".gz") or Hadoop's own choice, DefaultCodec
-/// (".deflate", which is zlib).
+/// Writes `part-r-00003`, or for a map `part-m-00003`, into `mapreduce.task.output.dir`, the directory of this attempt.
+/// Hadoop's committer moves the files of a successful attempt to the output and drops all others, so an attempt that
+/// fails or loses a race leaves nothing. The file gets its name when it is complete.
 ///
-/// `Files` writes the file: on this machine ("file:") unless told. Throws `std::system_error`:
-/// `hadoop_errc::bad_setting` for no directory, or a codec that TFRecords have not; `unsupported_path`; what the writer
-/// cannot do.
+/// Compression is set by the job: `mapreduce.output.fileoutputformat.compress`, and `.codec`: GzipCodec (".gz"; also if
+/// there is no such setting), or DefaultCodec or DeflateCodec (".deflate", which is zlib).
+///
+/// `Files` writes the file; the default writes local files ("file:").
+///
+/// Errors: throws `std::system_error` with `hadoop_errc::bad_setting` if there is no directory or the codec is another
+/// one, with `unsupported_path`, or with what the writer reports.
 template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
  public:
   BasicTFRecordOutput() = default;
 
-  /// With files of another kind.
+  /// For other files than local ones.
   explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
 
   /// Begins the file of this task.
@@ -67,10 +69,10 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
     writer_.emplace(path, RecordWriterOptions{.compression = compression, .rename_on_close = true});
   }
 
-  /// Adds the key as a record.
+  /// Appends the key as a record.
   void write(ByteView key, ByteView) { writer_->append(key); }
 
-  /// Gives the file its name.
+  /// Completes the file and gives it its name.
   void close() {
     writer_->close();
     Error error;
@@ -95,7 +97,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   std::optional<distrib::RecordWriter> writer_;
 };
 
-/// On this machine.
+/// Writes local files.
 using TFRecordOutput = BasicTFRecordOutput<>;
 
 }  // namespace hadoop

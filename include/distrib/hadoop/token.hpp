@@ -20,18 +20,20 @@ DISTRIB_DECL auto base64(ByteView bytes) -> std::string;
 
 }  // namespace detail
 
-/// The digest of `text` under a job's token, in base64: by the hash whose digests have `characters` characters, which
-/// is how Hadoop's choice is known (28: HmacSHA1, 44: HmacSHA256, 64: HmacSHA384, 88: HmacSHA512). Fails with
-/// `hadoop_errc::unknown_digest` for every other length.
+/// Returns the digest of `text` with a job's token, in base64. `characters` is the length of the digest, which selects
+/// the hash (28: HmacSHA1, 44: HmacSHA256, 64: HmacSHA384, 88: HmacSHA512): in this way the hash that Hadoop uses is
+/// recognised.
+///
+/// Errors: `hadoop_errc::unknown_digest` for every other length.
 [[nodiscard]] DISTRIB_DECL auto token_digest(ByteView token, std::string_view text, std::size_t characters,
                                              std::error_code& ec) -> std::string;
 
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] DISTRIB_DECL auto token_digest(ByteView token, std::string_view text, std::size_t characters)
     -> std::string;
 
-/// Whether `digest` is the one of `text` under a job's token, found out in a time that does not depend on how far it is
-/// right. Fails as `token_digest` does.
+/// True if `digest` is the digest of `text` with a job's token. The time of the comparison does not depend on how many
+/// characters match. Errors as in `token_digest`.
 [[nodiscard]] inline auto token_digest_matches(ByteView token, std::string_view text, std::string_view digest,
                                                std::error_code& ec) -> bool {
   const std::string right = token_digest(token, text, digest.size(), ec);

@@ -16,7 +16,7 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// The codes of Streaming's typedbytes.
+/// The type codes of Streaming's typedbytes. The comments say what follows the code.
 enum class TypedCode : std::uint8_t {
   bytes = 0,      ///< int32 length, bytes.
   byte = 1,       ///< One byte.
@@ -32,7 +32,7 @@ enum class TypedCode : std::uint8_t {
   writable = 50,  ///< int32 length; int16 length and name of its class; the object as it serialises itself.
 };
 
-/// Adds one typed value.
+/// Appends one typed value.
 inline void append_typed(Bytes& to, std::int32_t value) {
   to.push_back(static_cast<std::byte>(TypedCode::int32));
   detail::append_big_endian(to, value);
@@ -56,37 +56,38 @@ inline void append_typed(Bytes& to, ByteView value) {
   detail::append_raw(to, value);
 }
 
-/// One typed value, as its code and the bytes behind that; those of what has a length are without it.
+/// One typed value: its code and the bytes behind it. For bytes, strings and writables, `body` is without the length.
 struct TypedValue {
   TypedCode code{};
   ByteView body;
 
-  /// Of bytes and strings: they. Of a `writable`: what it serialised itself to, behind the name of its class.
+  /// Returns the content of bytes or a string. For a `writable`: its serialised form, without the name of its class.
   [[nodiscard]] DISTRIB_DECL auto bytes() const -> ByteView;
 
-  /// Of a whole number or a boolean: it; else empty.
+  /// Returns the value of a whole number or a boolean; nothing for other types.
   [[nodiscard]] DISTRIB_DECL auto integer() const noexcept -> std::optional<std::int64_t>;
 
-  /// Of a number of any kind: it; else empty.
+  /// Returns the value of a number of any kind; nothing for other types.
   [[nodiscard]] DISTRIB_DECL auto real() const noexcept -> std::optional<double>;
 };
 
-/// Streaming's `-io typedbytes`. What a mapper sees as a key or a value is one typed value with its code, so that it
-/// says what it is; `typed_value` takes it apart. What is emitted is made by `append_typed`.
+/// Streaming's `-io typedbytes`. A mapper gets each key and each value as one typed value with its code; `typed_value`
+/// parses it. Make what you emit with `append_typed`.
 struct TypedBytes {
-  /// The next value of `reader`, code and all, no longer than `most`. Fails with `hadoop_errc::bad_type`, or
-  /// `too_large` for values within values deeper than 32.
+  /// Reads the next value of `reader`, with its code, at most `most` bytes.
+  ///
+  /// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length; `too_large` for a longer
+  /// value, or for values nested more than 32 levels deep.
   DISTRIB_DECL static auto read(WritableReader& reader, std::size_t most) -> ByteView;
 
-  /// Adds a value that is typed already.
+  /// Appends a value that is already typed.
   static void append(Bytes& to, ByteView typed) { detail::append_raw(to, typed); }
 };
 
-/// Takes one typed value apart. Fails as `TypedBytes::read` does, and with `hadoop_errc::bad_number` for bytes behind
-/// it.
+/// Parses one typed value. Errors as in `TypedBytes::read`, and `hadoop_errc::bad_number` for bytes behind the value.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed, std::error_code& ec) -> TypedValue;
 
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed) -> TypedValue;
 
 }  // namespace hadoop

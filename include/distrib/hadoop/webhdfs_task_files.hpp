@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in the facade.
+// Part of the optional component distrib::http: not in the facade.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -26,12 +26,15 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// `TaskFiles` in HDFS, over WebHDFS; those of this machine too. A file of HDFS is copied to the directory in which
-/// Hadoop started the task, or from there when it is whole, so a job of large files should not cut them
-/// (`mapreduce.input.fileinputformat.split.minsize`): each map fetches all of its file.
+/// `TaskFiles` in HDFS, over WebHDFS, and local ones too. To read a file of HDFS, it is copied to the directory in
+/// which Hadoop started the task; a file to write is made there and sent to HDFS when it is complete. Each map fetches
+/// the whole file to which its split belongs, so a job should not divide large files
+/// (`mapreduce.input.fileinputformat.split.minsize`).
 ///
-/// Without options the job says who is asked and who asks: `dfs.namenode.http-address`, `mapreduce.job.user.name`.
-/// Movable; what it copied is removed with it.
+/// Without options, the name node and the user are those of the job: `dfs.namenode.http-address`,
+/// `mapreduce.job.user.name`.
+///
+/// Movable. The destructor removes the copies.
 ///
 ///     run_task(Words{}, Sum{}, BasicTFRecordInput{WebHdfsTaskFiles{}}, BasicTFRecordOutput{WebHdfsTaskFiles{}});
 class WebHdfsTaskFiles {
@@ -44,7 +47,7 @@ class WebHdfsTaskFiles {
     for (const std::string& path : copies_) ::unlink(path.c_str());
   }
 
-  /// A copy of it. `error` as of `WebHdfsFile`, or the system's reason.
+  /// Returns the path of a copy of the file. Errors as in `WebHdfsFile`, or the operating system's reason.
   [[nodiscard]] auto fetch(const std::string& name, const TaskContext& context, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     const std::string path = copy_name();
@@ -62,7 +65,7 @@ class WebHdfsTaskFiles {
     return path;
   }
 
-  /// Where to write.
+  /// Returns the path of a local file to write.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     written_ = copy_name();
@@ -70,7 +73,7 @@ class WebHdfsTaskFiles {
     return written_;
   }
 
-  /// Sends it, and gives it its name there in one step.
+  /// Sends the written file. It appears under its name in one step.
   void publish(const std::string& name, const TaskContext& context, Error& error) {
     if (!is_webhdfs_url(name)) return;
     const distrib::detail::FileDescriptor opened{written_, O_RDONLY, error.code};
@@ -93,7 +96,8 @@ class WebHdfsTaskFiles {
     return "./distrib-" + std::to_string(::getpid()) + "-" + std::to_string(copies_.size());
   }
 
-  /// The job's address is that of the name node, or says its port alone: 0.0.0.0 is every interface of its machine.
+  /// Returns the options for a file. The job's address is that of the name node, or only its port: 0.0.0.0 stands for
+  /// all interfaces of that machine.
   [[nodiscard]] auto options_of(std::string_view name, const TaskContext& context) const -> WebHdfsOptions {
     WebHdfsOptions options = options_;
     const JobConf& conf = context.conf();

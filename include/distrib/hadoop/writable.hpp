@@ -16,26 +16,26 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-// Numbers and texts as Hadoop's WritableUtils and DataOutput lay them out. A VInt is one byte for -112 .. 127; else a
-// first byte says the sign and how many bytes follow (-113 .. -120: 1 .. 8 of a positive number; -121 .. -128: of a
-// negative one, of which the complement is written), the highest first. A text or bytes: their length as a VInt, then
-// they. All else is big-endian.
+// The encoding of numbers and texts in Hadoop's WritableUtils and DataOutput. A VInt is one byte for -112 .. 127.
+// Otherwise its first byte gives the sign and the number of bytes that follow, highest first (-113 .. -120: 1 .. 8
+// bytes of a positive number; -121 .. -128: 1 .. 8 bytes of the complement of a negative number). A text or bytes: the
+// length as a VInt, then the bytes. All other numbers are big-endian.
 
-/// Bytes on their way out.
+/// Bytes to send.
 using Bytes = std::vector<std::byte>;
 
 namespace detail {
 
-/// Adds raw bytes.
+/// Appends bytes without a length.
 inline void append_raw(Bytes& to, ByteView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
 
-/// Adds a number of `sizeof(T)` bytes, the highest first.
+/// Appends a number of `sizeof(T)` bytes, highest byte first.
 template <class T> void append_big_endian(Bytes& to, T number) {
   const auto value = static_cast<std::uint64_t>(number);
   for (std::size_t i = sizeof(T); i-- > 0;) to.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
-/// Adds a number as a VInt, which is a VLong: the shortest of its forms.
+/// Appends a number as a VInt (the same as a VLong), in its shortest form.
 inline void append_vint(Bytes& to, std::int64_t number) {
   if (number >= -112 && number <= 127) {
     to.push_back(static_cast<std::byte>(number));
@@ -48,25 +48,29 @@ inline void append_vint(Bytes& to, std::int64_t number) {
   for (int i = count; i-- > 0;) to.push_back(static_cast<std::byte>(magnitude >> (8 * i)));
 }
 
-/// Adds bytes, or a text: their length as a VInt, then they.
+/// Appends bytes or a text: the length as a VInt, then the bytes.
 inline void append_bytes(Bytes& to, ByteView bytes) {
   append_vint(to, static_cast<std::int64_t>(bytes.size()));
   append_raw(to, bytes);
 }
 
-/// Adds a float, the highest byte first.
+/// Appends a float, highest byte first.
 inline void append_float(Bytes& to, float number) { append_big_endian(to, std::bit_cast<std::uint32_t>(number)); }
 
 }  // namespace detail
 
-/// Reads what the functions above write, from bytes that somebody else owns, and takes no memory: what it hands out are
-/// views of them. The first failure sticks: `hadoop_errc::truncated` when the bytes end early, which for bytes that are
-/// still arriving means to wait; `bad_number` and `too_large` are for good. A value; one thread at a time.
+/// Reads what the functions above write. The caller owns the bytes; what it returns are views of them, and it allocates
+/// nothing.
+///
+/// Errors: the first failure is permanent. `hadoop_errc::truncated`: the bytes end too early; if more are still to
+/// arrive, wait for them and try again with a new reader. `bad_number` and `too_large`: the bytes are wrong.
+///
+/// A value. Threads: one at a time.
 class WritableReader {
  public:
   explicit WritableReader(ByteView bytes) noexcept : bytes_{bytes} {}
 
-  /// The next number; 0 after a failure. Longer forms than need be are taken, as Java does.
+  /// Reads the next number; 0 after a failure. Accepts forms longer than necessary, as Java does.
   auto vlong() noexcept -> std::int64_t {
     const auto first = static_cast<std::int8_t>(byte());
     if (first >= -112 || error_) return first;
@@ -80,7 +84,7 @@ class WritableReader {
     return negative ? ~number : number;
   }
 
-  /// The next number; fails with `bad_number` outside of `least` .. `most`.
+  /// Reads the next number. Fails with `bad_number` if it is not in `least` .. `most`.
   auto vint(std::int64_t least = std::numeric_limits<std::int32_t>::min(),
             std::int64_t most = std::numeric_limits<std::int32_t>::max()) noexcept -> std::int32_t {
     const std::int64_t number = vlong();
@@ -88,36 +92,36 @@ class WritableReader {
     return error_ ? 0 : static_cast<std::int32_t>(number);
   }
 
-  /// Bytes with a VInt length before them, `most` at most: a length beyond that fails before any of them is there.
+  /// Reads bytes that follow a VInt length, at most `most`. A larger length fails before any of the bytes has arrived.
   auto bytes(std::size_t most) noexcept -> ByteView { return counted(vint(0), most); }
 
-  /// Bytes with an int32 length before them, as Streaming has them.
+  /// Reads bytes that follow an int32 length, as in Streaming.
   auto long_bytes(std::size_t most) noexcept -> ByteView {
     const auto length = static_cast<std::int32_t>(big_endian<std::uint32_t>());
     if (!error_ && length < 0) fail(hadoop_errc::bad_number);
     return counted(length, most);
   }
 
-  /// `bytes`, as text; of no certain encoding.
+  /// Reads `bytes` as text, in an unknown encoding.
   auto text(std::size_t most) noexcept -> std::string_view { return as_text(bytes(most)); }
 
-  /// A number of `sizeof(T)` bytes, the highest first.
+  /// Reads a number of `sizeof(T)` bytes, highest byte first.
   template <class T> auto big_endian() noexcept -> T {
     std::uint64_t value = 0;
     for (const std::byte next : raw(sizeof(T))) value = value << 8 | static_cast<std::uint64_t>(next);
     return static_cast<T>(value);
   }
 
-  /// A float, the highest byte first.
+  /// Reads a float, highest byte first.
   auto real() noexcept -> float { return std::bit_cast<float>(big_endian<std::uint32_t>()); }
 
-  /// The next byte.
+  /// Reads the next byte; 0 after a failure.
   auto byte() noexcept -> std::uint8_t {
     const ByteView one = raw(1);
     return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
   }
 
-  /// The next `count` bytes; none when there are fewer.
+  /// Reads the next `count` bytes; none if there are fewer.
   auto raw(std::size_t count) noexcept -> ByteView {
     if (!error_ && count > bytes_.size() - used_) fail(hadoop_errc::truncated);
     if (error_) return {};
@@ -126,23 +130,23 @@ class WritableReader {
     return found;
   }
 
-  /// What was read since so many bytes had been.
+  /// Returns the bytes read since `used()` was `before`.
   [[nodiscard]] auto since(std::size_t before) const noexcept -> ByteView {
     return bytes_.subspan(before, used_ - before);
   }
 
-  /// Fails, for who finds in what was read that it cannot be.
+  /// Fails with `why`. For callers that find a mistake in what they have read.
   void refuse(hadoop_errc why) noexcept {
     if (!error_) fail(why);
   }
 
-  /// The first failure.
+  /// Returns the first failure.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 
-  /// How many bytes were read.
+  /// Returns the number of bytes read.
   [[nodiscard]] auto used() const noexcept -> std::size_t { return used_; }
 
-  /// After `truncated`: how many bytes there must be before it is worth to try again.
+  /// After `truncated`: returns the number of bytes that must have arrived before another try can succeed.
   [[nodiscard]] auto wanted() const noexcept -> std::size_t { return wanted_; }
 
  private:

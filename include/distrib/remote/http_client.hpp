@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to cpp-httplib, 0.11 and up. An optional component: not in any facade; link distrib::http.
+// The only header that includes cpp-httplib, 0.11 and up. An optional component: not in any facade; link distrib::http.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -34,23 +34,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Takes a piece of the body of an answer whose status is good. False: it wants no more of it.
+/// Receives a piece of the body of an answer whose status is good. Returns false to stop reading this answer.
 using HttpTake = std::function<bool(const HttpAnswer& answer, ByteView bytes)>;
 
 namespace detail {
 
-/// What an exchange may take, and what ended it.
+/// The time and size limits of one exchange, and what ended it.
 struct HttpWatch {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t max_header_bytes = 256 << 10;
 
   Clock::time_point deadline;
   std::chrono::milliseconds idle;
-  std::string header = {};  // as it came
+  std::string header = {};  // as received
   bool in_header = true;
   std::optional<http_errc> ended;
 
-  /// Waits until the socket is ready. False: that took too long.
+  /// Waits until the socket is ready. Returns false, and sets `ended`, if that takes too long or fails.
   auto wait(int socket, short events) -> bool {
     while (true) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -64,9 +64,9 @@ struct HttpWatch {
   }
 };
 
-#ifndef CPPHTTPLIB_VERSION_NUM  // it came after set_max_timeout, which makes this superfluous
+#ifndef CPPHTTPLIB_VERSION_NUM  // versions that define it also have set_max_timeout, so they do not need this class
 
-/// A connection whose waits all have a deadline, which those of cpp-httplib have one by one only.
+/// A connection on which all waits together have one deadline. cpp-httplib only limits each single wait.
 class HttpWire final : public httplib::Stream {
  public:
 #ifdef CPPHTTPLIB_OPENSSL_SUPPORT
@@ -133,7 +133,7 @@ class HttpWire final : public httplib::Stream {
   }
 
 #ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-  /// Whether TLS only wants to be called again.
+  /// True if TLS must only be called again.
   auto goes_on(int result) -> bool {
     const int why = ::SSL_get_error(ssl_, result);
     return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
@@ -150,7 +150,7 @@ class HttpWire final : public httplib::Stream {
   std::size_t end_ = 0;
 };
 
-/// A client of cpp-httplib's on such connections.
+/// A client of cpp-httplib that uses such connections.
 template <class Base> class HttpConnection final : public Base {
  public:
   HttpConnection(const HttpUrl& url, HttpWatch& watch) : Base{url.host, url.port}, watch_{&watch} {}
@@ -171,7 +171,8 @@ template <class Base> class HttpConnection final : public Base {
 
 #endif
 
-/// While it lives, a peer that has left does not end the process: OpenSSL writes without MSG_NOSIGNAL. For this thread.
+/// Blocks SIGPIPE on this thread during its lifetime, so that a peer that closes the connection does not end the
+/// process: OpenSSL writes without MSG_NOSIGNAL.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() noexcept {
@@ -197,7 +198,7 @@ class WithoutSigpipe {
   bool was_pending_;
 };
 
-/// A client of cpp-httplib's, of the class `Base`.
+/// Makes a client of cpp-httplib, of the class `Base`.
 template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& watch) {
 #ifndef CPPHTTPLIB_VERSION_NUM
   return std::make_unique<HttpConnection<Base>>(url, watch);
@@ -207,7 +208,7 @@ template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& w
 #endif
 }
 
-/// Has targets sent as they are.
+/// Makes the client send targets unchanged.
 void send_targets_as_they_are(auto& client) {
   if constexpr (requires { client.set_path_encode(false); }) client.set_path_encode(false);
   else client.set_url_encode(false);
@@ -215,17 +216,19 @@ void send_targets_as_they_are(auto& client) {
 
 }  // namespace detail
 
-/// Sends requests and waits for answers, on the caller's thread. Connections are kept for the next request to the same
-/// host where the server does; redirects are not followed. Nothing is sent to a proxy. Movable; one thread at a time.
+/// Sends requests and waits for the answers, on the caller's thread. Keeps a connection for the next request to the
+/// same host if the server allows it. Does not follow redirects, and does not use a proxy.
+///
+/// Threads: one at a time. Movable.
 class HttpClient {
  public:
   explicit HttpClient(HttpOptions options = {})
       : options_{std::move(options)}, watch_{std::make_unique<detail::HttpWatch>()} {}
 
-  /// Sends `request` and waits for the whole answer. What the server answers is no failure, whatever its status. The
-  /// body of a good answer goes to `take` while it comes, if there is one, any other into the answer.
+  /// Sends `request` and waits for the whole answer. An answer with any status is a success. If there is `take`, the
+  /// body of a good answer goes to it while it arrives; any other body goes into the answer.
   ///
-  /// `error`: an `http_errc` with method, host and path; the answer then is what has come of it.
+  /// Errors: sets `error` to an `http_errc` with method, host and path. The answer then contains what arrived before.
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
     error = {};
     HttpAnswer answer;
@@ -261,9 +264,10 @@ class HttpClient {
     httplib::Response response;
     auto failure = httplib::Error::Success;
     const bool whole = connection->send(sent, response, failure);
-    if (whole && answer.status == 0) read_headers(response, answer);  // one that has no body
+    if (whole && answer.status == 0) read_headers(response, answer);  // an answer without a body
     if (whole || enough) return answer;
-    // Newer versions, which wait themselves, do not tell who left from who kept silent.
+    // Newer versions of cpp-httplib wait by themselves and report silence like a closed connection: the time
+    // distinguishes the two.
     const bool silent = Clock::now() >= std::min(progress + options_.idle_timeout, watch_->deadline);
     const http_errc code =
         code_of(failure) == http_errc::ended_early && silent ? http_errc::timed_out : code_of(failure);
@@ -272,7 +276,7 @@ class HttpClient {
     return answer;
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   auto send(const HttpRequest& request) -> HttpAnswer {
     Error error;
     return detail::or_throw(send(request, {}, error), error);
@@ -287,7 +291,8 @@ class HttpClient {
   };
   static constexpr std::size_t most_connections = 4;
 
-  /// The connection to the URL's host, or one to be; null: that needs TLS, and there is none.
+  /// Returns the connection to the URL's host, which may not be open yet. Null: it needs TLS, and this cpp-httplib has
+  /// none.
   auto connect(const HttpUrl& url) -> httplib::ClientImpl* {
     const std::string origin = url.origin();
     for (const Connection& known : connections_)
@@ -344,7 +349,7 @@ class HttpClient {
     answer.content_length = detail::parse_whole<std::uint64_t>(response.get_header_value("Content-Length"));
   }
 
-  /// A header as it came: cpp-httplib 0.11 puts characters in place of their %XX, which another Location would be.
+  /// Returns a header as received: cpp-httplib 0.11 decodes %XX in headers, which would change a Location.
   auto header(const httplib::Response& response, std::string_view name) const -> std::string {
     if (watch_->header.empty()) return response.get_header_value(std::string{name});
     std::string value;

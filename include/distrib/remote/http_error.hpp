@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -9,22 +9,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why something could not be had over HTTP. The place names method, host and path, never the query.
+/// Why something could not be read or written over HTTP. The place in the error names method, host and path, but never
+/// the query, which may contain a secret.
 enum class http_errc {
-  bad_url = 1,      ///< The text is no http:// or https:// URL of at most 8000 printable characters. Mend it.
-  unreachable,      ///< No connection: unknown host, down, or its port closed. Check the address, start the server.
-  timed_out,        ///< The host did not go on before the deadline. Look at it, or raise the one of `HttpOptions`.
-  ended_early,      ///< The connection ended in the middle of a request or an answer. Worth a retry.
-  short_body,       ///< The answer ended before all that was asked for had come. Ask again; then look at the server.
-  too_large,        ///< The answer, or its headers, are longer than allowed. Ask for less, or raise the limit.
-  redirect_loop,    ///< Redirects lead in a circle, or more than five followed each other. Mend the server.
-  bad_redirect,     ///< A redirect leads nowhere, or from https to http. Mend the server.
-  bad_answer,       ///< The answer is not what HTTP has for this request. Check that the URL leads to such a server.
-  bad_status,       ///< The server refused; the place has the status. Check the URL and your rights.
-  no_ranges,        ///< The server gives whole files only. Use one that knows ranges, or copy the file here.
-  changed,          ///< The file became another one while it was read. Read it again.
-  no_tls,           ///< TLS failed: a certificate was not accepted, or this cpp-httplib has no TLS. Check both.
-  stopped,          ///< The reader was dropped while it waited.
+  bad_url = 1,  ///< The text is not an http:// or https:// URL of at most 8000 printable characters. Correct it.
+  unreachable,  ///< No connection: unknown host, host down, or port closed. Check the address, start the server.
+  timed_out,  ///< No progress before a deadline of `HttpOptions`. Check the host, or raise that deadline.
+  ended_early,  ///< The connection ended in the middle of a request or an answer. Try again.
+  short_body,  ///< The answer ended before all requested bytes had arrived. Try again; then check the server.
+  too_large,  ///< The answer or its headers are longer than allowed. Request less, or raise the limit.
+  redirect_loop,  ///< Redirects form a circle, or more than five followed each other. Correct the server.
+  bad_redirect,  ///< A redirect has no usable target, or leads from https to http. Correct the server.
+  bad_answer,  ///< The answer does not match the request. Check that the URL leads to the right server.
+  bad_status,  ///< The server refused; the place names the status. Check the URL and your permissions.
+  no_ranges,  ///< The server sends whole files only. Use one that supports ranges, or copy the file to a local disk.
+  changed,  ///< The file was replaced while it was read. Read it again.
+  no_tls,  ///< TLS failed: a certificate was not accepted, or this cpp-httplib has no TLS. Check both.
+  stopped,  ///< The reader was destroyed while it waited.
 };
 
 namespace detail {
@@ -33,16 +34,16 @@ inline constexpr ErrorText http_texts[] = {
     {http_errc::unreachable, failure::unavailable, "no connection"},
     {http_errc::timed_out, failure::timeout, "no progress before the deadline"},
     {http_errc::ended_early, failure::unavailable, "the connection ended early"},
-    {http_errc::short_body, failure::unavailable, "the answer is shorter than what was asked for"},
+    {http_errc::short_body, failure::unavailable, "the answer is shorter than requested"},
     {http_errc::too_large, failure::exhausted, "the answer is longer than allowed"},
-    {http_errc::redirect_loop, failure::unsupported, "redirects lead in a circle, or too far"},
-    {http_errc::bad_redirect, failure::unsupported, "a redirect leads where it must not"},
-    {http_errc::bad_answer, failure::corrupt, "not an answer to what was asked"},
+    {http_errc::redirect_loop, failure::unsupported, "the redirects form a circle, or are more than five"},
+    {http_errc::bad_redirect, failure::unsupported, "a redirect has no usable target, or leads from https to http"},
+    {http_errc::bad_answer, failure::corrupt, "the answer does not match the request"},
     {http_errc::bad_status, failure::io, "the server refused"},
-    {http_errc::no_ranges, failure::unsupported, "the server gives no parts of files"},
+    {http_errc::no_ranges, failure::unsupported, "the server does not support ranges: it sends whole files only"},
     {http_errc::changed, failure::mismatch, "the file changed while it was read"},
     {http_errc::no_tls, failure::mismatch, "the TLS connection failed"},
-    {http_errc::stopped, failure::cancelled, "the reader was dropped"},
+    {http_errc::stopped, failure::cancelled, "the reader was destroyed"},
 };
 
 /// Category "distrib.http".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -26,22 +26,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How files over HTTP are read.
+/// How files are read over HTTP.
 struct HttpReadOptions {
-  HttpOptions http = {};
-  HttpRetryOptions retry = {};
-  std::size_t piece_bytes = 8 << 20;  ///< Asked for in one request.
-  std::size_t pieces_ahead = 4;       ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
-  /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives the
-  /// files. Null: the reader fetches when it reads.
+  HttpOptions http = {};  ///< Timeouts and certificates.
+  HttpRetryOptions retry = {};  ///< How often a request is tried.
+  std::size_t piece_bytes = 8 << 20;  ///< Bytes that one request asks for.
+  std::size_t pieces_ahead = 4;  ///< Pieces fetched at once with a pool. Memory: this many times `piece_bytes`.
+  /// Threads that fetch ahead. Each piece makes one of them wait for the network, so use a pool only for this. It must
+  /// outlive the files. Null: the reader fetches each piece when it is read.
   IoPool* pool = nullptr;
 };
 
 namespace detail {
 
-/// Fetches parts of a file from an HTTP server that gives parts of files (RFC 9110 ranges): a `RemoteFetch`. Lost
-/// connections are made again at the byte; a file that became another one meanwhile is noticed where the server has ETags.
-/// A value.
+/// Fetches parts of a file from an HTTP server that supports ranges (RFC 9110): a `RemoteFetch`. After a lost
+/// connection it continues at the same byte. If the server sends ETags, it notices that the file was replaced
+/// meanwhile. A value.
 struct HttpFetch {
   using Options = HttpReadOptions;
   using Client = HttpClient;
@@ -49,7 +49,7 @@ struct HttpFetch {
   HttpUrl url;
   std::string etag;
   HttpRetryOptions retry;
-  std::uint64_t size = 0;  ///< Of the file.
+  std::uint64_t size = 0;  ///< Size of the file in bytes.
 
   [[nodiscard]] static auto client(const HttpReadOptions& options) -> HttpClient { return HttpClient{options.http}; }
 
@@ -75,10 +75,11 @@ struct HttpFetch {
 
 }  // namespace detail
 
-/// The bytes of a file behind an HTTP server. Errors are an `http_errc` with the URL, without its query.
+/// The bytes of a file on an HTTP server. Errors are an `http_errc` with the URL, without its query.
 using HttpFile = RemoteFile<detail::HttpFetch>;
 
-/// Files behind HTTP servers, by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A value.
+/// Files on HTTP servers, named by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A
+/// value.
 class HttpFiles {
  public:
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
@@ -97,7 +98,7 @@ class HttpFiles {
   HttpReadOptions options_;
 };
 
-/// The files of these URLs, in this order.
+/// Returns the files of these URLs, in this order.
 [[nodiscard]] inline auto http_files(std::vector<std::string> urls, HttpReadOptions options = {}) -> HttpFiles {
   return HttpFiles{std::move(urls), std::move(options)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <chrono>
@@ -10,21 +10,24 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How long a client waits, and whom it trusts. Names are resolved by the system, by deadlines of its own.
+/// How long a client waits, and which certificates it trusts. Host names are resolved by the operating system, which
+/// has its own timeouts.
 struct HttpOptions {
-  std::chrono::milliseconds connect_timeout{10'000};  ///< For a connection.
-  std::chrono::milliseconds idle_timeout{30'000};     ///< For the next byte, in either direction.
-  std::chrono::milliseconds timeout{300'000};         ///< For a request and its answer.
-  /// Certificates, in PEM, of who signs those of https servers; empty: those of the system.
+  std::chrono::milliseconds connect_timeout{10'000};  ///< Limit for opening a connection.
+  std::chrono::milliseconds idle_timeout{30'000};  ///< Longest wait for the next byte, in either direction.
+  std::chrono::milliseconds timeout{300'000};  ///< Limit for a request and its whole answer.
+  /// File of PEM certificates of the authorities that sign the certificates of https servers. Empty: those of the
+  /// operating system.
   std::string authority = {};
 };
 
-/// How often something is tried, and the pauses between, which double.
+/// How often a request is tried, and the pauses between attempts, which double.
 struct HttpRetryOptions {
-  std::size_t attempts = 8;  ///< In a row, without progress.
-  std::chrono::milliseconds first_pause{100};
-  std::chrono::milliseconds longest_pause{5000};
-  std::uint64_t progress_bytes = 1 << 20;  ///< So many bytes that came make the attempts begin anew.
+  std::size_t attempts = 8;  ///< Attempts in a row without progress before it fails.
+  std::chrono::milliseconds first_pause{100};  ///< Pause after the first failed attempt.
+  std::chrono::milliseconds longest_pause{5000};  ///< Longest pause.
+  /// After at least this many bytes have arrived, attempts are counted from 0 again.
+  std::uint64_t progress_bytes = 1 << 20;
 };
 
 }  // namespace v0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in any facade.
+// Part of the optional component distrib::http: not in any facade.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -20,13 +20,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a Content-Range header says: "bytes FIRST-LAST/SIZE", or "bytes */SIZE".
+/// The content of a Content-Range header: "bytes FIRST-LAST/SIZE", or "bytes */SIZE".
 struct HttpContentRange {
   std::uint64_t first = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t size = 0;  ///< Of the whole file.
+  std::uint64_t size = 0;  ///< Size of the whole file.
 
-  /// Empty when it is none, or the size is not told.
+  /// Parses the header. Returns nothing if it has another form, or does not say the size.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<HttpContentRange> {
     if (!text.starts_with("bytes ")) return std::nullopt;
     text.remove_prefix(6);
@@ -43,26 +43,28 @@ struct HttpContentRange {
   }
 };
 
-/// A part of a file behind an HTTP server, by requests with a Range header: redirects followed, lost connections made
-/// again at the byte. A core: it does no I/O, `detail::take_http_steps` does.
+/// Reads a part of a file on an HTTP server, by requests with a Range header. Follows redirects; after a lost
+/// connection it continues at the same byte. A core: it does no I/O, `detail::take_http_steps` does.
 ///
-/// The part must lie in the file; an empty one is done at once. `probe` asks for the file's size instead. One thread at
-/// a time.
+/// The part must lie inside the file; an empty part is done at once. A core made by `probe` asks for the size of the
+/// file instead.
+///
+/// Threads: one at a time.
 class HttpRangeCore {
  public:
-  /// `etag` is that of the file as it was probed; empty: whatever it is now.
+  /// `etag`: the ETag of the file that `probe` found; empty: any version of the file is accepted.
   HttpRangeCore(HttpUrl url, std::uint64_t first, std::uint64_t bytes, std::string etag = {},
                 const HttpRetryOptions& retry = {})
       : origin_{std::move(url)}, url_{origin_}, first_{first}, left_{bytes}, etag_{std::move(etag)}, retries_{retry} {}
 
-  /// Asks for the size and the ETag.
+  /// Returns a core that asks for the size and the ETag of the file.
   [[nodiscard]] static auto probe(HttpUrl url, const HttpRetryOptions& retry = {}) -> HttpRangeCore {
     HttpRangeCore core{std::move(url), 0, 1, {}, retry};
     core.probes_ = true;
     return core;
   }
 
-  /// What to do now.
+  /// Returns what to do now.
   [[nodiscard]] auto next() -> HttpStep {
     if (error_) return {.kind = HttpStep::Kind::failed};
     if (left_ == 0) return {.kind = HttpStep::Kind::done};
@@ -76,11 +78,11 @@ class HttpRangeCore {
     return step;
   }
 
-  /// The bytes of good answers go to who reads.
+  /// True: the bytes of good answers are passed to the reader while they arrive.
   [[nodiscard]] auto streams() const noexcept -> bool { return true; }
 
-  /// `bytes` of the body of `answer` have come: how many of them belong to the part. Less than all: the answer is not
-  /// wanted any further.
+  /// Called when `bytes` bytes of the body of `answer` have arrived. Returns how many of them belong to the part. Fewer
+  /// than `bytes`: the rest of the answer is not wanted.
   [[nodiscard]] auto accept(const HttpAnswer& answer, std::uint64_t bytes) -> std::uint64_t {
     if (probes_ || !fits(answer)) return 0;
     const std::uint64_t taken = std::min(bytes, left_);
@@ -90,7 +92,7 @@ class HttpRangeCore {
     return taken;
   }
 
-  /// The request is over: `answer` came, as far as it came; `lost` says what ended it early.
+  /// Called when the request has ended. `answer`: what arrived of the answer. `lost`: what ended it early, if anything.
   void ended(const HttpAnswer& answer, const Error& lost) {
     if (answer.status != 0 && HttpRedirects::is_redirect(answer.status)) {
       url_ = redirects_.follow(url_, answer, where_, error_);
@@ -113,7 +115,7 @@ class HttpRangeCore {
   }
 
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
-  /// After `probe`: the whole file.
+  /// Returns the size of the whole file. Only after `probe`.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
   [[nodiscard]] auto etag() const noexcept -> const std::string& { return etag_; }
 
@@ -126,10 +128,10 @@ class HttpRangeCore {
     return false;
   }
 
-  /// Whether a good answer is the part, from the byte where it goes on.
+  /// True if a good answer is the part, from the byte at which to continue. Otherwise sets `error_`.
   auto fits(const HttpAnswer& answer) -> bool {
     if (error_) return false;
-    if (got_ != 0) return true;  // it did when it began
+    if (got_ != 0) return true;  // it was checked at its beginning
     if (answer.status == 200) return fail(etag_.empty() ? http_errc::no_ranges : http_errc::changed, answer);
     if (answer.status == 416) return fail(http_errc::changed, answer);
     if (answer.status != 206) return fail(http_errc::bad_status, answer);
@@ -141,7 +143,7 @@ class HttpRangeCore {
     return true;
   }
 
-  /// What a probe wants to know. False: not from this answer.
+  /// Reads size and ETag from the answer to a probe. Returns false if this answer does not have them.
   auto learn(const HttpAnswer& answer) -> bool {
     if (answer.status == 429 || answer.status >= 500) return false;
     const auto range = HttpContentRange::parse(answer.content_range);
@@ -150,7 +152,7 @@ class HttpRangeCore {
       return fail(http_errc::bad_status, answer);
     if (!range || range->first != 0) return fail(http_errc::bad_answer, answer);
     size_ = range->size;
-    etag_ = answer.etag.starts_with("W/") ? std::string{} : answer.etag;  // a weak one is none for If-Range
+    etag_ = answer.etag.starts_with("W/") ? std::string{} : answer.etag;  // a weak ETag must not be used in If-Range
     left_ = 0;
     return true;
   }
@@ -163,7 +165,7 @@ class HttpRangeCore {
   HttpRetries retries_;
   HttpRedirects redirects_;
   std::optional<std::chrono::milliseconds> pause_;
-  std::uint64_t got_ = 0;  // of the answer at hand
+  std::uint64_t got_ = 0;  // accepted bytes of the current answer
   std::uint64_t size_ = 0;
   std::string where_;
   Error error_;

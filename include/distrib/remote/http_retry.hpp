@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in any facade.
+// Part of the optional component distrib::http: not in any facade.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -20,12 +20,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Counts attempts. Reads no clock. One thread at a time.
+/// Counts attempts and computes the pauses between them. Reads no clock.
+///
+/// Threads: one at a time.
 class HttpRetries {
  public:
   explicit HttpRetries(const HttpRetryOptions& options = {}) : options_{options} {}
 
-  /// Another attempt failed, after `bytes` had come. The pause before the next one; empty: that was the last.
+  /// Called when an attempt has failed after `bytes` bytes had arrived. Returns the pause before the next attempt;
+  /// nothing: that was the last attempt.
   [[nodiscard]] auto failed(std::uint64_t bytes = 0) -> std::optional<std::chrono::milliseconds> {
     if (bytes >= options_.progress_bytes) failed_ = 0;
     if (++failed_ >= options_.attempts) return std::nullopt;
@@ -39,7 +42,9 @@ class HttpRetries {
   std::size_t failed_ = 0;
 };
 
-/// The redirects of one request: at most five, none twice, and none out of TLS. One thread at a time.
+/// The redirects of one request: at most five, none twice, and none from https to http.
+///
+/// Threads: one at a time.
 class HttpRedirects {
  public:
   static constexpr std::size_t most = 5;
@@ -48,7 +53,9 @@ class HttpRedirects {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
   }
 
-  /// Where `answer` to the request of `from` leads. `error`: `http_errc::bad_redirect`, `redirect_loop`, at `where`.
+  /// Returns the URL to which `answer`, the answer to a request for `from`, redirects.
+  ///
+  /// Errors: sets `error` to `http_errc::bad_redirect` or `redirect_loop`, with `where` as its place.
   auto follow(const HttpUrl& from, const HttpAnswer& answer, const std::string& where, Error& error) -> HttpUrl {
     std::error_code ec;
     HttpUrl to = from.resolve(answer.location, ec);
@@ -62,7 +69,7 @@ class HttpRedirects {
     return to;
   }
 
-  /// Another request begins.
+  /// Forgets the redirects, for another request.
   void clear() noexcept { visited_.clear(); }
 
  private:

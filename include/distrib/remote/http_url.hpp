@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in any facade.
+// Part of the optional component distrib::http: not in any facade.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -18,30 +18,32 @@
 namespace distrib {
 inline namespace v0 {
 
-/// An http:// or https:// URL, taken apart. A value.
+/// The parts of an http:// or https:// URL. A value.
 struct HttpUrl {
   static constexpr std::size_t max_bytes = 8000;
 
   bool tls = false;
-  std::string host;  ///< A name or an address; of IPv6 without brackets.
+  std::string host;  ///< A name or an address; an IPv6 address has no brackets here.
   std::uint16_t port = 80;
-  std::string target = "/";  ///< Path and query, escaped as they are sent.
+  std::string target = "/";  ///< Path and query, percent-encoded as they are sent.
 
   auto operator==(const HttpUrl&) const -> bool = default;
 
-  /// "http://host:port".
+  /// Returns "http://host:port".
   [[nodiscard]] auto origin() const -> std::string {
     return (tls ? "https://" : "http://") + detail::host_port(host, std::to_string(port));
   }
-  /// All of it.
+  /// Returns the whole URL.
   [[nodiscard]] auto text() const -> std::string { return origin() + target; }
-  /// Without the query, which may hold a token: for messages.
+  /// Returns the URL without its query, which may contain a token. For messages.
   [[nodiscard]] auto where() const -> std::string { return origin() + target.substr(0, target.find('?')); }
 
-  /// Reads a URL. User names, passwords, control characters and what is not ASCII are refused; a fragment is cut off.
-  /// `ec`: `http_errc::bad_url`.
+  /// Parses a URL. Refuses user names, passwords, control characters and characters that are not ASCII; drops a
+  /// fragment.
+  ///
+  /// Errors: `ec` is `http_errc::bad_url`; the result is then empty.
   [[nodiscard]] static auto parse(std::string_view text, std::error_code& ec) -> HttpUrl;
-  /// The same; throws `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] static auto parse(std::string_view text) -> HttpUrl {
     std::error_code ec;
     HttpUrl url = parse(text, ec);
@@ -49,11 +51,12 @@ struct HttpUrl {
     return url;
   }
 
-  /// Where `location` leads, the header of an answer of this URL: a URL, or what of one is other than here.
+  /// Returns the URL to which `location`, a header of an answer from this URL, leads. `location` may be a whole URL or
+  /// relative to this one. Errors as in `parse`.
   [[nodiscard]] auto resolve(std::string_view location, std::error_code& ec) const -> HttpUrl;
 };
 
-/// `text` with %XX for all but letters, digits, "-._~" and the characters of `kept`.
+/// Returns `text` with %XX instead of all characters except letters, digits, "-._~" and the characters of `kept`.
 [[nodiscard]] inline auto percent_encode(std::string_view text, std::string_view kept = {}) -> std::string {
   constexpr std::string_view digits = "0123456789ABCDEF";
   constexpr std::string_view unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";

@@ -20,10 +20,12 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How pieces of one kind of remote file are fetched. Semantics: `open(url, options, error)` finds the file and its size,
-/// or tells in `error` why not. `fetch(client, first, to, dropped, error)` fills all of `to` with the bytes from `first`
-/// on, or tells why not, soon after `dropped` became true too; it is called on several threads at once, each with a
-/// client of its own, and refers to nothing outside of it. Options: `piece_bytes`, `pieces_ahead`, `pool`.
+/// How pieces of one kind of remote file are fetched.
+/// - `F::open(url, options, error)` finds the file and its size; on failure it returns nothing and sets `error`.
+/// - `fetch(client, first, to, dropped, error)` fills all of `to` with the bytes of the file from `first` on, or sets
+///   `error`. It must also end soon after `dropped` became true. It is called on several threads at once, each with its
+///   own client, and must not refer to anything outside of itself.
+/// - Options have `piece_bytes`, `pieces_ahead` and `pool`.
 template <class F>
 concept RemoteFetch =
     std::move_constructible<F> &&
@@ -35,17 +37,19 @@ concept RemoteFetch =
       fetch(client, std::uint64_t{}, to, dropped, error);
     };
 
-/// The bytes of a file behind a network, a `ByteSource`: in pieces of `piece_bytes`. The threads of the options' pool
-/// fetch up to `pieces_ahead` of them at a time; a pool that is busy or stopped cannot block the reader, who fetches what
-/// no thread has begun, and fetches all without a pool.
+/// The bytes of a remote file, a `ByteSource`, fetched in pieces of `piece_bytes`. Threads of the options' pool fetch
+/// up to `pieces_ahead` pieces at once. A busy or stopped pool cannot block the reader: it fetches a piece itself if no
+/// thread has begun it. Without a pool it fetches all pieces itself.
 ///
-/// Errors are those of `Fetch`. The first failure of a piece sticks. Dropping the file waits for no thread. Movable; one
-/// thread at a time.
+/// Errors: as reported by `Fetch`. If the file cannot be opened, the next `read` tries again. After the first failed
+/// piece every later `read` reports the same failure, or throws again what fetching that piece threw.
+///
+/// Threads: one at a time. The destructor does not wait for the threads of the pool. Movable.
 template <RemoteFetch Fetch> class RemoteFile {
  public:
   using Options = typename Fetch::Options;
 
-  /// Nothing is asked before the first `read`.
+  /// Sends no request before the first `read`.
   explicit RemoteFile(std::string url, Options options = {}) : url_{std::move(url)}, options_{std::move(options)} {}
 
   [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t {
@@ -88,7 +92,7 @@ template <RemoteFetch Fetch> class RemoteFile {
     is_open_ = true;
   }
 
-  // The piece at hand has been read. Its memory is for a piece further on.
+  // Goes to the next piece after the present one was read. The memory of the present piece is used for a later one.
   void take_piece(Error& error) {
     for (; asked_ != std::min(taken_ + pieces_.size(), count_); ++asked_) {
       typename Work::Piece& piece = pieces_[asked_ % pieces_.size()];
@@ -109,11 +113,11 @@ template <RemoteFetch Fetch> class RemoteFile {
   bool is_open_ = false;
   std::uint64_t size_ = 0;
   std::size_t piece_bytes_ = 1;
-  std::uint64_t count_ = 0;  // of pieces
+  std::uint64_t count_ = 0;  // number of pieces
   PoolAhead<Work> pieces_;
-  std::uint64_t asked_ = 0;  // pieces that were asked for
-  std::uint64_t taken_ = 0;  // of these, those that came
-  ByteView window_;  // what is left of the last one
+  std::uint64_t asked_ = 0;  // pieces that were requested
+  std::uint64_t taken_ = 0;  // pieces whose bytes have arrived
+  ByteView window_;  // unread bytes of the present piece
 };
 
 }  // namespace v0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -25,9 +25,9 @@ inline namespace v0 {
 /// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
 /// by `webhdfs`.
 ///
-/// A file is itself; a directory stands for the files in it, a last part with *, ? and [] for what it matches, by name.
-/// Of both, names that begin with "_" or "." or end in ".crc" are left out, and so are directories: as of paths on this
-/// machine.
+/// A file stands for itself, a directory for the files in it, and a last part of a path with *, ? and [] for the files
+/// that match it, by name. As with local paths, directories and patterns leave out subdirectories and names that begin
+/// with "_" or "." or end in ".crc".
 class WebHdfsFiles {
  public:
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
@@ -35,7 +35,8 @@ class WebHdfsFiles {
 
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
 
-  /// The URL of each. `error` as of `WebHdfsClient`; `webhdfs_errc::no_such_file` too where a pattern matches nothing.
+  /// Returns the URL of each file. Errors as in `WebHdfsClient`, and `webhdfs_errc::no_such_file` if a URL stands for
+  /// no file.
   [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
     error = {};
     std::vector<std::string> found;
@@ -78,7 +79,7 @@ class WebHdfsFiles {
   WebHdfsOptions options_;
 };
 
-/// Files in HDFS, over WebHDFS or HttpFS:
+/// Returns files in HDFS, read over WebHDFS or HttpFS:
 ///
 ///     const auto digits = tfrecords(webhdfs("hdfs://namenode/data/train-*", {.user = "me"}))
 ///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label));

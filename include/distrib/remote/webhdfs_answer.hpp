@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in the facade.
+// Part of the optional component distrib::http: not in the facade.
 #pragma once
 
 #include <distrib/core/json.hpp>
@@ -18,22 +18,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The exception that Hadoop answers with.
+/// An exception that Hadoop sends as an answer.
 struct RemoteException {
-  std::string exception;  ///< The class, without its package.
-  std::string message;    ///< Its first line, at most 400 bytes.
+  std::string exception;  ///< The name of its class, without the package.
+  std::string message;  ///< The first line of its message, at most 400 bytes.
 
-  /// Reads it out of an answer's body; empty when there is none.
+  /// Parses the body of an answer. Returns nothing if it has no exception.
   [[nodiscard]] static auto parse(std::string_view body) -> std::optional<RemoteException>;
 
-  /// "AccessControlException: Permission denied".
+  /// Returns, for example, "AccessControlException: Permission denied".
   [[nodiscard]] auto text() const -> std::string { return exception + (message.empty() ? "" : ": " + message); }
 };
 
 namespace detail {
 
-/// The members of the object at hand: `member(reader)` is called at each name, and takes the value or leaves it.
-/// False: that is no object.
+/// Reads the members of the next object. Calls `member(name)` at each name; it reads the value or does nothing. Returns
+/// false if there is no object.
 template <class F> auto for_each_member(JsonReader& reader, F member) -> bool {
   if (reader.next() != JsonToken::begin_object) return false;
   while (reader.next() == JsonToken::name) {
@@ -43,7 +43,7 @@ template <class F> auto for_each_member(JsonReader& reader, F member) -> bool {
   return reader.token() == JsonToken::end_object;
 }
 
-/// A FileStatus: false when type or length are missing or wrong.
+/// Reads a FileStatus. Returns false if type or length are missing or wrong.
 inline auto read_status(JsonReader& reader, WebHdfsStatus& status) -> bool {
   bool has_type = false;
   bool has_length = false;
@@ -107,7 +107,7 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return found;
 }
 
-/// The answer of GETFILESTATUS. `ec`: `webhdfs_errc::bad_answer`.
+/// Parses the answer to GETFILESTATUS. Errors: `ec` is `webhdfs_errc::bad_answer`.
 [[nodiscard]] inline auto parse_webhdfs_status(std::string_view body, std::error_code& ec) -> WebHdfsStatus {
   JsonReader reader{body};
   WebHdfsStatus status;
@@ -120,7 +120,8 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return status;
 }
 
-/// The answer of LISTSTATUS, in the server's order. `ec`: `webhdfs_errc::bad_answer`, also for a name with a "/".
+/// Parses the answer to LISTSTATUS; the files keep the server's order. Errors: `ec` is `webhdfs_errc::bad_answer`, also
+/// for a name with a "/".
 [[nodiscard]] inline auto parse_webhdfs_list(std::string_view body, std::error_code& ec) -> std::vector<WebHdfsStatus> {
   JsonReader reader{body};
   std::vector<WebHdfsStatus> list;
@@ -147,7 +148,7 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return list;
 }
 
-/// The answer of MKDIRS, DELETE and RENAME: {"boolean":true}. `ec`: `webhdfs_errc::bad_answer`.
+/// Parses the answer to MKDIRS, DELETE and RENAME: {"boolean":true}. Errors: `ec` is `webhdfs_errc::bad_answer`.
 [[nodiscard]] inline auto parse_webhdfs_boolean(std::string_view body, std::error_code& ec) -> bool {
   JsonReader reader{body};
   std::optional<bool> value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -27,26 +27,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Operations on the files of an HDFS, on the caller's thread. Paths are without a scheme, from "/" on.
+/// Operations on the files of an HDFS, on the caller's thread. Paths have no scheme and begin with "/".
 ///
-/// Errors are a `webhdfs_errc` or an `http_errc`, whose place names the server, the operation and the path, and has
-/// Hadoop's own words. Movable; one thread at a time.
+/// Errors: a `webhdfs_errc` or an `http_errc`. The place names the server, the operation and the path, and quotes
+/// Hadoop's exception. With a last argument of type `ErrorRef` a function sets it; without, it throws
+/// `std::system_error`.
+///
+/// Threads: one at a time. Movable.
 class WebHdfsClient {
  public:
-  /// For the HDFS that `url` lies in; nothing is asked yet. Throws `std::system_error` as `WebHdfsLocation::parse`.
+  /// For the HDFS of `url`; sends no request yet. Throws `std::system_error` with the errors of
+  /// `WebHdfsLocation::parse`.
   explicit WebHdfsClient(std::string_view url, WebHdfsOptions options = {})
       : options_{std::move(options)}, http_{options_.http} {
     Error error;
     location_ = WebHdfsLocation::parse(url, options_, error);
     throw_if(error);
   }
-  /// For a location that was taken apart before.
+  /// For a location that was parsed before.
   WebHdfsClient(WebHdfsLocation location, WebHdfsOptions options)
       : options_{std::move(options)}, location_{std::move(location)}, http_{options_.http} {}
 
   [[nodiscard]] auto location() const noexcept -> const WebHdfsLocation& { return location_; }
 
-  /// What there is at `path`.
+  /// Returns the status of the file or directory `path`.
   [[nodiscard]] auto status(const std::string& path, ErrorRef to) -> WebHdfsStatus {
     detail::ErrorOut error{to};
     return answer(WebHdfsRequest::status(path), parse_webhdfs_status, error);
@@ -56,7 +60,7 @@ class WebHdfsClient {
     return detail::or_throw(status(path, error), error);
   }
 
-  /// What is in a directory, by name; a file is itself, with an empty name.
+  /// Returns the entries of a directory, sorted by name. For a file, returns its status alone, with an empty name.
   [[nodiscard]] auto list(const std::string& path, ErrorRef to) -> std::vector<WebHdfsStatus> {
     detail::ErrorOut error{to};
     auto found = answer(WebHdfsRequest::list(path), parse_webhdfs_list, error);
@@ -68,7 +72,7 @@ class WebHdfsClient {
     return detail::or_throw(list(path, error), error);
   }
 
-  /// Makes a directory, and those above it; it may be there.
+  /// Makes a directory and all missing directories above it. Success also if it exists.
   void make_directories(const std::string& path, ErrorRef to) {
     detail::ErrorOut error{to};
     must(answer(WebHdfsRequest::make_directories(path), parse_webhdfs_boolean, error), error);
@@ -77,7 +81,7 @@ class WebHdfsClient {
     thrown([&](Error& error) { make_directories(path, error); });
   }
 
-  /// Deletes a file or a directory, with all that is in it if told. False: there was nothing.
+  /// Deletes a file or a directory; if `recursive`, with everything in it. Returns false if it did not exist.
   auto remove(const std::string& path, bool recursive, ErrorRef to) -> bool {
     detail::ErrorOut error{to};
     return answer(WebHdfsRequest::remove(path, recursive), parse_webhdfs_boolean, error);
@@ -87,9 +91,9 @@ class WebHdfsClient {
     return detail::or_throw(remove(path, recursive, error), error);
   }
 
-  /// Gives a file another name in one step: in place of another file if `replace`, else only if nothing is there, which
-  /// is `webhdfs_errc::exists` else. HttpFS, which knows no such step, deletes what is there first. A directory `to` is
-  /// refused, where Hadoop would move the file into it.
+  /// Renames a file in one step. If `to` is an existing file: replaces it if `replace`, otherwise fails with
+  /// `webhdfs_errc::exists`. HttpFS has no operation that replaces, so the existing file is deleted first. If `to` is a
+  /// directory, fails with `webhdfs_errc::is_directory`; Hadoop alone would move the file into it.
   void rename(const std::string& from, const std::string& to, bool replace, ErrorRef told) {
     detail::ErrorOut error{told};
     const WebHdfsStatus source = status(from, error);
@@ -103,7 +107,7 @@ class WebHdfsClient {
     const std::string body = run(WebHdfsRequest::rename(from, to, replace), error, &maybe_done);
     if (maybe_done && error.code == webhdfs_errc::no_such_file && is_now(to, source)) error = {};
     if (error || body.empty()) return;
-    std::error_code ec;  // HttpFS, and name nodes that know no options, answer with a boolean
+    std::error_code ec;  // HttpFS, and name nodes that ignore the options, answer with a boolean
     const bool done = parse_webhdfs_boolean(body, ec);
     if (ec) error = {ec, where_};
     else if (!(maybe_done && is_now(to, source))) must(done, error);
@@ -112,15 +116,15 @@ class WebHdfsClient {
     thrown([&](Error& error) { rename(from, to, replace, error); });
   }
 
-  /// Writes a whole file, in place of what has the name; what is there while it is written is not said. See
-  /// `WebHdfsWriter` for one that appears when it is whole.
+  /// Writes a whole file; an existing file is replaced. Trap: while it is written, other readers may see anything.
+  /// `WebHdfsWriter` writes a file that appears only when it is complete.
   void create(const std::string& path, ByteView bytes, ErrorRef to) {
     detail::ErrorOut error{to};
     run(WebHdfsRequest::create(path, bytes), error);
   }
 
-  /// Puts the content of `sources`, files of the same directory that are gone then, behind that of `path`, which is
-  /// `bytes` long afterwards.
+  /// Appends the contents of `sources` to the file `path` and removes the sources, which must be in the same directory.
+  /// `bytes`: the size of `path` afterwards. If the answer is lost, this size shows whether the operation was done.
   void concat(const std::string& path, std::span<const std::string> sources, std::uint64_t bytes, ErrorRef to) {
     detail::ErrorOut error{to};
     bool maybe_done = false;
@@ -137,7 +141,7 @@ class WebHdfsClient {
     throw_if(error);
   }
 
-  /// Does an operation; the answer's body.
+  /// Performs an operation and returns the body of the answer.
   auto run(WebHdfsRequest request, Error& error, bool* maybe_done = nullptr) -> std::string {
     WebHdfsCore core{std::move(request), location_.servers, options_, active_};
     detail::take_http_steps(http_, core, [](ByteView) {}, error);
@@ -156,12 +160,12 @@ class WebHdfsClient {
     return value;
   }
 
-  /// Hadoop says false, and nothing more.
+  /// Reports that Hadoop answered "false", which it does not explain.
   void must(bool done, Error& error) const {
     if (!error && !done) error = {webhdfs_errc::not_done, where_};
   }
 
-  /// Whether a file has this name, which may be replaced.
+  /// True if there is a file `to`. Sets `error` if it must not be replaced.
   auto check_target(const std::string& to, bool replace, Error& error) -> bool {
     const WebHdfsStatus there = status(to, error);
     if (error.code == webhdfs_errc::no_such_file) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in the facade.
+// Part of the optional component distrib::http: not in the facade.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -25,16 +25,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One operation of WebHDFS as the requests that it takes: which name node to ask, to which data node it sends, what to
-/// do about a lost connection, a short body, a standby, an exception. A core: it does no I/O,
-/// `detail::take_http_steps` does. One thread at a time.
+/// One operation of WebHDFS as a sequence of requests: which name node to ask, to which data node it redirects, and
+/// what to do about a lost connection, a short body, a standby name node or an exception. A core: it does no I/O,
+/// `detail::take_http_steps` does.
+///
+/// Threads: one at a time.
 class WebHdfsCore {
  public:
-  /// The largest answer but of OPEN: a listing of some hundred thousand files.
+  /// Limit for all answers except the data of OPEN: a listing of some hundred thousand files.
   static constexpr std::size_t max_answer_bytes = 64 << 20;
 
-  /// `servers` are those of a `WebHdfsLocation`, at least one; `active` is asked first. What `options` has of them, the
-  /// core copies.
+  /// `servers`: the name nodes of a `WebHdfsLocation`, at least one; number `active` is asked first. The name nodes of
+  /// `options` are not used. The core copies `options`.
   WebHdfsCore(WebHdfsRequest request, std::vector<HttpUrl> servers, const WebHdfsOptions& options,
               std::size_t active = 0)
       : request_{std::move(request)},
@@ -44,7 +46,7 @@ class WebHdfsCore {
         retries_{options.retry},
         done_{request_.op == "OPEN" && request_.bytes == 0} {}
 
-  /// What to do now.
+  /// Returns what to do now.
   [[nodiscard]] auto next() -> HttpStep {
     if (error_) return {.kind = HttpStep::Kind::failed};
     if (done_) return {.kind = HttpStep::Kind::done};
@@ -52,7 +54,7 @@ class WebHdfsCore {
     HttpStep step{.kind = HttpStep::Kind::send, .request = {.method = request_.method}};
     HttpRequest& sent = step.request;
     sent.max_body_bytes = max_answer_bytes;
-    // Gateways that guard against forged requests want to see it; its value does not matter.
+    // Gateways that guard against forged requests require this header; its value does not matter.
     sent.headers = {{"X-XSRF-HEADER", "distrib"}, {"Accept-Encoding", "identity"}};
     sent.url = at_data_node_ ? data_node_ : first_url();
     excludes_ = !at_data_node_ && !excluded_.empty();
@@ -65,10 +67,11 @@ class WebHdfsCore {
     return step;
   }
 
-  /// Whether the bytes of good answers go to who reads: those of OPEN.
+  /// True if the bytes of good answers are passed to the reader while they arrive: only for OPEN.
   [[nodiscard]] auto streams() const noexcept -> bool { return request_.op == "OPEN"; }
 
-  /// `bytes` of the body of `answer` have come: how many of them are wanted. Less than all: nothing more of it.
+  /// Called when `bytes` bytes of the body of `answer` have arrived. Returns how many of them are wanted. Fewer than
+  /// `bytes`: nothing more of this answer is wanted.
   [[nodiscard]] auto accept(const HttpAnswer& answer, std::uint64_t bytes) -> std::uint64_t {
     if (error_) return 0;
     if (got_ == 0 && answer.content_length.value_or(0) > request_.bytes) {
@@ -83,7 +86,7 @@ class WebHdfsCore {
     return taken;
   }
 
-  /// The request is over: `answer` came, as far as it came; `lost` says what ended it early.
+  /// Called when the request has ended. `answer`: what arrived of the answer. `lost`: what ended it early, if anything.
   void ended(const HttpAnswer& answer, const Error& lost) {
     if (error_) return;
     if (lost && !(streams() && answer.good() && request_.bytes == 0)) return lose(lost);
@@ -99,22 +102,24 @@ class WebHdfsCore {
       return;
     }
     if (request_.body && !sent_body_) {
-      error_ = {webhdfs_errc::bad_answer, where_ + " (the file was taken without its bytes: is this HttpFS?)"};
+      error_ = {webhdfs_errc::bad_answer,
+                where_ + " (the server did not redirect, and made an empty file: is this HttpFS?)"};
       return;
     }
     body_ = answer.body;
     done_ = true;
   }
 
-  /// The failure, with host, operation and path, and Hadoop's exception if there was one.
+  /// Returns the failure, with host, operation and path, and with Hadoop's exception if there was one.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
-  /// The answer's body, when it is done; not of OPEN.
+  /// Returns the body of the answer after `done`. Not for OPEN.
   [[nodiscard]] auto body() const noexcept -> const std::string& { return body_; }
-  /// The name node that was asked last, for the next operation to begin with.
+  /// Returns the name node that was asked last; the next operation should ask it first.
   [[nodiscard]] auto active() const noexcept -> std::size_t { return active_; }
-  /// Whether the operation may have been done although it failed, or before it was done again: an answer was lost.
+  /// True if an answer was lost, so that the operation may have been done although it failed, or may have been done
+  /// twice.
   [[nodiscard]] auto maybe_done() const noexcept -> bool { return maybe_done_; }
-  /// Where the last request went: for errors about its answer.
+  /// Returns the destination of the last request, for errors about its answer.
   [[nodiscard]] auto where() const noexcept -> const std::string& { return where_; }
 
  private:
@@ -131,7 +136,7 @@ class WebHdfsCore {
     return url;
   }
 
-  /// The connection was lost, or it took too long: once more from the name node, or the next one.
+  /// After a lost connection or a timeout: tries again, without this data node or with the next name node.
   void lose(const Error& lost, const std::string& how = {}) {
     const bool worth_it = lost.code == failure::unavailable || lost.code == failure::timeout;
     maybe_done_ = maybe_done_ || lost.code != http_errc::unreachable;
@@ -140,7 +145,7 @@ class WebHdfsCore {
     again(worth_it, {lost.code, where_ + how});
   }
 
-  /// Hadoop, or what stands before it, does not want to.
+  /// Handles an answer in which Hadoop, or a gateway before it, refuses the request.
   void refused(const HttpAnswer& answer) {
     const auto remote = RemoteException::parse(answer.body);
     const std::string why = remote ? remote->text() : "status " + std::to_string(answer.status);
@@ -154,14 +159,15 @@ class WebHdfsCore {
     const bool elsewhere =
         code == webhdfs_errc::refused || code == webhdfs_errc::unauthenticated || code == webhdfs_errc::not_ready;
     const bool of_data_node = at_data_node_ && elsewhere;
-    const bool none_left = excludes_ && code == webhdfs_errc::refused;  // of the data nodes
+    const bool none_left = excludes_ && code == webhdfs_errc::refused;  // all data nodes are excluded
     if (none_left) excluded_.clear();
     if (code == webhdfs_errc::standby) next_server();
     if (of_data_node) exclude(data_node_.host);
     again(code == webhdfs_errc::standby || code == webhdfs_errc::not_ready || of_data_node || none_left || busy, error);
   }
 
-  /// Begins anew after a pause, unless it is not worth it or was the last time.
+  /// Begins again at the name node after a pause. Fails with `error` if that is not `worth_it` or there are no attempts
+  /// left.
   void again(bool worth_it, const Error& error) {
     at_data_node_ = false;
     redirects_.clear();
@@ -170,7 +176,7 @@ class WebHdfsCore {
     if (pause_ && standby_lap_ != 0) pause_ = std::chrono::milliseconds{};
   }
 
-  /// The name node after the one that was asked. Those of a first round are asked without a pause.
+  /// Goes to the next name node. In the first round through all of them there is no pause.
   void next_server() {
     active_ = (active_ + 1) % servers_.size();
     standby_lap_ = standby_lap_ + 1 < servers_.size() ? standby_lap_ + 1 : 0;
@@ -188,17 +194,17 @@ class WebHdfsCore {
   std::size_t active_;
   HttpRetries retries_;
   HttpRedirects redirects_;
-  HttpUrl url_;  // of the request at hand
-  HttpUrl data_node_;  // where a redirect led
+  HttpUrl url_;  // of the current request
+  HttpUrl data_node_;  // target of the last redirect
   std::string excluded_;
   std::string where_;
   std::string body_;
   Error error_;
   std::optional<std::chrono::milliseconds> pause_;
-  std::uint64_t got_ = 0;  // bytes of the answer at hand
-  std::size_t standby_lap_ = 0;  // name nodes that were passed over in a row
+  std::uint64_t got_ = 0;  // accepted bytes of the current answer
+  std::size_t standby_lap_ = 0;  // name nodes that were skipped in a row
   bool at_data_node_ = false;
-  bool excludes_ = false;  // the request at hand leaves data nodes out
+  bool excludes_ = false;  // the current request excludes data nodes
   bool sent_body_ = false;
   bool maybe_done_ = false;
   bool done_;

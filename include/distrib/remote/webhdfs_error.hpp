@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -10,43 +10,43 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why HDFS refused. The place names name node or data node, operation and path, and has the class and the message of
-/// Hadoop's exception. What the network or HTTP refuses comes as an `http_errc`.
+/// Why HDFS refused. The place in the error names the name node or data node, the operation and the path, and quotes
+/// class and message of Hadoop's exception. Failures of the network and of HTTP are an `http_errc`.
 enum class webhdfs_errc {
-  bad_url = 1,  ///< No hdfs:// or (s)webhdfs:// URL with a path, or no name node is known. Name one in the options.
-  no_such_file,  ///< FileNotFoundException: there is no such path, or it is no file. Check it.
-  denied,  ///< AccessControlException: the user may not. Check `WebHdfsOptions::user`, or the path's rights.
-  unauthenticated,  ///< The cluster wants to know who asks. Give a delegation token (`hdfs fetchdt`), or a new one.
-  exists,  ///< FileAlreadyExistsException. Choose another name, or allow it to be replaced.
-  not_directory,  ///< A part of the path is a file. Check it.
-  is_directory,  ///< A directory stands where a file is to be. Choose another name.
-  not_empty,  ///< PathIsNotEmptyDirectoryException: delete it with all that is in it, or leave it.
-  standby,  ///< None of the name nodes that were named is the active one. Name all of them.
-  not_ready,  ///< Safe mode, or a RetriableException, for longer than was waited. Look at the name node.
-  no_room,  ///< A quota is used up. Delete something, or raise it.
-  unsupported,  ///< The cluster does not know the operation, or not for this path. The place says which.
-  not_done,  ///< The answer is "false": Hadoop did not do it, and does not say why. Check both paths.
-  bad_answer,  ///< What came is no answer of WebHDFS. Check that host and port are those of WebHDFS or HttpFS.
-  refused,  ///< Another exception of Hadoop's; the place has it.
-  closed,  ///< Bytes were written to a file that was closed. Write first, close last.
+  bad_url = 1,  ///< Not an hdfs:// or (s)webhdfs:// URL with a path, or no name node is known. Name one in the options.
+  no_such_file,  ///< FileNotFoundException: the path does not exist, or is not a file. Check it.
+  denied,  ///< AccessControlException: no permission. Check `WebHdfsOptions::user`, or the permissions of the path.
+  unauthenticated,  ///< The cluster requires authentication. Pass a delegation token (`hdfs fetchdt`), or a new one.
+  exists,  ///< FileAlreadyExistsException: the target exists. Choose another name, or allow it to be replaced.
+  not_directory,  ///< A part of the path is a file, not a directory. Check the path.
+  is_directory,  ///< The path is a directory, but a file is needed. Choose another name.
+  not_empty,  ///< PathIsNotEmptyDirectoryException: the directory has entries. Delete it recursively, or keep it.
+  standby,  ///< None of the given name nodes is the active one. Name all of them in `WebHdfsOptions::namenodes`.
+  not_ready,  ///< Safe mode or RetriableException, for longer than all attempts. Check the name node.
+  no_room,  ///< A quota is exceeded. Delete something, or raise the quota.
+  unsupported,  ///< The cluster does not support the operation, or not for this path. The place says which.
+  not_done,  ///< The answer is "false": Hadoop did not do it and does not say why. Check both paths.
+  bad_answer,  ///< The answer is not from WebHDFS. Check that host and port belong to WebHDFS or HttpFS.
+  refused,  ///< Hadoop sent another exception. The place quotes it.
+  closed,  ///< Bytes were written after `close`. Write first, close last.
 };
 
 namespace detail {
 inline constexpr ErrorText webhdfs_texts[] = {
-    {webhdfs_errc::bad_url, failure::invalid_argument, "not the URL of something in HDFS, or no name node is known"},
-    {webhdfs_errc::no_such_file, failure::not_found, "there is no such file"},
-    {webhdfs_errc::denied, failure::io, "the user may not"},
-    {webhdfs_errc::unauthenticated, failure::io, "the cluster does not know who asks"},
-    {webhdfs_errc::exists, failure::io, "it is there already"},
-    {webhdfs_errc::not_directory, failure::invalid_argument, "a part of the path is no directory"},
-    {webhdfs_errc::is_directory, failure::invalid_argument, "a directory is in the way"},
+    {webhdfs_errc::bad_url, failure::invalid_argument, "not a URL of HDFS with a path, or no name node is known"},
+    {webhdfs_errc::no_such_file, failure::not_found, "the file does not exist"},
+    {webhdfs_errc::denied, failure::io, "the user has no permission"},
+    {webhdfs_errc::unauthenticated, failure::io, "the cluster requires authentication: pass a delegation token"},
+    {webhdfs_errc::exists, failure::io, "it already exists"},
+    {webhdfs_errc::not_directory, failure::invalid_argument, "a part of the path is not a directory"},
+    {webhdfs_errc::is_directory, failure::invalid_argument, "the path is a directory"},
     {webhdfs_errc::not_empty, failure::io, "the directory is not empty"},
-    {webhdfs_errc::standby, failure::unavailable, "no name node that was named is the active one"},
+    {webhdfs_errc::standby, failure::unavailable, "none of the given name nodes is active: name all of them"},
     {webhdfs_errc::not_ready, failure::unavailable, "the name node is not ready"},
-    {webhdfs_errc::no_room, failure::exhausted, "a quota is used up"},
-    {webhdfs_errc::unsupported, failure::unsupported, "the cluster cannot do this"},
-    {webhdfs_errc::not_done, failure::io, "Hadoop did not do it"},
-    {webhdfs_errc::bad_answer, failure::corrupt, "not an answer of WebHDFS"},
+    {webhdfs_errc::no_room, failure::exhausted, "a quota is exceeded"},
+    {webhdfs_errc::unsupported, failure::unsupported, "the cluster does not support this"},
+    {webhdfs_errc::not_done, failure::io, "Hadoop did not do it, and gave no reason"},
+    {webhdfs_errc::bad_answer, failure::corrupt, "the answer is not from WebHDFS: check host and port"},
     {webhdfs_errc::refused, failure::io, "Hadoop refused"},
     {webhdfs_errc::closed, failure::invalid_argument, "the file is closed"},
 };
@@ -65,7 +65,7 @@ inline constexpr ErrorText webhdfs_texts[] = {
 
 namespace detail {
 
-/// What an exception of Hadoop's means, by its class, without the package.
+/// Returns the meaning of an exception of Hadoop, by the name of its class without the package.
 [[nodiscard]] constexpr auto webhdfs_meaning(std::string_view exception) noexcept -> webhdfs_errc {
   constexpr struct {
     std::string_view exception;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -28,15 +28,15 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Fetches parts of a file in HDFS: a `RemoteFetch`. Asks for them again, at the byte, when a connection is lost or a data
-/// node dies. Copies share which name node is active. A value.
+/// Fetches parts of a file in HDFS: a `RemoteFetch`. When a connection is lost or a data node dies, it asks again, from
+/// the missing byte on. Copies share the number of the active name node. A value.
 struct WebHdfsFetch {
   using Options = WebHdfsOptions;
   using Client = HttpClient;
 
   WebHdfsLocation location;
   WebHdfsOptions options;
-  std::uint64_t size = 0;  ///< Of the file.
+  std::uint64_t size = 0;  ///< Size of the file in bytes.
   std::shared_ptr<std::atomic<std::size_t>> active = std::make_shared<std::atomic<std::size_t>>(0);
 
   [[nodiscard]] static auto client(const WebHdfsOptions& options) -> HttpClient { return HttpClient{options.http}; }
@@ -62,7 +62,7 @@ struct WebHdfsFetch {
 
 }  // namespace detail
 
-/// The bytes of a file in HDFS. Errors as of `WebHdfsClient`.
+/// The bytes of a file in HDFS. Errors as in `WebHdfsClient`.
 using WebHdfsFile = RemoteFile<detail::WebHdfsFetch>;
 
 }  // namespace v0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/net/io_pool.hpp>
@@ -13,27 +13,28 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which server speaks WebHDFS.
+/// Which kind of server answers the requests of WebHDFS.
 enum class WebHdfsServer : std::uint8_t {
-  namenode,  ///< It redirects to data nodes.
-  httpfs,    ///< HttpFS, port 14000: it has the bytes itself, and wants those of a file with the first request.
+  namenode,  ///< A name node, which redirects to data nodes.
+  httpfs,  ///< HttpFS, port 14000: it has the data itself, and needs the bytes of a file with the first request.
 };
 
-/// How HDFS is spoken to. What is empty is not sent.
+/// How HDFS is accessed. Empty fields are not sent.
 struct WebHdfsOptions {
-  /// URLs of the name nodes, or of HttpFS or a gateway, as "http://nn1:9870"; a path in it comes before "/webhdfs/v1".
-  /// Asked in turn until one is active. Empty: the host of the URL of the file.
+  /// URLs of the name nodes, of HttpFS, or of a gateway, such as "http://nn1:9870"; a path in the URL is put before
+  /// "/webhdfs/v1". They are asked in turn until one is active. Empty: the host of the file's URL.
   std::vector<std::string> namenodes = {};
   WebHdfsServer server = WebHdfsServer::namenode;
-  std::string user = {};  ///< user.name: who asks, where the cluster believes that.
-  std::string token = {};  ///< A delegation token, in the form of `hdfs fetchdt`. Then `user` is not sent.
-  std::string act_as = {};  ///< doas: whom a gateway asks for.
-  HttpOptions http = {};
-  HttpRetryOptions retry = {};
-  std::size_t piece_bytes = 8 << 20;  ///< Read in one request.
-  std::size_t pieces_ahead = 4;  ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
-  /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives
-  /// what was made with these options. Null: the reader fetches when it reads.
+  /// The parameter user.name: the user of the requests. Only clusters without authentication accept it.
+  std::string user = {};
+  std::string token = {};  ///< A delegation token, as `hdfs fetchdt` prints it. If there is one, `user` is not sent.
+  std::string act_as = {};  ///< The parameter doas: the user for whom a gateway makes the requests.
+  HttpOptions http = {};  ///< Timeouts and certificates.
+  HttpRetryOptions retry = {};  ///< How often a request is tried.
+  std::size_t piece_bytes = 8 << 20;  ///< Bytes that one request asks for.
+  std::size_t pieces_ahead = 4;  ///< Pieces fetched at once with a pool. Memory: this many times `piece_bytes`.
+  /// Threads that fetch ahead. Each piece makes one of them wait for the network, so use a pool only for this. It must
+  /// outlive everything made with these options. Null: the reader fetches each piece when it is read.
   IoPool* pool = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in the facade.
+// Part of the optional component distrib::http: not in the facade.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -18,18 +18,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// An operation of WebHDFS, before it is known whom to ask. A value, made by the function of its kind. Bytes of a file
-/// are the caller's, who keeps them until it is done.
+/// An operation of WebHDFS, not yet addressed to a server. A value, made by one of its static functions. The caller
+/// owns the bytes of a file and must keep them until the operation has ended.
 struct WebHdfsRequest {
   std::string method;
   std::string op;
   std::string path;
   std::vector<std::pair<std::string, std::string>> parameters = {};
-  std::optional<ByteView> body = {};  ///< Of CREATE: for whoever takes the file.
-  std::uint64_t first = 0;            ///< Of OPEN: the part.
-  std::uint64_t bytes = 0;
+  std::optional<ByteView> body = {};  ///< For CREATE: the content, sent to the server that stores it.
+  std::uint64_t first = 0;  ///< For OPEN: the first byte.
+  std::uint64_t bytes = 0;  ///< For OPEN: the number of bytes.
 
-  /// Bytes of a file. They must lie in it: HDFS refuses an OPEN at the end.
+  /// Reads `bytes` bytes of a file from `first` on. They must lie inside the file: HDFS refuses an OPEN at its end.
   [[nodiscard]] static auto open(std::string path, std::uint64_t first, std::uint64_t bytes) -> WebHdfsRequest {
     WebHdfsRequest request{"GET", "OPEN", std::move(path)};
     request.first = first;
@@ -46,32 +46,33 @@ struct WebHdfsRequest {
   [[nodiscard]] static auto remove(std::string path, bool recursive) -> WebHdfsRequest {
     return {"DELETE", "DELETE", std::move(path), {{"recursive", recursive ? "true" : "false"}}};
   }
-  /// In place of what has that name; a whole file.
+  /// Writes a whole file; an existing file is replaced.
   [[nodiscard]] static auto create(std::string path, ByteView bytes) -> WebHdfsRequest {
     WebHdfsRequest request{"PUT", "CREATE", std::move(path), {{"overwrite", "true"}}};
     request.body = bytes;
     return request;
   }
-  /// Gives a file another name: in place of what has it, or only if nothing has.
+  /// Renames a file. `replace`: an existing file `to` is replaced; otherwise the server refuses.
   [[nodiscard]] static auto rename(std::string from, std::string to, bool replace) -> WebHdfsRequest {
     return {"PUT",
             "RENAME",
             std::move(from),
             {{"destination", std::move(to)}, {"renameoptions", replace ? "OVERWRITE" : "NONE"}}};
   }
-  /// Puts the content of `sources`, which are gone then, behind that of `path`. No path with a comma.
+  /// Appends the contents of `sources` to `path` and removes the sources. No path may contain a comma.
   [[nodiscard]] static auto concat(std::string path, std::span<const std::string> sources) -> WebHdfsRequest {
     std::string list;
     for (const std::string& source : sources) (list += list.empty() ? "" : ",") += source;
     return {"POST", "CONCAT", std::move(path), {{"sources", std::move(list)}}};
   }
 
-  /// Path and query for `server`. `more`: further parameters.
+  /// Returns path and query for `server`. `more`: further parameters.
   [[nodiscard]] auto target(const HttpUrl& server, const WebHdfsOptions& options,
                             std::span<const std::pair<std::string, std::string>> more = {}) const -> std::string {
     std::string text = server.target.substr(0, server.target.find('?'));
     while (text.ends_with('/')) text.pop_back();
-    // What RFC 3986 allows in a path stays as it is, but for the semicolon: older name nodes cut a path there.
+    // Characters that RFC 3986 allows in a path stay unescaped, except the semicolon: older name nodes cut a path
+    // there.
     text += "/webhdfs/v1" + percent_encode(path, "/!$&'()*+,=:@") + "?op=" + op;
     const auto add = [&text](std::string_view name, std::string_view value) {
       ((text += '&') += name) += '=';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What HDFS says of a file or a directory.
+/// What HDFS reports about a file or a directory.
 struct WebHdfsStatus {
   enum class Type : std::uint8_t { file, directory, symlink };
 
-  std::string name;  ///< In a listing: the last part of the path; else empty.
+  std::string name;  ///< In a listing: the last part of the path. Otherwise empty.
   Type type = Type::file;
-  std::uint64_t bytes = 0;
-  std::int64_t modified_ms = 0;  ///< Since 1970.
+  std::uint64_t bytes = 0;  ///< Size of a file.
+  std::int64_t modified_ms = 0;  ///< Time of the last change, in milliseconds since 1970.
   std::uint64_t block_bytes = 0;
   std::uint64_t replication = 0;
   std::string owner;
   std::string group;
-  std::string permission;  ///< In octal: "644".
+  std::string permission;  ///< In octal, such as "644".
 };
 
 }  // namespace v0

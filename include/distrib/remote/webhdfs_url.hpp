@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http: not in the facade.
+// Part of the optional component distrib::http: not in the facade.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -18,24 +18,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where something lies: the servers to ask, and its path. A value.
+/// Where a file lies: the servers to ask, and its path. A value.
 struct WebHdfsLocation {
   std::vector<HttpUrl> servers;
-  std::string path;  ///< From "/" on, not escaped.
-  std::string prefix;  ///< "hdfs://host:port": what stands before the path in the URL.
+  std::string path;  ///< Begins with "/"; not percent-encoded.
+  std::string prefix;  ///< "hdfs://host:port": the part of the URL before the path.
 
-  /// Takes a URL apart. `hdfs://host[:port]/path`: the port is that of Hadoop's own protocol, so WebHDFS is expected at
-  /// 9870; `webhdfs://host[:9870]/path`; `swebhdfs://host[:9871]/path`, by https. `hdfs:///path` and names of services
-  /// need `WebHdfsOptions::namenodes`, which come before the URL's host. The path is taken as it stands, "%" and all.
+  /// Parses a URL. Forms:
+  /// - `hdfs://host[:port]/path`: the port belongs to Hadoop's own protocol and is ignored; WebHDFS is expected at port
+  ///   9870.
+  /// - `webhdfs://host[:9870]/path`.
+  /// - `swebhdfs://host[:9871]/path`: over https.
   ///
-  /// `error`: `webhdfs_errc::bad_url`, or `http_errc::bad_url` for a name node's URL.
+  /// `hdfs:///path` and names of services need `WebHdfsOptions::namenodes`, which are used instead of the URL's host.
+  /// The path is not decoded: a "%" is part of the name.
+  ///
+  /// Errors: sets `error` to `webhdfs_errc::bad_url`, or to `http_errc::bad_url` for the URL of a name node.
   [[nodiscard]] static auto parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsLocation;
 
-  /// The URL of another path there.
+  /// Returns the URL of another path in the same HDFS.
   [[nodiscard]] auto url_of(std::string_view other) const -> std::string { return prefix + std::string{other}; }
 };
 
-/// Whether a text is a URL of HDFS. Only commands look at schemes; the library takes values.
+/// True if `text` is a URL of HDFS. For commands, which choose by the scheme; the library takes values.
 [[nodiscard]] inline auto is_webhdfs_url(std::string_view text) noexcept -> bool {
   return text.starts_with("hdfs://") || text.starts_with("webhdfs://") || text.starts_with("swebhdfs://");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the optional component distrib::http.
+// Part of the optional component distrib::http.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -23,27 +23,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How `WebHdfsWriter` writes.
+/// Options of `WebHdfsWriter`.
 struct WebHdfsWriteOptions {
-  /// Held in memory and sent in one request, again if need be. A file that is longer consists of parts that CONCAT
-  /// joins, each in a block of its own: no small number.
+  /// Bytes held in memory and sent in one request, and sent again if necessary. A longer file consists of several parts
+  /// that CONCAT joins, each in a block of its own, so use a large number.
   std::size_t part_bytes = 64 << 20;
-  bool replace = true;  ///< A file of that name. Else `close` fails with `webhdfs_errc::exists`.
+  bool replace = true;  ///< True: an existing file is replaced. False: `close` then fails with `webhdfs_errc::exists`.
 };
 
-/// Writes a file in HDFS, a sink of bytes: parts under a hidden name beside it, each sent again in whole when its
-/// connection was lost, joined by CONCAT and given the file's name by `close`, so that others see all of it or nothing.
+/// Writes a file in HDFS, a sink of bytes. Parts are written under a hidden name beside the file; a part whose
+/// connection was lost is sent again as a whole. `close` joins the parts with CONCAT and renames the result, so other
+/// readers see all of the file or nothing.
 ///
-/// The first failure sticks; every later call repeats it. A writer that is destroyed before `close` tries to leave
-/// nothing, once. Errors as of `WebHdfsClient`. Movable; one thread at a time.
+/// Errors: as in `WebHdfsClient`. After the first failure every later call reports the same failure. If the writer is
+/// destroyed before a successful `close`, it tries once to remove what it has written.
+///
+/// Threads: one at a time. Movable.
 class WebHdfsWriter {
  public:
-  /// For the file of this URL; nothing is asked yet.
+  /// For the file of this URL; sends no request yet. A wrong URL is reported by the next call.
   explicit WebHdfsWriter(std::string url, WebHdfsOptions options = {}, WebHdfsWriteOptions write = {})
       : WebHdfsWriter{std::move(options), std::move(write)} {
     location_ = WebHdfsLocation::parse(url, options_, error_);
     if (error_) return;
-    // Not drawn, but not to be met again: which process, and when it began.
+    // Not random, but unique: the process id and the time.
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     temporary_ = detail::join_path(detail::directory_of(location_.path),
                                    "." + std::string{detail::file_of(location_.path)} + ".tmp-" +
@@ -57,7 +60,7 @@ class WebHdfsWriter {
     if (!client_.empty() && parts_ != 0) drop();
   }
 
-  /// Adds bytes to the file. They are the caller's again afterwards.
+  /// Appends bytes to the file. They are copied or sent before it returns.
   void write(ByteView bytes, ErrorRef to) {
     if (closed_ && !error_) error_ = {webhdfs_errc::closed, location_.path};
     while (!bytes.empty() && !error_) {
@@ -74,14 +77,14 @@ class WebHdfsWriter {
     throw_if(error);
   }
 
-  /// Sends what is left and gives the file its name. Closing again is fine.
+  /// Sends the remaining bytes and gives the file its name. May be called again.
   void close(ErrorRef to) {
     if (!error_ && !closed_) {
       if (parts_ == 0 || !buffer_.empty()) send_part();
       if (!error_ && !joined_.empty()) join();
       if (!error_) client_.front().rename(temporary_, location_.path, write_.replace, error_);
       closed_ = true;
-      if (!error_) parts_ = 0;  // nothing is left to drop
+      if (!error_) parts_ = 0;  // nothing is left to remove
     }
     to.set(Error{error_});
   }
@@ -92,11 +95,11 @@ class WebHdfsWriter {
   }
 
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
-  /// Bytes written so far.
+  /// Returns the number of bytes written so far.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_ + buffer_.size(); }
 
  private:
-  static constexpr std::size_t most_joined = 32;  // at a time: their names are in one URL
+  static constexpr std::size_t most_joined = 32;  // at once: their names are in one URL
 
   WebHdfsWriter(WebHdfsOptions&& options, WebHdfsWriteOptions&& write)
       : options_{std::move(options)}, write_{std::move(write)} {
@@ -106,7 +109,7 @@ class WebHdfsWriter {
   void send_part() {
     const std::string path = parts_ == 0 ? temporary_ : temporary_ + '.' + std::to_string(parts_);
     if (parts_ != 0 && path.find(',') != std::string::npos) {
-      error_ = {webhdfs_errc::unsupported, path + " (CONCAT takes no path with a comma: write it in one part)"};
+      error_ = {webhdfs_errc::unsupported, path + " (CONCAT accepts no path with a comma: write the file in one part)"};
       return;
     }
     ++parts_;
@@ -123,7 +126,7 @@ class WebHdfsWriter {
     if (!error_) joined_.clear();
   }
 
-  /// Removes what was written, as far as that goes without a second try.
+  /// Removes what was written, without repeating failed requests.
   void drop() noexcept {
     try {
       WebHdfsOptions once = options_;
@@ -131,21 +134,21 @@ class WebHdfsWriter {
       once.http.timeout = once.http.idle_timeout = once.http.connect_timeout = std::chrono::seconds{5};
       WebHdfsClient client{location_, once};
       joined_.push_back(temporary_);
-      if (error_ && parts_ > 1) joined_.push_back(temporary_ + '.' + std::to_string(parts_ - 1));  // it may be there
+      if (error_ && parts_ > 1) joined_.push_back(temporary_ + '.' + std::to_string(parts_ - 1));  // it may exist
       Error error;
       for (const std::string& path : joined_)
         if (!error) client.remove(path, false, error);
-    } catch (...) {  // there is nobody to tell
+    } catch (...) {  // a destructor cannot report it
     }
   }
 
   WebHdfsOptions options_;
   WebHdfsWriteOptions write_;
   WebHdfsLocation location_;
-  std::vector<WebHdfsClient> client_;  // one; none after a failure to begin with, or when moved from
+  std::vector<WebHdfsClient> client_;  // one; none if the writer could not begin, or was moved from
   std::string temporary_;
   std::vector<std::byte> buffer_;
-  std::vector<std::string> joined_;  // parts that are sent and not in `temporary_` yet
+  std::vector<std::string> joined_;  // parts that were sent and are not in `temporary_` yet
   std::uint64_t parts_ = 0;
   std::uint64_t bytes_ = 0;
   Error error_;

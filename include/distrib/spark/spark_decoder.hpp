@@ -30,10 +30,10 @@ inline namespace v0 {
 
 namespace detail {
 
-/// What Java makes of bytes that it takes for UTF-8.
+/// Returns the string that Java makes of bytes that it decodes as UTF-8.
 [[nodiscard]] DISTRIB_DECL auto java_text(std::string_view bytes) -> std::string;
 
-/// The list that holds values of a kind.
+/// Returns the kind of list that holds values of a column.
 [[nodiscard]] constexpr auto feature_kind(SparkType::Kind kind) noexcept -> FeatureKind {
   switch (kind) {
     case SparkType::Kind::boolean:
@@ -45,7 +45,7 @@ namespace detail {
   }
 }
 
-/// One value of a list to one of a column.
+/// Converts one value of a list to one of a column. Returns false if it does not fit.
 inline auto convert(std::int64_t from, bool& to, SparkRules) -> bool {
   to = from != 0;
   return true;
@@ -84,7 +84,7 @@ template <FeatureKind Kind>
 using ListElement = std::conditional_t<Kind == FeatureKind::int64s, std::int64_t,
                                        std::conditional_t<Kind == FeatureKind::floats, float, ByteView>>;
 
-/// All values of `feature` to the end of `to`. False: one does not fit.
+/// Replaces `to` by all values of `feature`. Returns false if one does not fit.
 template <class T> [[nodiscard]] auto convert_all(const FeatureView& feature, std::vector<T>& to, SparkRules rules)
     -> bool {
   using Element = ListElement<feature_kind(SparkTraits<T>::type.kind)>;
@@ -101,37 +101,39 @@ template <class T> [[nodiscard]] auto convert_all(const FeatureView& feature, st
 
 }  // namespace detail
 
-/// Decodes serialized Examples or SequenceExamples to rows of struct E. Features that no column is bound to are passed
-/// over.
+/// Decodes serialized Examples or SequenceExamples to rows of struct E. Features without a column are skipped.
 ///
 /// | | `checked` | `like_connector` |
 /// |---|---|---|
-/// | a scalar column, no or several values | `spark_errc::wrong_count` | the same |
+/// | a scalar column, none or several values | `spark_errc::wrong_count` | the same |
 /// | a feature of another kind | `spark_errc::wrong_kind` | the same |
-/// | a column that is missing | null, or `spark_errc::null_value` | the same |
+/// | a missing column | null, or `spark_errc::null_value` | the same |
 /// | an int64 beyond 32 bits in an Integer | `spark_errc::out_of_range` | its low 32 bits |
-/// | Boolean | not 0 is true | `spark_errc::unsupported_type` |
-/// | bytes that are no UTF-8 in a String | as they are | U+FFFD |
-/// | a feature without a kind | as if it were missing, in a list empty | `spark_errc::wrong_kind` |
-/// | a name that is no UTF-8 | as any other | `example_errc::malformed` |
-/// | a name in the context and the feature lists | arrays of arrays from the lists, others from the context | from the context |
+/// | Boolean | true if not 0 | `spark_errc::unsupported_type` |
+/// | bytes that are not UTF-8 in a String | unchanged | U+FFFD |
+/// | a feature without a kind | missing; as a step of a list: an empty array | `spark_errc::wrong_kind` |
+/// | a name that is not UTF-8 | as any other | `example_errc::malformed` |
+/// | a name in both context and feature lists | arrays of arrays: lists; others: context | the context |
 ///
-/// Movable; one thread at a time.
+/// Threads: one at a time. Movable.
 template <class E, SparkMember... Ms> class SparkDecoder {
  public:
   explicit SparkDecoder(const SparkSchema<E, Ms...>& schema, SparkRecordType record_type = SparkRecordType::example,
                         SparkRules rules = SparkRules::checked)
       : schema_{schema}, names_{schema.names()}, record_type_{record_type}, rules_{rules} {}
 
-  /// Takes a column from elsewhere: what it has in `row` stays. False: there is none.
+  /// Excludes a column, whose value is set elsewhere: `decode` does not change it. Returns false if there is no such
+  /// column.
   auto leave_out(std::string_view name) -> bool {
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (names_[i] == name) return left_out_[i] = true;
     return false;
   }
 
-  /// Fills the columns of `row`. `to`: `example_errc::malformed`, or one of the table above and the column; what
-  /// `row` then holds is not said.
+  /// Fills the columns of `row`.
+  ///
+  /// Errors: sets `to` to `example_errc::malformed`, or to an error of the table above with the column. The content of
+  /// `row` is then unspecified.
   void decode(ByteView record, E& row, ErrorRef to) {
     detail::ErrorOut error{to};
     features_ = {};
@@ -155,14 +157,14 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     std::apply([&](const auto&... column) { (take(i++, column, row, error), ...); }, schema_.bound());
   }
 
-  /// The row of a record; a failure is written to `to`.
+  /// Returns the row of a record. Errors as above.
   [[nodiscard]] auto decode(ByteView record, ErrorRef to) -> E {
     E row{};
     decode(record, row, to);
     return row;
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] auto decode(ByteView record) -> E {
     E row{};
     Error error;
@@ -177,7 +179,7 @@ template <class E, SparkMember... Ms> class SparkDecoder {
   };
 
   void find_features(const ExampleView& example) {
-    example.for_each([&](const FeatureView& feature) {  // of equal names the last one counts
+    example.for_each([&](const FeatureView& feature) {  // if a name occurs several times, the last one counts
       const std::size_t i = column_of(feature.name());
       if (i != names_.size()) features_[i] = {true, feature};
     });
@@ -233,7 +235,8 @@ template <class E, SparkMember... Ms> class SparkDecoder {
   }
 
   template <class T> auto read_feature(const FeatureView& feature, FeatureKind kind, T& to) const -> std::error_code {
-    const bool empty = feature.kind() == FeatureKind::none && rules_ == SparkRules::checked;  // a step: others are null
+    // Only a step of a list may have no kind; other features without a kind are null.
+    const bool empty = feature.kind() == FeatureKind::none && rules_ == SparkRules::checked;
     if (feature.kind() != kind && !empty) return spark_errc::wrong_kind;
     bool fits = true;
     if constexpr (detail::SparkTraits<T>::type.arrays == 1) {

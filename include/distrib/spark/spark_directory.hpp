@@ -15,32 +15,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A table as Spark lays it out: files, and the columns that are not in the records but in the names of directories. A
-/// value. Made by `list_spark_directory`.
+/// A table in Spark's layout: files of records, and columns whose values are in the names of directories. A value. Made
+/// by `list_spark_directory`.
 struct SparkDirectory {
-  /// Which directories are read.
+  /// Which directories are accepted.
   struct ListOptions {
-    bool require_success =
-        false;  ///< Those with a _SUCCESS only: what a writer has not finished is `spark_errc::unfinished`.
+    /// True: only directories with a _SUCCESS. Others, whose writer has not finished, are `spark_errc::unfinished`.
+    bool require_success = false;
   };
 
-  /// A file of records, and what the directories above it say of the partition columns.
+  /// A file of records, and the partition columns from the directories above it.
   struct File {
     std::string path;
-    std::vector<SparkPartitionValue> partition;  ///< One for each column.
+    std::vector<SparkPartitionValue> partition;  ///< One value for each column.
   };
 
-  std::vector<File> files;                ///< Ordered by path.
-  std::vector<SparkColumn> partition_columns;  ///< In the order of the directories; nullable where a value is null.
+  std::vector<File> files;  ///< Sorted by path.
+  std::vector<SparkColumn> partition_columns;  ///< In the order of the directories; nullable if a value is null.
 
-  /// The paths, for `tfrecords`, which reads records alone.
+  /// Returns the paths, for `tfrecords`, which reads only the records.
   [[nodiscard]] auto paths() const -> std::vector<std::string> {
     std::vector<std::string> paths;
     for (const File& file : files) paths.push_back(file.path);
     return paths;
   }
 
-  /// The files for one of `count` readers, every `count`-th from `index < count` on.
+  /// Returns the files for one of `count` readers: every `count`-th file, beginning with file `index`, which must be
+  /// below `count`.
   [[nodiscard]] auto shard(std::size_t count, std::size_t index) const -> SparkDirectory {
     SparkDirectory part{{}, partition_columns};
     for (std::size_t i = index; i < files.size(); i += count) part.files.push_back(files[i]);
@@ -50,35 +51,38 @@ struct SparkDirectory {
 
 namespace detail {
 
-/// Whether Spark and Hadoop pass over what is called so: ".part-0.crc", "_SUCCESS", "_temporary", but not "_x=1".
+/// True for names that Spark and Hadoop skip: ".part-0.crc", "_SUCCESS", "_temporary", but not "_x=1".
 [[nodiscard]] inline auto is_hidden_from_spark(std::string_view name) noexcept -> bool {
   return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
          name.ends_with("._COPYING_");
 }
 
-/// A file below the path that somebody asked for.
+/// A file at or below a path that the caller listed.
 struct SparkPath {
-  std::string root;   ///< What was asked for.
-  std::string below;  ///< From there: "shard=1/part-0"; empty: the file itself.
+  std::string root;  ///< The path that was listed.
+  std::string below;  ///< The rest of the path: "shard=1/part-0"; empty: `root` is the file.
 };
 
-/// Makes a table of files: each directory between root and file is a partition column. Looks at nothing but the texts.
-/// `error` and the path: `spark_errc::mixed_partitions` where one file has other columns than another, or stands in a
-/// directory that is no "k=v"; `duplicate_column` for the same column twice; `no_files`.
+/// Makes a table of files. Each directory between root and file is a partition column. Uses only the texts of the
+/// paths.
+///
+/// Errors: sets `error` to `spark_errc::mixed_partitions` if files have different columns or a directory is not named
+/// "k=v", `duplicate_column` if a path has the same column twice, each with the path; or to `no_files`.
 [[nodiscard]] DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& error) -> SparkDirectory;
 
 }  // namespace detail
 
-/// The table at `path`: a directory that Spark or Hadoop wrote, a file, or a pattern with *, ? and [] for several. Names
-/// that begin with "_" (but "_k=v") or "." are passed over, directories "k=v" are partitions. The files are told apart by
-/// content when they are read, plain, gzip or zlib, whatever their names.
+/// Returns the table at `path`: a directory that Spark or Hadoop wrote, a file, or a pattern with *, ? and [] for
+/// several. Names that begin with "_" (except "_k=v") or "." are skipped; directories "k=v" are partitions. Files may
+/// be plain, gzip or zlib, which is detected from their content when they are read, not from their names.
 ///
-/// `to` and the path: what `arrange_spark_files` says, `spark_errc::unfinished`, or the system's reason.
+/// Errors: sets `to` to the errors of `arrange_spark_files`, to `spark_errc::unfinished`, or to the operating system's
+/// reason, with the path.
 [[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path,
                                                      const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory;
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options = {})
     -> SparkDirectory {
   Error error;

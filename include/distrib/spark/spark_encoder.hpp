@@ -28,7 +28,7 @@ namespace detail {
 template <class T> inline constexpr bool is_optional = false;
 template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
 
-/// The values of a feature as they are gathered from a column: of one kind, the others stay empty.
+/// The values of a feature, collected from a column. Only the list of the column's kind is used, the others stay empty.
 struct SparkFeature {
   std::vector<std::int64_t> int64s;
   std::vector<float> floats;
@@ -48,7 +48,7 @@ struct SparkFeature {
   void add(std::int64_t value) { int64s.push_back(value); }
   void add(float value) { floats.push_back(value); }
   void add(double value) {
-    // Beyond FLT_MAX and half a step is infinite; a conversion out of range would be undefined.
+    // From here on a float rounds to infinity, and the conversion itself would be undefined behaviour.
     constexpr double limit = 0x1.ffffffp127;
     const bool beyond = std::isfinite(value) && !(std::abs(value) < limit);
     if (beyond && rules == SparkRules::checked) fits = false;
@@ -101,10 +101,12 @@ struct SparkFeature {
 
 }  // namespace detail
 
-/// Encodes rows of struct E as serialized Examples or SequenceExamples, as the connector does: columns that are null are
-/// left out, arrays of arrays are feature lists of a SequenceExample, doubles and decimals are rounded to float32. Equal
-/// rows give equal bytes. `checked` refuses doubles that would become infinite, where the connector writes infinity;
-/// `like_connector` refuses arrays of arrays of Booleans. Memory is reused. Movable; one thread at a time.
+/// Encodes rows of struct E as serialized Examples or SequenceExamples, as the connector does: null columns are left
+/// out, arrays of arrays become feature lists of a SequenceExample, and doubles and decimals are rounded to float32.
+/// Equal rows give equal bytes. `checked` refuses doubles that would become infinite; the connector writes infinity.
+/// `like_connector` refuses arrays of arrays of Booleans. Memory is reused.
+///
+/// Threads: one at a time. Movable.
 template <class E, SparkMember... Ms> class SparkEncoder {
  public:
   explicit SparkEncoder(const SparkSchema<E, Ms...>& schema, SparkRecordType record_type = SparkRecordType::example,
@@ -113,7 +115,8 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     feature_.rules = rules;
   }
 
-  /// Leaves a column out of the records, as those are that directories are named after. False: there is none.
+  /// Leaves a column out of the records, because the names of directories have its values. Returns false if there is no
+  /// such column.
   auto leave_out(std::string_view name) -> bool {
     const auto names = schema_.names();
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -121,8 +124,10 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     return false;
   }
 
-  /// The bytes of `row`, valid until the next call. `to`: `spark_errc::null_value`, `unsupported_type` for an array of
-  /// arrays in an Example, `out_of_range`, and the column.
+  /// Returns the bytes of `row`, valid until the next call.
+  ///
+  /// Errors: sets `to` to `spark_errc::null_value`, `out_of_range`, or `unsupported_type` for an array of arrays in an
+  /// Example, each with the column.
   [[nodiscard]] auto encode(const E& row, ErrorRef to) -> ByteView {
     detail::ErrorOut error{to};
     builder_.clear();
@@ -134,7 +139,7 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     return record_type_ == SparkRecordType::example ? builder_.context().build() : builder_.build();
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] auto encode(const E& row) -> ByteView {
     Error error;
     return detail::or_throw(encode(row, error), error);

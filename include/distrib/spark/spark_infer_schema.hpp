@@ -20,46 +20,50 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Finds out which columns Spark would see in records, one after the other: a feature of one value is a scalar, of more
-/// an array; feature lists are always arrays of arrays. What nobody saw the kind of is a String. With `checked`, the
-/// columns fit: a `SparkDecoder` that has them decodes all of these records. With `like_connector` that may fail, as it
-/// does there.
+/// Finds the columns that Spark would see in records. A feature with one value is a scalar, with several an array;
+/// feature lists are always arrays of arrays. A column whose kind no record shows is a String. With `checked` the
+/// columns fit: a `SparkDecoder` with these columns decodes all of the records. With `like_connector` decoding may
+/// fail, as it does in the connector.
 ///
 /// | | `checked` | `like_connector` |
 /// |---|---|---|
-/// | kinds that differ between records | `spark_errc::kind_conflict` | the higher of Long, Float, String; then decoding fails |
-/// | a scalar here, an array there | an array | the same |
-/// | a feature of no values | an array of its kind | tells nothing; then decoding may fail |
+/// | kinds differ between records | `spark_errc::kind_conflict` | the highest of Long, Float, String; decoding fails |
+/// | a scalar in some records, an array in others | an array | the same |
+/// | a feature without values | an array of its kind | ignored; decoding may fail |
 /// | a feature without a kind | null | `spark_errc::no_kind` |
-/// | a feature list without steps | tells that it is one | `spark_errc::no_steps` |
-/// | a name in the context and the feature lists | the feature lists, where it has any | the higher type |
-/// | a name that is no UTF-8 | as any other | `example_errc::malformed` |
-/// | nullable | if a record lacks it, or has it without a kind | always |
+/// | a feature list without steps | an array of arrays | `spark_errc::no_steps` |
+/// | a name in both context and feature lists | the feature lists | the higher type |
+/// | a name that is not UTF-8 | as any other | `example_errc::malformed` |
+/// | nullable | if a record lacks the column, or its kind | always |
 ///
-/// Memory grows with the number of different names, up to `most_columns`. One thread at a time.
+/// Memory grows with the number of different names, up to `most_columns`.
+///
+/// Threads: one at a time.
 class SparkSchemaInference {
  public:
-  /// More different names than this are no table.
+  /// Limit for the number of different names.
   static constexpr std::size_t most_columns = 100'000;
 
   explicit SparkSchemaInference(SparkRecordType record_type = SparkRecordType::example,
                                 SparkRules rules = SparkRules::checked)
       : record_type_{record_type}, rules_{rules} {}
 
-  /// Adds a record. `error`: `example_errc::malformed`, or one of the table above with the name of the feature, or
-  /// `spark_errc::too_many_columns`; of such a record the features before count.
+  /// Adds a record.
+  ///
+  /// Errors: sets `error` to `example_errc::malformed`, to an error of the table above with the name of the feature, or
+  /// to `spark_errc::too_many_columns`. The features of the record before the wrong one are then counted already.
   DISTRIB_DECL void add(ByteView record, Error& error);
 
-  /// Records that were added.
+  /// Returns the number of records added.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
-  /// The columns so far, by name. (The connector's order is none.)
+  /// Returns the columns so far, sorted by name. (The connector has no defined order.)
   [[nodiscard]] DISTRIB_DECL auto columns() const -> std::vector<SparkColumn>;
 
  private:
   struct Seen {
     SparkType type;
-    std::uint64_t records = 0;  // where it is not null
+    std::uint64_t records = 0;  // records in which it is not null
   };
   using Columns = std::map<std::string, Seen, std::less<>>;
 
@@ -77,15 +81,15 @@ class SparkSchemaInference {
 
   SparkRecordType record_type_;
   SparkRules rules_;
-  Columns features_;  // and, like the connector, feature lists
+  Columns features_;  // with `like_connector` also the feature lists
   Columns lists_;
   std::uint64_t records_ = 0;
 };
 
 namespace detail {
 
-/// The columns of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `to` as in
-/// `SparkSchemaInference::add`, with the number of the record.
+/// Returns the columns of all `records`, a range of ByteViews or of the Records that a RecordReader returns. Errors as
+/// in `SparkSchemaInference::add`, with the number of the record.
 template <class Records>
 [[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules, ErrorRef to)
     -> std::vector<SparkColumn> {
@@ -105,7 +109,7 @@ template <class Records>
   return inference.columns();
 }
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 template <class Records>
 [[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type = SparkRecordType::example,
                                       SparkRules rules = SparkRules::checked) -> std::vector<SparkColumn> {

@@ -19,35 +19,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What Spark calls the directory of rows whose partition column is null.
+/// Spark's name for the directory of rows whose partition column is null.
 inline constexpr std::string_view null_partition = "__HIVE_DEFAULT_PARTITION__";
 
-/// A value of a partition column, as text; none: null.
+/// The value of a partition column as text; empty optional: null.
 using SparkPartitionValue = std::optional<std::string>;
 
-/// A partition column and the value that the name of a directory gives it. A value.
+/// A partition column and its value, as the name of a directory says them. A value.
 struct SparkPartition {
   std::string column;
   SparkPartitionValue value;
   friend auto operator==(const SparkPartition&, const SparkPartition&) -> bool = default;
 };
 
-/// `text` as a part of a directory's name: control characters and what stands in "#%'*/:=?\{[]^ and the double quote
-/// become %XX; blanks and what is not ASCII stay.
+/// Returns `text` as a part of a directory's name. Control characters, DEL, the double quote and each of #%'*/:=?\{[]^
+/// become %XX; spaces and characters that are not ASCII stay.
 [[nodiscard]] DISTRIB_DECL auto escape_partition(std::string_view text) -> std::string;
 
-/// The text that was escaped. A % without two digits behind it is itself; %80 to %FF are the characters U+0080 to
-/// U+00FF, as for Spark.
+/// Returns the text that was escaped. A % without two hexadecimal digits behind it stays. %80 to %FF are the characters
+/// U+0080 to U+00FF, as in Spark.
 [[nodiscard]] DISTRIB_DECL auto unescape_partition(std::string_view escaped) -> std::string;
 
-/// "kind=a%2Fb": the name of the directory of a partition. An empty value has no directory but that of null.
+/// Returns the name of a partition's directory: "kind=a%2Fb". An empty value gets the directory of null, because no
+/// name can express it.
 [[nodiscard]] inline auto partition_directory(const SparkPartition& partition) -> std::string {
   const bool null = !partition.value || partition.value->empty();
   return escape_partition(partition.column) + '=' +
          (null ? std::string{null_partition} : escape_partition(*partition.value));
 }
 
-/// What the name of a directory says; nothing: it is not of the form "k=v", with something in front of the first "=".
+/// Parses the name of a directory. Returns nothing unless it has the form "k=v", with a non-empty k.
 [[nodiscard]] DISTRIB_DECL auto parse_partition_directory(std::string_view name) -> std::optional<SparkPartition>;
 
 namespace detail {
@@ -58,7 +59,8 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
   return !text.empty() && result.ec == std::errc{} && result.ptr == text.data() + text.size();
 }
 
-/// As Java reads one, but for blanks around it, hexadecimal digits and the letters d and f behind it.
+/// Parses a number as Java does, except that it refuses surrounding blanks, hexadecimal digits, and a d or f at the
+/// end.
 [[nodiscard]] DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -> bool;
 
 [[nodiscard]] DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkType::Kind;
@@ -74,9 +76,10 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
 
 }  // namespace detail
 
-/// The type of a partition column that has these values, as Spark finds it out: Integer, Long, Decimal (whole numbers
-/// beyond 64 bits), Double, else String; also String where the values are of several and no wider one holds all of them.
-/// "007" is an Integer: bind a std::string to keep it. (Spark makes Date and Timestamp of texts of their form.)
+/// Returns the type of a partition column with these values, by Spark's rules: Integer, Long, Decimal (whole numbers
+/// beyond 64 bits), Double, otherwise String. If the values have several types: the wider type if it can hold all of
+/// them, otherwise String. "007" is an Integer: bind a std::string to keep the zeros. (Spark also recognises Date and
+/// Timestamp.)
 [[nodiscard]] inline auto infer_partition_type(const std::vector<SparkPartitionValue>& values) -> SparkType {
   SparkType::Kind kind = SparkType::Kind::unknown;
   for (const SparkPartitionValue& value : values)
@@ -84,7 +87,7 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
   return {kind == SparkType::Kind::unknown ? SparkType::Kind::string : kind, 0};
 }
 
-/// A member that a partition column fills: no arrays, no vectors.
+/// A member that a partition column can fill: not an array, and not a vector.
 template <class M>
 concept SparkPartitionMember = SparkMember<M> && detail::SparkTraits<M>::type.arrays == 0 &&
                                detail::SparkTraits<M>::type.kind != SparkType::Kind::vector;
@@ -114,7 +117,7 @@ template <class T> [[nodiscard]] auto parse_partition(const std::string& text, T
   }
 }
 
-/// The text of a value that directories may be named after.
+/// Returns a value as text for the name of a directory.
 template <class T> [[nodiscard]] auto partition_text(const T& value) -> std::string {
   if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
   else if constexpr (std::is_same_v<T, std::string>) return value;
@@ -123,8 +126,11 @@ template <class T> [[nodiscard]] auto partition_text(const T& value) -> std::str
 
 }  // namespace detail
 
-/// Puts the value of a partition column into a member. `spark_errc::null_value`: it is null and the member cannot be;
-/// `bad_partition_value`: the text is no such number or truth; "" for `bool` and numbers.
+/// Sets a member to the value of a partition column.
+///
+/// Errors: `spark_errc::null_value` if the value is null and the member cannot be null; `bad_partition_value` if the
+/// text is not a value of the member's type, such as "" for `bool` and numbers. Without `ec` it throws
+/// `std::system_error`.
 template <SparkPartitionMember M>
 void read_partition(const SparkPartitionValue& value, M& member, std::error_code& ec) {
   ec.clear();

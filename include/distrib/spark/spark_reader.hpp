@@ -28,11 +28,11 @@ inline namespace v0 {
 
 /// How rows are read.
 struct SparkReadOptions {
-  SparkRecordType record_type = SparkRecordType::example;
-  SparkRules rules = SparkRules::checked;
-  RecordReaderOptions records{};  ///< How the files are.
-  /// Opens files that are elsewhere: `open_webhdfs`, or one's own, of a table made by `arrange_spark_files`. Empty: they
-  /// are on this machine.
+  SparkRecordType record_type = SparkRecordType::example;  ///< The message type of the records.
+  SparkRules rules = SparkRules::checked;  ///< What to do where the connector loses data or fails.
+  RecordReaderOptions records{};  ///< How the files are read.
+  /// Opens remote files: `open_webhdfs`, or your own function, for a table made by `arrange_spark_files`. Empty: the
+  /// files are local.
   OpenRemote open{};
 };
 
@@ -40,12 +40,14 @@ struct SparkReadOptions {
 ///
 ///     for (const Click& click : SparkReader{list_spark_directory("clicks"), clicks}) ...
 ///
-/// Columns that are partitions come from the names of directories, also when records have a feature of that name; all
-/// others come from the records.
+/// Partition columns are read from the names of directories, even if the records have a feature of that name. All other
+/// columns are read from the records.
 ///
-/// Two faces over one step: as an input range it throws `std::system_error`; `try_next` returns nothing and `error()`
-/// says why: `record_errc` for damaged files, what `SparkDecoder` and `read_partition` say, the system's reason, always
-/// with file, record and column. The first failure sticks. Movable before the first row; one thread at a time.
+/// Errors: as an input range it throws `std::system_error`. `try_next` returns nothing, and `error()` has the reason:
+/// `record_errc` for damaged files, the errors of `SparkDecoder` and `read_partition`, or the operating system's
+/// reason, always with file, record and column. The first failure is permanent.
+///
+/// Threads: one at a time. Movable before the first row is read.
 template <class E, SparkMember... Ms> class SparkReader {
  public:
   class Iterator;
@@ -63,20 +65,20 @@ template <class E, SparkMember... Ms> class SparkReader {
       if (partition_of_[i]) decoder_.leave_out(names[i]);
   }
 
-  /// The next row, or nothing: at the end, or after a failure, which `error()` tells apart.
+  /// Returns the next row, or nothing: at the end, or after a failure, which `error()` reports.
   [[nodiscard]] auto try_next() -> std::optional<E> {
     std::optional<E> row{std::in_place};
     if (!read(*row)) row.reset();
     return row;
   }
 
-  /// The first failure and its place; empty while there is none.
+  /// Returns the first failure and its place; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// How many rows were read.
+  /// Returns the number of rows read.
   [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return rows_; }
 
-  /// Reads on, as an input range: begin() fetches a row, so call it once.
+  /// Returns an input iterator over the remaining rows. Trap: begin() reads a row, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
@@ -134,14 +136,14 @@ template <class E, SparkMember... Ms> class SparkReader {
   SparkReadOptions options_;
   std::array<std::optional<std::size_t>, sizeof...(Ms)> partition_of_{};
   std::optional<RecordReader> reader_;
-  E of_file_{};  // what the directories say, and else the defaults
+  E of_file_{};  // defaults, and the values of the partition columns
   std::size_t next_ = 0;
   std::uint64_t rows_ = 0;
   Error error_;
 };
 
-/// Input iterator over the rows that a reader has left. Throws `std::system_error` where the reader fails. Good until
-/// the reader is moved.
+/// Input iterator over the remaining rows of a reader. Throws `std::system_error` if the reader fails. Invalid after
+/// the reader was moved.
 template <class E, SparkMember... Ms> class SparkReader<E, Ms...>::Iterator {
  public:
   using iterator_concept = std::input_iterator_tag;

@@ -19,30 +19,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A number that Spark keeps as a decimal. In records it is a float32.
+/// A number that is a Decimal in Spark. In records it is a float32.
 struct SparkDecimal {
   double value = 0;
   friend auto operator==(const SparkDecimal&, const SparkDecimal&) noexcept -> bool = default;
 };
 
-/// A vector of Spark's machine learning, dense.
+/// A dense vector of Spark's machine learning.
 struct SparkVector {
   std::vector<double> values;
   friend auto operator==(const SparkVector&, const SparkVector&) noexcept -> bool = default;
 };
 
-/// A vector of Spark's machine learning of which most is 0. In records it is dense, so it comes back as a SparkVector:
-/// a member of this type can be written only.
+/// A sparse vector of Spark's machine learning. In records it is dense and is read as a SparkVector, so a member of
+/// this type can only be written.
 struct SparkSparseVector {
-  std::size_t size = 0;              ///< At most 2^31 - 1.
+  std::size_t size = 0;  ///< At most 2^31 - 1.
   std::vector<std::size_t> indices;  ///< Below `size`.
-  std::vector<double> values;        ///< As many.
+  std::vector<double> values;  ///< Values at `indices`, the same number.
   friend auto operator==(const SparkSparseVector&, const SparkSparseVector&) noexcept -> bool = default;
 };
 
 namespace detail {
 
-/// The column that a member of type M is. No `type` for types that are none.
+/// The column type of a member of type M. Has no `type` if M cannot be a column.
 template <class M> struct SparkTraits {};
 
 template <SparkType::Kind Kind> struct SparkValueTraits {
@@ -76,7 +76,7 @@ struct SparkTraits<std::optional<T>> : SparkTraits<T> {
 
 }  // namespace detail
 
-/// Types of struct members that are columns of Spark:
+/// Types of struct members that can be columns of Spark:
 ///
 /// | member | column |
 /// |---|---|
@@ -102,10 +102,10 @@ template <class E, SparkMember M> class SparkBoundColumn {
   [[nodiscard]] constexpr auto name() const noexcept -> std::string_view { return name_; }
   [[nodiscard]] constexpr auto member() const noexcept -> M E::* { return member_; }
   [[nodiscard]] static constexpr auto type() noexcept -> SparkType { return detail::SparkTraits<M>::type; }
-  /// Whether the column can be null: an optional, unless `not_null`.
+  /// True if the column can be null: the member is an optional, and `not_null` was not called.
   [[nodiscard]] constexpr auto nullable() const noexcept -> bool { return nullable_; }
 
-  /// The same, where a null is refused though the member could hold one.
+  /// Returns the same column, but refuses null although the member could hold it.
   [[nodiscard]] constexpr auto not_null() const noexcept -> SparkBoundColumn {
     SparkBoundColumn copy = *this;
     copy.nullable_ = false;
@@ -120,7 +120,7 @@ template <class E, SparkMember M> class SparkBoundColumn {
 
 }  // namespace detail
 
-/// Binds the column called `name` to a member of a struct: `spark_column("user", &Click::user)`.
+/// Binds the column `name` to a member of a struct: `spark_column("user", &Click::user)`.
 template <class E, SparkMember M>
 [[nodiscard]] constexpr auto spark_column(detail::FeatureName name, M E::* member) noexcept
     -> detail::SparkBoundColumn<E, M> {
@@ -128,25 +128,25 @@ template <class E, SparkMember M>
 }
 
 namespace detail {
-/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+/// Returned after one of our own compile-time messages, so that the compiler reports nothing else.
 struct NoSparkColumn {
   [[nodiscard]] constexpr auto not_null() const -> NoSparkColumn { return {}; }
 };
 struct NoSparkSchema {};
 }  // namespace detail
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// The unconstrained overload: the same parameter list, so that the constrained one wins whenever its concept holds.
 template <class E, class M> constexpr auto spark_column(detail::FeatureName, M E::*) noexcept -> detail::NoSparkColumn {
   constexpr bool fits = SparkMember<M>;
   static_assert(fits,
-                "distrib: a column of Spark fills bool, std::int32_t, std::int64_t, float, double, SparkDecimal, "
+                "distrib: a column of Spark can fill bool, std::int32_t, std::int64_t, float, double, SparkDecimal, "
                 "std::string, std::vector<std::byte>, SparkVector, std::vector of one of these (also of vectors), or "
                 "std::optional of any; change the type of the member");
   return {};
 }
 
-/// How the columns of a table fill a struct E, the row. Made by `spark_schema`. A value, fit for constexpr; const access
-/// from any thread.
+/// Says which columns of a table fill which members of a struct E, the row. Made by `spark_schema`. A value, usable in
+/// constant expressions; const access from any thread.
 template <class E, SparkMember... Ms> class SparkSchema {
   static_assert(sizeof...(Ms) > 0, "distrib: a schema needs at least one column");
   static_assert(std::is_default_constructible_v<E>, "distrib: the struct of a schema needs a default constructor");
@@ -155,7 +155,8 @@ template <class E, SparkMember... Ms> class SparkSchema {
   using Row = E;
   static constexpr std::size_t size = sizeof...(Ms);
 
-  /// Throws `std::system_error` with `spark_errc::duplicate_column`; a constexpr schema then does not compile.
+  /// Throws `std::system_error` with `spark_errc::duplicate_column` if a column or a member occurs twice; a constexpr
+  /// schema then does not compile.
   constexpr explicit SparkSchema(detail::SparkBoundColumn<E, Ms>... columns) : columns_{columns...} {
     const std::array<std::string_view, size> names{columns.name()...};
     for (std::size_t i = 0; i < size; ++i)
@@ -165,18 +166,18 @@ template <class E, SparkMember... Ms> class SparkSchema {
       throw_error(spark_errc::duplicate_column, "a member that is bound twice");
   }
 
-  /// The columns as they were given.
+  /// Returns the columns in the order in which they were passed.
   [[nodiscard]] constexpr auto bound() const noexcept -> const std::tuple<detail::SparkBoundColumn<E, Ms>...>& {
     return columns_;
   }
 
-  /// Their names in the same order.
+  /// Returns the names of the columns in the same order.
   [[nodiscard]] constexpr auto names() const noexcept -> std::array<std::string_view, size> {
     return std::apply([](const auto&... column) { return std::array<std::string_view, size>{column.name()...}; },
                       columns_);
   }
 
-  /// The same as a table of names and types.
+  /// Returns names, types and nullability of the columns.
   [[nodiscard]] auto columns() const -> std::vector<SparkColumn> {
     return std::apply(
         [](const auto&... column) {
@@ -207,7 +208,7 @@ namespace detail {
 template <class C, class E> inline constexpr bool is_spark_column_of = false;
 template <class E, class M> inline constexpr bool is_spark_column_of<SparkBoundColumn<E, M>, E> = true;
 
-/// Our words for arguments that are no columns of struct E.
+/// Fails to compile with our own message if an argument is not a column of struct E.
 template <class E, class... Cs> constexpr void explain_spark_schema() {
   constexpr bool said_already = (std::is_same_v<Cs, NoSparkColumn> || ...);
   constexpr bool all_of_one = said_already || (is_spark_column_of<Cs, E> && ...);
@@ -218,15 +219,15 @@ template <class E, class... Cs> constexpr void explain_spark_schema() {
 
 }  // namespace detail
 
-/// A schema of struct E: `spark_schema<Click>(spark_column("user", &Click::user), spark_column("ad", &Click::ad))`.
-/// Throws `std::system_error` with `spark_errc::duplicate_column`.
+/// Returns a schema of struct E: `spark_schema<Click>(spark_column("user", &Click::user), spark_column("ad",
+/// &Click::ad))`. Throws `std::system_error` with `spark_errc::duplicate_column`.
 template <class E, class... Cs>
   requires(detail::is_spark_column_of<Cs, E> && ...)
 [[nodiscard]] constexpr auto spark_schema(Cs... columns) -> SparkSchema<E, typename Cs::Member...> {
   return SparkSchema<E, typename Cs::Member...>{columns...};
 }
 
-// The twin for whatever is no list of columns of E.
+// The unconstrained overload, for arguments that are not all columns of E.
 template <class E, class... Cs> constexpr auto spark_schema(Cs...) -> detail::NoSparkSchema {
   detail::explain_spark_schema<E, Cs...>();
   return {};

@@ -13,45 +13,48 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The type of a column: a kind, in no, one or two levels of arrays. A value.
+/// The type of a column: a kind of values, and how many levels of arrays contain them (0, 1 or 2). A value.
 struct SparkType {
-  /// What one value of a column is. Three of them are what records hold, the others become one of these.
+  /// The kind of one value. Records have only int64_list, float_list and bytes_list; the comments say which is used.
   enum class Kind : std::uint8_t {
-    unknown,  ///< Of a column that nobody has seen a value of.
+    unknown,  ///< A column whose values were never seen.
     boolean,  ///< 0 or 1 in an int64_list.
-    integer,  ///< 32 bits.
-    long_,    ///< 64 bits: int64_list.
-    float_,   ///< float_list.
-    double_,  ///< Rounded to float32 in a record.
-    decimal,  ///< The same.
-    string,   ///< bytes_list.
-    binary,
-    vector,   ///< Of Spark's machine learning: doubles, in a record a float_list. A type of its own, no array.
+    integer,  ///< 32 bits, in an int64_list.
+    long_,  ///< 64 bits, in an int64_list.
+    float_,  ///< In a float_list.
+    double_,  ///< Rounded to float32 in a float_list.
+    decimal,  ///< Rounded to float32 in a float_list.
+    string,  ///< In a bytes_list.
+    binary,  ///< In a bytes_list.
+    /// A vector of Spark's machine learning: doubles, rounded to float32 in a float_list. A kind of its own, not an
+    /// array.
+    vector,
   };
 
   Kind kind = Kind::unknown;
-  unsigned arrays = 0;
+  unsigned arrays = 0;  ///< 1: an array of values; 2: an array of arrays.
 
   friend constexpr auto operator==(const SparkType&, const SparkType&) noexcept -> bool = default;
 };
 
-/// A column by name. A value.
+/// A column of a table. A value.
 struct SparkColumn {
   std::string name;
   SparkType type;
   bool nullable = true;
 };
 
-/// Which of two messages a record is.
+/// The message type of the records.
 enum class SparkRecordType : std::uint8_t {
-  example,
-  sequence_example,  ///< Arrays of arrays are its feature lists, all else its context.
+  example,  ///< tf.train.Example.
+  /// tf.train.SequenceExample. Arrays of arrays are its feature lists, all other columns its context.
+  sequence_example,
 };
 
-/// Whose rules hold where the connector (spark-tensorflow-connector 1.11) loses data or fails without need.
+/// What to do where the connector (spark-tensorflow-connector 1.11) loses data or fails unnecessarily.
 enum class SparkRules : std::uint8_t {
-  checked,         ///< Nothing is lost without an error, and what can be read is read.
-  like_connector,  ///< As the connector does, with its defects: to find out what Spark makes of records.
+  checked,  ///< No data are lost without an error, and everything readable is read.
+  like_connector,  ///< Do as the connector does, with its defects: shows what Spark would read.
 };
 
 namespace detail {
@@ -59,7 +62,7 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
                                                               "Double", "Decimal", "String",  "Binary", "Vector"};
 }  // namespace detail
 
-/// "Long", "Array<Array<Float>>".
+/// Returns a type as text: "Long", "Array<Array<Float>>".
 [[nodiscard]] inline auto to_text(SparkType type) -> std::string {
   std::string text{detail::spark_kinds[static_cast<std::size_t>(type.kind)]};
   for (unsigned i = 0; i < type.arrays; ++i) text = "Array<" + text + ">";
@@ -68,20 +71,20 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
 
 namespace detail {
 
-/// The type of this text, as `to_text` writes it. Throws `std::system_error` with `spark_errc::unsupported_type`: for
-/// what Spark has and records have not (Timestamp, Date, Byte, Short, structs, maps), arrays of vectors, and more than
-/// two levels of arrays.
+/// Parses a type in the form of `to_text`. Throws `std::system_error` with `spark_errc::unsupported_type`, or sets
+/// `ec`, for types that records cannot hold (Timestamp, Date, Byte, Short, structs, maps), arrays of vectors, and more
+/// than two levels of arrays.
 [[nodiscard]] DISTRIB_DECL auto parse_spark_type(std::string_view text, std::error_code& ec) noexcept -> SparkType;
 [[nodiscard]] DISTRIB_DECL auto parse_spark_type(std::string_view text) -> SparkType;
 
-/// The type of record that the connector's option `recordType` calls so: "Example", "SequenceExample", case counts.
-/// Throws `std::system_error` with `spark_errc::unknown_record_type`.
+/// Parses a value of the connector's option `recordType`: "Example" or "SequenceExample", in this spelling. Throws
+/// `std::system_error` with `spark_errc::unknown_record_type`, or sets `ec`.
 [[nodiscard]] DISTRIB_DECL auto parse_record_type(std::string_view text, std::error_code& ec) noexcept
     -> SparkRecordType;
 [[nodiscard]] DISTRIB_DECL auto parse_record_type(std::string_view text) -> SparkRecordType;
 
-/// Where a type stands when two records disagree and the connector takes the higher: 1 to 9 of Long, Float, String,
-/// their arrays, and arrays of those; 0 of the types that are never inferred.
+/// Returns the rank of a type; if two records disagree, the connector uses the type with the higher rank. 1 to 9: Long,
+/// Float, String, then arrays of these, then arrays of arrays. 0: types that are never inferred.
 [[nodiscard]] constexpr auto precedence(SparkType type) noexcept -> unsigned {
   unsigned kind = 0;
   if (type.kind == SparkType::Kind::long_) kind = 1;

@@ -17,28 +17,34 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What becomes of a table that is at the path already.
+/// What to do if the path already exists.
 enum class SaveMode : std::uint8_t {
-  error_if_exists,  ///< `spark_errc::already_exists`, and it stays.
-  append,           ///< Further files join its own. (The connector refuses this one.)
-  overwrite,        ///< The new one takes its place in one step. (Spark deletes the old one first.)
-  ignore,           ///< It stays, and nothing is written.
+  error_if_exists,  ///< Fail with `spark_errc::already_exists`; the old table stays.
+  append,  ///< Add files to the old table. (The connector refuses this mode.)
+  /// Replace the old table in one step, or in two on file systems without RENAME_EXCHANGE. (Spark deletes the old table
+  /// first.)
+  overwrite,
+  ignore,  ///< Keep the old table and write nothing.
 };
 
-/// A name for one job, no other has it: "4d274d58-6c10-42bc-8c93-7bbedf02c998" (a random UUID). Throws what the system
-/// says where it has no randomness.
+/// Returns a random UUID as the name of a job: "4d274d58-6c10-42bc-8c93-7bbedf02c998". Throws `std::system_error` if
+/// the operating system has no random numbers.
 [[nodiscard]] DISTRIB_DECL auto draw_job_id() -> std::string;
 
-/// A directory that several tasks write together, each in its own process if need be, so that others see all of it or
-/// nothing. Everything is written beside the path, in a hidden directory (".NAME.ID"):
+/// A directory that several tasks write together, also from different processes, so that readers see all of it or
+/// nothing. Everything is written beside the path, into a hidden directory (".NAME.ID"):
 ///
-/// 1. whoever leads calls `start()`, and hands path, id and mode to the tasks;
-/// 2. each task writes into a directory of its own (a SparkWriter does), and `commit_task` makes it the task's: of
-///    several attempts at a task the first one counts, what a dead one left counts never;
-/// 3. whoever leads calls `commit(tasks)`, which puts the tasks' files together, adds _SUCCESS and renames. It may be
-///    called again when it was interrupted.
+/// 1. The coordinator calls `start()` and passes path, id and mode to the tasks.
+/// 2. Each attempt at a task writes into its own directory (`begin_task`; SparkWriter does this) and calls
+///    `commit_task`. The first attempt that commits is the task's result; later ones are dropped, and files of an
+///    attempt that never commits are ignored.
+/// 3. The coordinator calls `commit(tasks)`, which collects the files of all tasks, adds _SUCCESS and renames the
+///    directory. After an interruption it may be called again.
 ///
-/// `Error`s name the path. The system's own codes come with it. A value; distinct tasks may be committed at once.
+/// Errors: each function exists with an `ErrorRef`, which it sets, and without, when it throws `std::system_error`. An
+/// error is a `spark_errc` or the operating system's code, with the path.
+///
+/// A value. Threads: different tasks may be committed at the same time.
 class SparkWriteJob {
  public:
   SparkWriteJob(std::string path, std::string id, SaveMode mode = SaveMode::error_if_exists)
@@ -52,22 +58,24 @@ class SparkWriteJob {
   [[nodiscard]] auto id() const noexcept -> const std::string& { return id_; }
   [[nodiscard]] auto mode() const noexcept -> SaveMode { return mode_; }
 
-  /// Makes the hidden directory. False, without an error: there is a table already and the mode is `ignore`. `to`:
-  /// `spark_errc::already_exists`.
+  /// Makes the hidden directory. Returns false without an error if the path exists and the mode is `ignore`.
+  ///
+  /// Errors: `spark_errc::already_exists`.
   [[nodiscard]] DISTRIB_DECL auto start(ErrorRef to) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
     return detail::or_throw(start(error), error);
   }
 
-  /// A new directory for an attempt at a task.
+  /// Returns a new directory for an attempt at a task.
   [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, ErrorRef to) const -> std::string;
   [[nodiscard]] auto begin_task(std::size_t task) const -> std::string {
     Error error;
     return detail::or_throw(begin_task(task, error), error);
   }
 
-  /// Makes what an attempt wrote the task's. Where another attempt was first, this one's is dropped.
+  /// Makes the files of an attempt the result of the task. If another attempt has committed before, drops the files
+  /// instead.
   DISTRIB_DECL void commit_task(std::size_t task, const std::string& attempt, ErrorRef to) const;
   void commit_task(std::size_t task, const std::string& attempt) const {
     Error error;
@@ -75,8 +83,11 @@ class SparkWriteJob {
     throw_if(error);
   }
 
-  /// Gives the table its name. `to`: `spark_errc::unfinished` naming the first of `tasks` that is not committed,
-  /// `already_exists` where somebody else was faster; the hidden directory then stays.
+  /// Gives the table its name.
+  ///
+  /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed;
+  /// `already_exists` if the path was created meanwhile and the mode is `error_if_exists`. The hidden directory then
+  /// stays.
   DISTRIB_DECL void commit(std::size_t tasks, ErrorRef to) const;
   void commit(std::size_t tasks) const {
     Error error;
@@ -84,10 +95,10 @@ class SparkWriteJob {
     throw_if(error);
   }
 
-  /// Drops all that was written.
+  /// Removes everything that was written.
   void abort() const noexcept { discard(staging_); }
 
-  /// Drops what an attempt wrote.
+  /// Removes the directory of an attempt.
   DISTRIB_DECL static void discard(const std::string& directory) noexcept;
 
  private:
@@ -115,12 +126,13 @@ class SparkWriteJob {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) != 0) error = {detail::last_os_error(), to};
   }
 
-  /// Moves files below `from` to the same place below `to`, but none that a dead attempt left half written.
+  /// Moves the files below `from` to the same place below `to`, except hidden ones, which an aborted writer has left
+  /// incomplete.
   DISTRIB_DECL static void merge(const std::string& from, const std::string& to, Error& error);
 
   DISTRIB_DECL void publish(Error& error) const;
 
-  /// There is a table at the path.
+  /// Publishes the table at a path that exists.
   DISTRIB_DECL void replace(Error& error) const;
 
   std::string path_;

@@ -31,52 +31,56 @@ inline namespace v0 {
 
 /// How rows are written.
 struct SparkWriteOptions {
-  SparkRecordType record_type = SparkRecordType::example;
-  SparkRules rules = SparkRules::checked;
-  SaveMode mode = SaveMode::error_if_exists;
+  SparkRecordType record_type = SparkRecordType::example;  ///< The message type of the records.
+  SparkRules rules = SparkRules::checked;  ///< What to do where the connector loses data or fails.
+  SaveMode mode = SaveMode::error_if_exists;  ///< What to do if the path already exists.
   Compression compression = Compression::none;  ///< gzip: files "....gz"; zlib: "....deflate".
-  std::vector<std::string> partition_by{};      ///< Columns that directories are named after, the outermost first.
-  std::uint64_t rows_per_file = 0;              ///< The next file begins after so many; 0: never.
-  std::size_t open_files = 64;                  ///< At most so many at once; what comes back gets a further file.
+  std::vector<std::string> partition_by{};  ///< Columns whose values become names of directories, the outermost first.
+  std::uint64_t rows_per_file = 0;  ///< Begin another file after this many rows; 0: never.
+  std::size_t open_files = 64;  ///< Most files open at once; a directory whose file was closed gets another file.
 };
 
 namespace detail {
 
-/// "part-00003-ID-c001.tfrecord.gz": what Spark calls the second file of task 3; below partitions "...ID.c001...".
+/// Returns the name that Spark gives to a file: "part-00003-ID-c001.tfrecord.gz" is the second file of task 3. Below
+/// partitions: "...ID.c001...".
 [[nodiscard]] DISTRIB_DECL auto spark_file_name(std::size_t task, std::string_view job_id, std::size_t file,
                                                 Compression compression, bool partitioned) -> std::string;
 
 }  // namespace detail
 
-/// Writes rows as a directory that Spark reads: part files, _SUCCESS, directories "k=v" for partitions.
+/// Writes rows as a directory that Spark reads: part files, _SUCCESS, and directories "k=v" for partitions.
 ///
 ///     SparkWriter writer{"clicks", clicks, {.mode = SaveMode::overwrite, .partition_by = {"day"}}};
 ///     for (const Click& click : ...) writer.write(click);
 ///     writer.commit();
 ///
-/// Nothing is seen at the path before `commit()`; a writer that is destroyed without it leaves nothing. Partition
-/// columns (Boolean, Integer, Long, String, or nullable) are not in the records. `checked` refuses the texts that Spark
-/// takes for null ("" and the name of that directory); `like_connector` writes them.
+/// Nothing appears at the path before `commit()`; a writer that is destroyed without it leaves nothing. Partition
+/// columns (Boolean, Integer, Long, String, or nullable) are not in the records. `checked` refuses texts that Spark
+/// reads as null ("", and the name of the directory for null); `like_connector` writes them.
 ///
-/// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks, and `error()` says where:
-/// what SparkWriteJob, SparkEncoder and RecordWriter say; `spark_errc::unknown_column`, `duplicate_column` or
-/// `unsupported_type` for `partition_by`, `bad_partition_value`, `closed`. Not movable; one thread at a time.
+/// Errors: thrown as `std::system_error`, or set in `ec` by the other overload. The first failure is permanent, and
+/// `error()` has its place. The errors are those of SparkWriteJob, SparkEncoder and RecordWriter;
+/// `spark_errc::unknown_column`, `duplicate_column` or `unsupported_type` for `partition_by`; `bad_partition_value`;
+/// `closed`.
+///
+/// Threads: one at a time. Not movable.
 template <class E, SparkMember... Ms> class SparkWriter {
  public:
-  /// All of a table. Throws `std::system_error`.
+  /// Writes a whole table. Throws `std::system_error`.
   SparkWriter(std::string path, const SparkSchema<E, Ms...>& schema, const SparkWriteOptions& options = {})
       : SparkWriter{SparkWriteJob{std::move(path), draw_job_id(), options.mode}, 0, true, schema, options} {
     throw_if(error_);
   }
-  /// The same; on failure `ec` is set, and so is `error()`.
+  /// The same, but sets `ec` and `error()` on failure.
   SparkWriter(std::string path, const SparkSchema<E, Ms...>& schema, const SparkWriteOptions& options,
               std::error_code& ec)
       : SparkWriter{SparkWriteJob{std::move(path), draw_job_id(), options.mode}, 0, true, schema, options} {
     ec = error_.code;
   }
 
-  /// What task number `task` writes of a job that was started; `commit()` then commits the task. The job's mode counts,
-  /// not that of `options`. Throws `std::system_error`.
+  /// Writes the rows of task `task` of a job that was started; `commit()` then commits the task. The mode of the job is
+  /// used, not the mode of `options`. Throws `std::system_error`.
   SparkWriter(const SparkWriteJob& job, std::size_t task, const SparkSchema<E, Ms...>& schema,
               const SparkWriteOptions& options = {})
       : SparkWriter{job, task, false, schema, options} {
@@ -89,7 +93,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     if (!closed_) abort();
   }
 
-  /// Whether there was a table already and the mode is `ignore`: rows are dropped then.
+  /// True if the path existed and the mode is `ignore`: rows are then dropped.
   [[nodiscard]] auto ignored() const noexcept -> bool { return ignored_; }
 
   /// Adds a row.
@@ -102,7 +106,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     ec = error_.code;
   }
 
-  /// Closes the files, and gives the table its name or commits the task. Again is fine.
+  /// Closes the files, and gives the table its name or commits the task. May be called again.
   void commit() {
     std::error_code ec;
     commit(ec);
@@ -114,7 +118,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     ec = error_.code;
   }
 
-  /// Drops what was written.
+  /// Removes what was written.
   void abort() noexcept {
     parts_.clear();
     if (!attempt_.empty()) SparkWriteJob::discard(attempt_);
@@ -122,18 +126,18 @@ template <class E, SparkMember... Ms> class SparkWriter {
     closed_ = true;
   }
 
-  /// The first failure and its place; empty while there is none.
+  /// Returns the first failure and its place; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// How many rows were written.
+  /// Returns the number of rows written.
   [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return rows_; }
 
  private:
   /// The files of one directory.
   struct Part {
-    std::optional<RecordWriter> writer;  // none: the next row begins a file
+    std::optional<RecordWriter> writer;  // empty: the next row begins a file
     std::size_t files = 0;
-    std::uint64_t used = 0;  // the number of the row that was last
+    std::uint64_t used = 0;  // the number of the last row
   };
 
   SparkWriter(SparkWriteJob job, std::size_t task, bool whole, const SparkSchema<E, Ms...>& schema,
@@ -151,7 +155,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     }
     if (!error_ && !ignored_) attempt_ = job_.begin_task(task_, error_);
     if (!error_ && !ignored_ && options_.partition_by.empty())
-      open({}, parts_[std::string{}]);  // one file even without rows, as Spark
+      open({}, parts_[std::string{}]);  // one file even without rows, as in Spark
     if (error_) abort();
   }
 
@@ -193,7 +197,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     if (!error_ && part.writer->records() == options_.rows_per_file) close(part);
   }
 
-  /// "day=3/kind=a%2Fb" for a row.
+  /// Returns the directory of a row: "day=3/kind=a%2Fb".
   auto directory_for(const E& row) -> std::string {
     if (values_.empty()) return {};
     std::size_t i = 0;
@@ -267,11 +271,11 @@ template <class E, SparkMember... Ms> class SparkWriter {
 
   SparkWriteJob job_;
   std::size_t task_;
-  bool whole_;  // the job is ours
+  bool whole_;  // true: this writer started the job
   SparkSchema<E, Ms...> schema_;
   SparkEncoder<E, Ms...> encoder_;
   SparkWriteOptions options_;
-  std::array<std::optional<std::size_t>, sizeof...(Ms)> partition_of_{};  // of each column in partition_by
+  std::array<std::optional<std::size_t>, sizeof...(Ms)> partition_of_{};  // for each column its index in partition_by
   std::vector<SparkPartitionValue> values_;
   std::string attempt_;
   std::map<std::string, Part> parts_;

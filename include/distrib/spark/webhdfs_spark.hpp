@@ -22,7 +22,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Appends the files below `root`/`below`, none of those that are hidden. `found_success`: there is a _SUCCESS at the top.
+/// Appends the files below `root`/`below` that are not hidden. Sets `found_success` if there is a _SUCCESS at the top.
 inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocation& root, const std::string& below,
                                      std::vector<SparkPath>& files, bool& found_success, Error& error) {
   const std::vector<WebHdfsStatus> entries =
@@ -42,11 +42,12 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
 
 }  // namespace detail
 
-/// The table at a URL of HDFS, a directory or a file, over WebHDFS or HttpFS; else as `list_spark_directory` of paths.
-/// `to` also as of `WebHdfsClient`. Read it with `open_webhdfs`:
+/// Returns the table at a URL of HDFS, a directory or a file, over WebHDFS or HttpFS. Otherwise as
+/// `list_spark_directory` for paths, with the errors of `WebHdfsClient` too. Read it with `open_webhdfs`:
 ///
 ///     SparkReadOptions read{.open = open_webhdfs(options)};
-///     for (const Click& click : SparkReader{list_spark_directory("hdfs://namenode/clicks", options, {}), clicks, read})
+///     const SparkDirectory table = list_spark_directory("hdfs://namenode/clicks", options, {});
+///     for (const Click& click : SparkReader{table, clicks, read}) ...
 [[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
                                                const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory {
@@ -66,14 +67,14 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
   return table;
 }
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
                                                const SparkDirectory::ListOptions& options) -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(url, webhdfs, options, error), error);
 }
 
-/// Opens files of HDFS by their URLs, for `SparkReadOptions::open`.
+/// Returns a function that opens files of HDFS by their URLs, for `SparkReadOptions::open`.
 [[nodiscard]] inline auto open_webhdfs(WebHdfsOptions options) -> OpenRemote {
   return [options = std::move(options)](const std::string& url) { return AnyByteSource{WebHdfsFile{url, options}}; };
 }

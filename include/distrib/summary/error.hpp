@@ -8,12 +8,12 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why events could not be read. Damaged records come as `record_errc`, what the operating system refuses as its own
-/// code of `std::generic_category()`.
+/// Why events could not be read. Other failures keep their own codes: `record_errc` for damaged records, and the
+/// operating system's codes.
 enum class summary_errc {
-  not_events = 1,   ///< No record of the file is an event. Name an event file, or take this one away.
-  corrupt_event,    ///< A record is no event, though its checksums are right. Restore the file or leave it out.
-  no_event_files,   ///< The directory has no file with "tfevents" in its name. Name the directory of one run.
+  not_events = 1,  ///< No record of the file is an event. Pass an event file, or remove this file.
+  corrupt_event,  ///< A record is not an event, although its checksums are right. Restore the file, or leave it out.
+  no_event_files,  ///< The directory has no file with "tfevents" in its name. Pass the directory of one run.
 };
 
 namespace detail {

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <string_view>
 
-// Events as TensorBoard reads them: tensorflow.Event (tensorflow/core/util/event.proto) in protobuf's binary form.
+// Encodes events for TensorBoard: tensorflow.Event (tensorflow/core/util/event.proto) in protobuf's binary form.
 
 namespace distrib {
 inline namespace v0 {
 
-/// Version that the first record of an event file tells.
+/// The version in the first record of an event file.
 inline constexpr std::string_view event_file_version = "brain.Event:2";
 
 namespace detail {
@@ -23,7 +23,7 @@ inline void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
   if (step != 0) out.int64(2, step);
 }
 
-/// An event of a summary of one value; `fill(value)` writes what it has beside its tag.
+/// Writes an event with a summary of one value; `fill(value)` writes its content, without the tag.
 template <class Fill>
 void write_summary(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag, Fill fill) {
   begin_event(out, wall_time, step);
@@ -36,17 +36,17 @@ void write_summary(WireWriter& out, double wall_time, std::int64_t step, std::st
 }
 }  // namespace detail
 
-/// The event that every file begins with. What `out` held is replaced; so it is by the others.
+/// Writes the event with which every file begins. Replaces the content of `out`, as the functions below do.
 inline void write_version_event(WireWriter& out, double wall_time) {
   detail::begin_event(out, wall_time, 0);
   out.text(3, event_file_version);
 }
 
-/// A point of the curve `tag`. `wall_time` in seconds since 1970.
+/// Writes a point of the curve `tag`. `wall_time`: seconds since 1970.
 DISTRIB_DECL void write_scalar_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                      float value, ScalarForm form = ScalarForm::tensor);
 
-/// A mark of the run's life. `checkpoint_path`: the prefix, of `SessionStatus::checkpoint` only.
+/// Writes a mark in the life of the run. `checkpoint_path`: the prefix, only for `SessionStatus::checkpoint`.
 DISTRIB_DECL void write_session_event(WireWriter& out, double wall_time, std::int64_t step, SessionStatus status,
                                       std::string_view checkpoint_path = {});
 

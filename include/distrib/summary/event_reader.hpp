@@ -24,22 +24,23 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Whether a file of this name is an event file, as TensorBoard sees it: "tfevents" is in it; but not what other programs
-/// hide or have not finished: a name that begins with ".", or ends with "~", ".tmp", ".part", ".gstmp" or "._COPYING_".
+/// True for the name of an event file, as in TensorBoard: it contains "tfevents". False for hidden or unfinished files
+/// of other programs: names that begin with ".", or end with "~", ".tmp", ".part", ".gstmp" or "._COPYING_".
 [[nodiscard]] DISTRIB_DECL auto is_event_file_name(std::string_view name) noexcept -> bool;
 
-/// The event files of a directory by name, which begins with the time they were made. `error`: the system's reason, or
-/// `summary_errc::no_event_files`.
+/// Returns the event files of a directory, sorted by name, which begins with the time of creation.
+///
+/// Errors: sets `error` to the operating system's reason, or to `summary_errc::no_event_files`.
 [[nodiscard]] DISTRIB_DECL auto event_files(const std::string& directory, Error& error) -> std::vector<std::string>;
 
-/// Adds the events of one file, whatever version it names or whether it names one. A last record that is cut short ends
-/// the file: a process that was killed, or one that is writing now, leaves such a file. What comes before a failure counts.
+/// Adds the events of one file, with any version or none. A truncated last record ends the file without an error: it is
+/// normal after a process was killed, or while it is writing. The events before a failure count.
 template <Inflates I> void read_event_file(const std::string& path, RunCollector& run, Error& error) {
   std::error_code ec;
   BasicRecordReader<I> reader{path, {.access = RecordReaderOptions::FileAccess::buffered}, ec};
   ParsedEvent event;
   bool has_events = false;
-  bool has_others = false;  // records that say nothing that an event says
+  bool has_others = false;  // records without any field of an event
   while (const auto record = reader.try_next()) {
     if (!parse_event(record->bytes, event)) {
       error = {has_events ? summary_errc::corrupt_event : summary_errc::not_events,
@@ -57,19 +58,20 @@ template <Inflates I> void read_event_file(const std::string& path, RunCollector
 
 }  // namespace detail
 
-/// What `read_run` leaves out.
+/// Options of `read_run`.
 struct ReadRunOptions {
-  /// Also the points that a run wrote before it went back to an earlier step. Unless told they are left out, as TensorBoard
-  /// leaves them out: a point takes the place of all points before it that its tag has at its step or later ones, and a
-  /// mark of a start (`SessionStatus::start`) that of the points of all tags from its step on.
+  /// True: also keep the points that a run wrote before it went back to an earlier step. By default they are left out,
+  /// as in TensorBoard: a point replaces all earlier points of its tag at its step or a later one, and a mark of a
+  /// start (`SessionStatus::start`) replaces the points of all tags from its step on.
   bool keep_superseded = false;
 };
 
-/// Reads one event file, or all event files of a directory (not of those below it), by name. Files are read whatever
-/// version they name. A file that cannot be read, or only up to some place, hides nothing of the others: it is in
-/// `RunEvents::failures`, with a `record_errc`, a `summary_errc` or the system's own reason. A last record that is cut
-/// short is no failure. Memory: all scalars. Throws only `std::bad_alloc`. `I`: how compressed files are inflated, as in
-/// `BasicRecordReader`.
+/// Reads one event file, or all event files of a directory (but not of directories in it), sorted by name, with any
+/// version. Memory: all scalars. `I` inflates compressed files, as in `BasicRecordReader`.
+///
+/// Errors: a file that cannot be read, or only up to some place, does not affect the other files. It is listed in
+/// `RunEvents::failures`, with a `record_errc`, a `summary_errc` or the operating system's reason. A truncated last
+/// record is not a failure. Throws only `std::bad_alloc`.
 template <Inflates I = Inflater>
 [[nodiscard]] auto read_run(const std::string& path, const ReadRunOptions& options = {}) -> RunEvents {
   std::vector<std::string> files{path};
@@ -87,8 +89,9 @@ template <Inflates I = Inflater>
   return run;
 }
 
-/// The scalars of a run, as `read_run` reads them. `to`: the first of the failures; the scalars of all other files are
-/// returned all the same.
+/// Returns the scalars of a run, as `read_run` reads them.
+///
+/// Errors: sets `to` to the first failure; everything that could be read is still returned.
 template <Inflates I = Inflater>
 [[nodiscard]] auto read_scalars(const std::string& path, ErrorRef to) -> std::vector<ScalarEvent> {
   detail::ErrorOut error{to};
@@ -97,7 +100,7 @@ template <Inflates I = Inflater>
   return std::move(run.scalars);
 }
 
-/// The same; throws `std::system_error` that names the file.
+/// The same, but throws `std::system_error` with the name of the file.
 template <Inflates I = Inflater> [[nodiscard]] auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
   Error error;
   return detail::or_throw(read_scalars<I>(path, error), error);

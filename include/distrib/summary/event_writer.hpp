@@ -21,8 +21,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Name of an event file as TensorBoard looks for it: "DIRECTORY/events.out.tfevents.SECONDS.HOST", the seconds since
-/// 1970 in at least ten digits.
+/// Returns the name of an event file in the form that TensorBoard looks for:
+/// "DIRECTORY/events.out.tfevents.SECONDS.HOST", with the seconds since 1970 in at least ten digits.
 [[nodiscard]] inline auto event_file_name(const std::string& directory, std::int64_t seconds, std::string_view host)
     -> std::string {
   std::string digits = std::to_string(seconds);
@@ -32,26 +32,29 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes an event file for TensorBoard: curves of scalars, marks of the run's life, and other
-/// events that were made before.
+/// Writes an event file for TensorBoard: curves of scalars, marks in the life of the run, and other events that were
+/// encoded before. Each writer has a file of its own, even if other programs, also in other containers, write into the
+/// same directory.
 ///
-/// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks and every later call
-/// repeats it. The destructor closes and cannot tell of a failure, so call `close()`. Each writer has a file of its own,
-/// whatever else writes into the directory, also in another container. Movable; one thread at a time.
+/// Errors: thrown as `std::system_error`, or set in `ec` by the other overload. The first failure is permanent: every
+/// later call reports it. The destructor closes the file but cannot report a failure, so call `close()`.
+///
+/// Threads: one at a time. Movable.
 class EventWriter {
  public:
-  /// Makes `directory` if need be and begins a file in it, on the disk at once, so that TensorBoard finds the run.
+  /// Makes `directory` if necessary and begins a file in it. Passes it to the operating system at once, so that
+  /// TensorBoard finds the run.
   explicit EventWriter(const std::string& directory) {
     open(directory);
     throw_if(error_);
   }
-  /// The same; on failure `ec` is set, and so is `error()`.
+  /// The same, but sets `ec` and `error()` on failure.
   EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;
   }
 
-  /// Adds a point to the curve `tag`. `wall_time`: seconds since 1970; now unless told.
+  /// Adds a point to the curve `tag`. `wall_time`: seconds since 1970; by default now.
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time = {}) {
     std::error_code ec;
     scalar(tag, step, value, wall_time, ec);
@@ -63,8 +66,8 @@ class EventWriter {
     append(event_.view(), ec);
   }
 
-  /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start,
-  /// TensorBoard drops what it knows of later steps, as a run that went back needs it.
+  /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start
+  /// TensorBoard drops the points of later steps, which is right for a run that went back.
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path = {}) {
     std::error_code ec;
     session_log(status, step, checkpoint_path, ec);
@@ -75,7 +78,7 @@ class EventWriter {
     append(event_.view(), ec);
   }
 
-  /// Adds an event that `write_histogram_event`, `write_graph_event` or another of them made.
+  /// Adds an event that `write_histogram_event`, `write_graph_event` or a similar function has encoded.
   void append(ByteView event) {
     std::error_code ec;
     append(event, ec);
@@ -86,8 +89,9 @@ class EventWriter {
     remember(ec);
   }
 
-  /// Hands all events so far to the operating system: TensorBoard finds them. When the file is no longer there, begins
-  /// another one, as TensorFlow does: what somebody deleted while it was written is lost, what comes after is not.
+  /// Passes all events written so far to the operating system, so that TensorBoard can read them. If the file has been
+  /// deleted meanwhile, opens a new one, as TensorFlow does: the events in the deleted file are lost, later events are
+  /// not.
   void flush() {
     std::error_code ec;
     flush(ec);
@@ -95,7 +99,7 @@ class EventWriter {
   }
   DISTRIB_DECL void flush(std::error_code& ec);
 
-  /// Writes what is left and closes the file. Closing again is fine.
+  /// Writes the remaining events and closes the file. May be called again.
   void close() {
     std::error_code ec;
     close(ec);
@@ -106,10 +110,10 @@ class EventWriter {
     remember(ec);
   }
 
-  /// The first failure and its file; empty while there is none.
+  /// Returns the first failure and its file; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// The file that is written.
+  /// Returns the path of the file that is being written.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
@@ -119,7 +123,8 @@ class EventWriter {
 
   DISTRIB_DECL void open(std::string directory);
 
-  /// Makes an empty file that nobody else writes; its path. `ec`: the system's reason.
+  /// Makes an empty file that no other writer uses, and returns its path. Errors: `ec` is the operating system's
+  /// reason.
   DISTRIB_DECL static auto claim_file(const std::string& directory, std::error_code& ec) -> std::string;
 
   void remember(std::error_code& ec) {

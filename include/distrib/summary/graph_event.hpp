@@ -12,16 +12,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A variable, or one part of it, in the graph that TensorBoard shows.
+/// A variable, or a part of one, in the graph that TensorBoard shows.
 struct GraphVariable {
-  std::string name;                ///< "hidden/weights", "hidden/weights/part_0"; TensorBoard groups at the slashes.
-  std::string device;              ///< "/job:ps/task:1"; TensorBoard colours by it. Empty: none.
+  std::string name;  ///< "hidden/weights", "hidden/weights/part_0"; TensorBoard groups by the slashes.
+  std::string device;  ///< "/job:ps/task:1"; TensorBoard uses it for colours. Empty: none.
   DType dtype = DType::float32;
   Shape shape;
 };
 
-/// The variables of a run and where they live, as a graph of TensorFlow's (GraphDef) without the operations on them.
-/// `wall_time` in seconds since 1970. What `out` held is replaced. Names are each there once.
+/// Writes the variables of a run and their devices as a graph of TensorFlow (GraphDef) without operations. `wall_time`:
+/// seconds since 1970. Replaces the content of `out`. Each name must occur only once.
 DISTRIB_DECL void write_graph_event(WireWriter& out, double wall_time, std::span<const GraphVariable> variables);
 
 }  // namespace v0

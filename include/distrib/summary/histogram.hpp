@@ -39,19 +39,21 @@ constexpr auto make_histogram_limits() -> std::array<double, 2 * histogram_power
   return limits;
 }
 
-/// Upper limits of the buckets of a `Histogram`, ascending; they are TensorFlow's (tsl/lib/histogram/histogram.cc): the
-/// powers of 1.1 times 1e-12 up to 1e20, the same below 0, 0, and the largest numbers that there are.
+/// Upper limits of the buckets of a `Histogram`, ascending, as in TensorFlow (tsl/lib/histogram/histogram.cc): 1e-12
+/// times the powers of 1.1, up to 1e20; the same negative; 0; the largest and the lowest double.
 inline constexpr auto histogram_limits = detail::make_histogram_limits();
 
 }  // namespace detail
 
-/// How many values lie where, in TensorFlow's buckets. A value that is no finite number is counted in `not_finite` and
-/// nowhere else; TensorFlow's own operation fails there. A value; one thread at a time. Memory: 12 KiB.
+/// Counts values in TensorFlow's buckets. Values that are infinite or NaN only count in `not_finite`; TensorFlow's own
+/// operation fails for them. A value. Memory: 12 KiB.
+///
+/// Threads: one at a time.
 class Histogram {
  public:
-  /// A bucket and those empty ones before it that have no other.
+  /// A bucket, together with the empty buckets before it that were merged into it.
   struct Bucket {
-    double limit = 0;  ///< Its values are below this, and not below the limit before.
+    double limit = 0;  ///< Its values are below this limit and not below the limit of the bucket before.
     double count = 0;
 
     [[nodiscard]] auto operator==(const Bucket&) const -> bool = default;
@@ -77,15 +79,15 @@ class Histogram {
   }
 
   [[nodiscard]] auto count() const noexcept -> double { return count_; }
-  /// The least and the largest value; without any, the largest and the least number that there is.
+  /// Returns the least and the largest value; without values, the largest and the lowest double.
   [[nodiscard]] auto min() const noexcept -> double { return min_; }
   [[nodiscard]] auto max() const noexcept -> double { return max_; }
   [[nodiscard]] auto sum() const noexcept -> double { return sum_; }
   [[nodiscard]] auto sum_squares() const noexcept -> double { return sum_squares_; }
-  /// How many values were infinite or no number.
+  /// Returns the number of values that are infinite or NaN.
   [[nodiscard]] auto not_finite() const noexcept -> std::uint64_t { return not_finite_; }
 
-  /// The buckets as TensorFlow writes them: empty ones that follow each other are one. At least one.
+  /// Returns the buckets as TensorFlow writes them: consecutive empty buckets are merged. At least one bucket.
   [[nodiscard]] DISTRIB_DECL auto buckets() const -> std::vector<Bucket>;
 
  private:
@@ -98,8 +100,8 @@ class Histogram {
   std::uint64_t not_finite_ = 0;
 };
 
-/// A histogram at one step of the run, in the form of TensorFlow 1, which TensorBoard shows in all its versions.
-/// `wall_time` in seconds since 1970. What `out` held is replaced.
+/// Writes a histogram at one step of the run, in the form of TensorFlow 1, which all versions of TensorBoard show.
+/// `wall_time`: seconds since 1970. Replaces the content of `out`.
 DISTRIB_DECL void write_histogram_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                         const Histogram& histogram);
 

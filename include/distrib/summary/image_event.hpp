@@ -11,15 +11,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A picture as TensorBoard shows it.
+/// A picture for TensorBoard.
 struct ImageSummary {
   std::uint32_t height = 0;
   std::uint32_t width = 0;
-  std::uint32_t channels = 1;  ///< 1 grey, 2 grey and alpha, 3 red, green and blue, 4 with alpha.
-  ByteView encoded;            ///< PNG, JPEG or GIF; `encode_png` makes one of pixels.
+  std::uint32_t channels = 1;  ///< 1: grey; 2: grey and alpha; 3: red, green and blue; 4: these and alpha.
+  ByteView encoded;  ///< PNG, JPEG or GIF; `encode_png` makes a PNG from pixels.
 };
 
-/// A picture at one step of the run. `wall_time` in seconds since 1970. What `out` held is replaced.
+/// Writes a picture at one step of the run. `wall_time`: seconds since 1970. Replaces the content of `out`.
 DISTRIB_DECL void write_image_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                     const ImageSummary& image);
 

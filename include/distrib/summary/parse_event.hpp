@@ -14,29 +14,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What one event says that this library understands.
+/// The content of one event, as far as this library uses it.
 struct ParsedEvent {
-  /// A value of a summary that is no point of a curve.
+  /// A value of a summary that is not a point of a curve.
   struct OtherValue {
     std::string tag;
-    std::string what;  ///< The plugin that shows it, or what it is: "text", "histogram", "string", "float32 [3]".
+    std::string what;  ///< The plugin that shows it, or its type: "text", "histogram", "string", "float32 [3]".
 
     [[nodiscard]] auto operator==(const OtherValue&) const -> bool = default;
   };
 
-  bool is_event =
-      false;  ///< It has a field that events have. Bytes of another message often look like an event without.
-  std::string_view file_version;  ///< Of the version event, else empty; points into the event's bytes.
+  /// True if it has a field of events. Bytes of another kind of message often parse as an event without any.
+  bool is_event = false;
+  std::string_view file_version;  ///< Of a version event, otherwise empty; points into the bytes of the event.
   std::int64_t step = 0;
-  std::optional<SessionStatus> session;  ///< Of a mark of the run's life.
-  std::vector<ScalarEvent> scalars;      ///< Of a summary.
-  std::vector<OtherValue> others;        ///< Of a summary, those that are no scalars.
+  std::optional<SessionStatus> session;  ///< Of a mark in the life of the run.
+  std::vector<ScalarEvent> scalars;  ///< The scalars of a summary.
+  std::vector<OtherValue> others;  ///< The other values of a summary.
 };
 
-/// Reads the bytes of one event. False: they are no event. Events of other kinds (graphs) are well and say nothing.
+/// Parses the bytes of one event. Returns false if they are not an event. Events of other kinds (graphs) are accepted
+/// and leave the other fields empty.
 ///
-/// A scalar is a number in TensorFlow 1's form, or a tensor of one element, whatever its type of numbers and its shape: of
-/// float16, of an integer, of bool (true is 1). Throws only `std::bad_alloc`.
+/// A scalar is a number in the form of TensorFlow 1, or a tensor with one element, of any numeric type (float16,
+/// integers, bool with true as 1) and any shape. Throws only `std::bad_alloc`.
 [[nodiscard]] DISTRIB_DECL auto parse_event(ByteView bytes, ParsedEvent& event) -> bool;
 
 }  // namespace v0

@@ -11,9 +11,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A PNG (ISO/IEC 15948) of pixels of one byte a channel, row by row from the top. `channels`: 1 grey, 2 grey and
-/// alpha, 3 red, green and blue, 4 with alpha. For small pictures: rows are deflated as they are, up to 4 GiB of them.
-/// Programmer error: another number of pixels, no pixels, another number of channels.
+/// Returns a PNG (ISO/IEC 15948) of pixels with one byte per channel, row by row from the top. `channels`: 1: grey; 2:
+/// grey and alpha; 3: red, green and blue; 4: these and alpha. For small pictures: rows are compressed without filters,
+/// and together must be below 4 GiB. The number of pixels must match, and none of the sizes may be 0 (asserts).
 [[nodiscard]] DISTRIB_DECL auto encode_png(ByteView pixels, std::uint32_t height, std::uint32_t width,
                                            std::uint32_t channels) -> std::vector<std::byte>;
 

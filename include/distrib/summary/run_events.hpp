@@ -12,22 +12,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What the event files of one run say. A value. Made by `read_run`.
+/// The content of the event files of one run. A value. Made by `read_run`.
 struct RunEvents {
-  /// Values under one tag that are no points of a curve.
+  /// Values with one tag that are not points of a curve.
   struct OtherValues {
     std::string tag;
-    std::string what;  ///< The plugin that shows them, or what they are: "text", "histogram", "string", "float32 [3]".
-    std::uint64_t values = 0;
+    std::string what;  ///< The plugin that shows them, or their type: "text", "histogram", "string", "float32 [3]".
+    std::uint64_t values = 0;  ///< Number of values.
 
     [[nodiscard]] auto operator==(const OtherValues&) const -> bool = default;
   };
 
-  std::vector<ScalarEvent> scalars;  ///< In the order of their wall time; of equal times in the order of the files.
-  std::map<std::string, std::uint64_t>
-      superseded;  ///< By tag: points left out, as the run went back to an earlier step.
-  std::vector<OtherValues> others;  ///< By tag.
-  std::vector<Error> failures;  ///< Files that could not be read to their end, each with its place.
+  std::vector<ScalarEvent> scalars;  ///< Sorted by wall time; points with equal times in the order of the files.
+  /// Number of points by tag that were left out, because the run went back to an earlier step.
+  std::map<std::string, std::uint64_t> superseded;
+  std::vector<OtherValues> others;  ///< Sorted by tag.
+  std::vector<Error> failures;  ///< Files that could not be read to their end, each with the place of the failure.
 };
 
 }  // namespace v0

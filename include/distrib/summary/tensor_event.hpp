@@ -13,14 +13,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A tensor at one step of the run: `bytes`, row-major and little-endian, of as many elements as `shape` has.
-/// `plugin_name`: the plugin of TensorBoard that shows it; empty: none, but programs that read the file find it.
-/// `wall_time` in seconds since 1970. What `out` held is replaced. Programmer error: another number of bytes.
+/// Writes a tensor at one step of the run. `bytes`: its elements, row-major and little-endian. `plugin_name`: the
+/// plugin of TensorBoard that shows it; empty: none, only programs that read the file find it. `wall_time`: seconds
+/// since 1970. Replaces the content of `out`. The number of bytes must match `dtype` and `shape` (an assert).
 DISTRIB_DECL void write_tensor_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                      DType dtype, const Shape& shape, ByteView bytes,
                                      std::string_view plugin_name = {});
 
-/// A text at one step of the run, which TensorBoard shows as Markdown. Arguments as of `write_tensor_event`.
+/// Writes a text at one step of the run, which TensorBoard shows as Markdown. Arguments as in `write_tensor_event`.
 DISTRIB_DECL void write_text_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                    std::string_view text);
 

@@ -7,7 +7,7 @@ using distrib::Batching;
 using distrib::data_errc;
 using distrib::Remainder;
 
-TEST_CASE("Batching: whole batches, and what is left", "[data]") {
+TEST_CASE("Batching: counts whole batches, and the short last batch if it is kept", "[data]") {
   const Batching kept{3, Remainder::keep};
   CHECK(kept.batches(10) == 4);
   CHECK(kept.first(3) == 9);
@@ -22,7 +22,7 @@ TEST_CASE("Batching: whole batches, and what is left", "[data]") {
   CHECK(kept.batches(distrib::endless) == UINT64_MAX / 3);
 }
 
-TEST_CASE("Batching: sizes that are none", "[data]") {
+TEST_CASE("Batching: refuses size 0 and sizes above 2^31", "[data]") {
   CHECK(!Batching{1}.check());
   CHECK(!Batching{Batching::most_in_batch}.check());
   CHECK(Batching{}.check() == data_errc::bad_batch_size);

@@ -8,7 +8,7 @@ using distrib::data_errc;
 using distrib::DataState;
 using distrib::parse_data_state;
 
-TEST_CASE("DataState: as text and as bytes, at most a hundred of them", "[data]") {
+TEST_CASE("DataState: text (at most 100 characters) and bytes are parsed back to the same state", "[data]") {
   const DataState states[] = {{}, {1, 2, 3}, {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
   for (const DataState& state : states) {
     CHECK(to_string(state).size() <= 100);
@@ -20,7 +20,7 @@ TEST_CASE("DataState: as text and as bytes, at most a hundred of them", "[data]"
   CHECK(to_string(DataState{1, 2, 3}) == "distrib-data-1 1 2 3");
 }
 
-TEST_CASE("DataState: everything else is refused", "[data]") {
+TEST_CASE("DataState: refuses any other text and any other number of bytes", "[data]") {
   const char* texts[] = {
       "",        "distrib-data-1",         "distrib-data-2 1 2 3",  "distrib-data-1 1 2",
       "1 2 3",   "distrib-data-1 1 2 3 ",  "distrib-data-1 1 2 x",  "distrib-data-1 1 2 3 4",
@@ -30,7 +30,7 @@ TEST_CASE("DataState: everything else is refused", "[data]") {
     std::error_code ec;
     (void)parse_data_state(text, ec);
     CHECK(ec == data_errc::bad_state);
-    CHECK_THROWS_WITH(parse_data_state(text), ContainsSubstring("no state of a pipeline"));
+    CHECK_THROWS_WITH(parse_data_state(text), ContainsSubstring("not the state of a pipeline"));
   }
   const std::array<std::byte, 25> bytes{};
   for (const std::size_t size : {0U, 23U, 25U}) {

@@ -9,7 +9,7 @@
 using distrib::elements;
 using numbers::all;
 
-TEST_CASE("DatasetSteps: every step gives a new value and leaves the old one as it was", "[data]") {
+TEST_CASE("DatasetSteps: every step returns a new value and leaves the old value unchanged", "[data]") {
   const auto ten = elements(10);
   const auto some = ten.take(3);
   CHECK(all(ten).size() == 10);
@@ -18,7 +18,7 @@ TEST_CASE("DatasetSteps: every step gives a new value and leaves the old one as 
   STATIC_REQUIRE(!std::is_same_v<decltype(ten), decltype(some)>);
 }
 
-TEST_CASE("DatasetSteps: the order of saying is the order of doing", "[data]") {
+TEST_CASE("DatasetSteps: steps apply in the order in which they are called", "[data]") {
   CHECK(all(elements(10).take(5).skip(2)) == numbers::Numbers{2, 3, 4});
   CHECK(all(elements(10).skip(2).take(5)) == numbers::Numbers{2, 3, 4, 5, 6});
 }

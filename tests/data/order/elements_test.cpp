@@ -5,7 +5,7 @@
 
 using distrib::elements;
 
-TEST_CASE("elements: three faces of open", "[data]") {
+TEST_CASE("elements: open reports a failure by Error, by error_code or by an exception", "[data]") {
   distrib::Error error;
   std::error_code ec;
   CHECK(elements(3).open().size() == 3);

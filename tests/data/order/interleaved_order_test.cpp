@@ -15,7 +15,7 @@ using numbers::Numbers;
 
 namespace {
 
-/// The rule, element by element.
+/// The rule, applied element by element.
 auto by_hand(const Numbers& lengths, std::size_t cycle, std::uint64_t block) -> Numbers {
   struct Slot {
     std::uint64_t next = 0;
@@ -55,7 +55,7 @@ auto by_hand(const Numbers& lengths, std::size_t cycle, std::uint64_t block) -> 
 
 }  // namespace
 
-TEST_CASE("InterleavedOrder: turns as TensorFlow takes them", "[data]") {
+TEST_CASE("InterleavedOrder: files take turns as in TensorFlow", "[data]") {
   // a0 a1 a2 a3, b0, c0 c1
   const auto files = elements({4, 1, 2});
   CHECK(all(files.interleave(1, 1)) == Numbers{0, 1, 2, 3, 4, 5, 6});
@@ -65,7 +65,7 @@ TEST_CASE("InterleavedOrder: turns as TensorFlow takes them", "[data]") {
   CHECK(all(files.interleave(9, 9)) == Numbers{0, 1, 2, 3, 4, 5, 6});
 }
 
-TEST_CASE("InterleavedOrder: agrees with the rule, element by element", "[data]") {
+TEST_CASE("InterleavedOrder: agrees with the rule applied element by element", "[data]") {
   const std::uint32_t seed = 20;
   std::mt19937 random{seed};
   for (int i = 0; i < 2000; ++i) {
@@ -80,7 +80,7 @@ TEST_CASE("InterleavedOrder: agrees with the rule, element by element", "[data]"
   }
 }
 
-TEST_CASE("InterleavedOrder: large files cost nothing", "[data]") {
+TEST_CASE("InterleavedOrder: any position of very large files is found at once", "[data]") {
   const std::uint64_t long_one = std::uint64_t{1} << 50;
   auto order = elements({long_one, long_one, 5}).interleave(2, 4).open();
   CHECK(order.size() == 2 * long_one + 5);
@@ -89,7 +89,7 @@ TEST_CASE("InterleavedOrder: large files cost nothing", "[data]") {
   CHECK(order.at(0, 2 * long_one + 4) == 2 * long_one + 4);
 }
 
-TEST_CASE("InterleavedOrder: with other steps, and refused", "[data]") {
+TEST_CASE("InterleavedOrder: combines with other steps; refuses numbers below 1", "[data]") {
   CHECK(all(elements({2, 2}).interleave(2).skip(1).take(2)) == Numbers{2, 1});
   auto order = elements({2, 2}).interleave(2).repeat().open();
   CHECK(order.describe() == " interleave=2/1 repeat=forever");

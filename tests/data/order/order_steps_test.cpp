@@ -13,7 +13,7 @@ using numbers::all;
 using numbers::first;
 using numbers::Numbers;
 
-TEST_CASE("Order steps: shard takes every n-th, and all shards together everything once", "[data]") {
+TEST_CASE("Order steps: shard takes every n-th element; all shards together take each element once", "[data]") {
   CHECK(all(elements(10).shard(3, 0)) == Numbers{0, 3, 6, 9});
   CHECK(all(elements(10).shard(3, 2)) == Numbers{2, 5, 8});
   CHECK(all(elements(2).shard(5, 4)).empty());
@@ -26,7 +26,7 @@ TEST_CASE("Order steps: shard takes every n-th, and all shards together everythi
   }
 }
 
-TEST_CASE("Order steps: shard refuses what TensorFlow refuses", "[data]") {
+TEST_CASE("Order steps: shard refuses the arguments that TensorFlow refuses", "[data]") {
   const std::pair<std::int64_t, std::int64_t> cases[] = {{0, 0}, {-1, 0}, {3, 3}, {3, -1}};
   for (const auto& [count, index] : cases) {
     CAPTURE(count, index);
@@ -59,7 +59,7 @@ TEST_CASE("Order steps: shuffle before repeat keeps epochs apart", "[data]") {
   std::sort(mixed.begin(), mixed.end());
   for (std::uint64_t p = 0; p < 30; ++p) CHECK(mixed[p] == p / 3);
 
-  // What stands above a shuffle sees another order in each epoch, what stands below it the same elements.
+  // A step after a shuffle sees another order in each epoch; a step before it always sees the same elements.
   const Numbers some = all(elements(1000).shuffle(7).take(10).repeat(2));
   CHECK(Numbers(some.begin(), some.begin() + 10) != Numbers(some.begin() + 10, some.end()));
   for (const std::uint64_t n : all(elements(1000).take(10).shuffle(7).repeat(2))) CHECK(n < 10);
@@ -82,7 +82,7 @@ TEST_CASE("Order steps: concatenate", "[data]") {
   CHECK(all(some.take(1).concatenate(some.take(2).repeat(2)).repeat(2)) == Numbers{0, 0, 1, 0, 1, 0, 0, 1, 0, 1});
 }
 
-TEST_CASE("Order steps: what needs an end says so", "[data]") {
+TEST_CASE("Order steps: a step that needs an end fails with no_end if there is none", "[data]") {
   std::error_code ec;
   CHECK(!elements(3).repeat().shuffle(1).open(ec));
   CHECK(ec == data_errc::no_end);
@@ -92,7 +92,7 @@ TEST_CASE("Order steps: what needs an end says so", "[data]") {
   CHECK(ec == data_errc::bad_shard);
 }
 
-TEST_CASE("Order steps: plain leaves out shuffle and repeat, describe says each step", "[data]") {
+TEST_CASE("Order steps: plain leaves out shuffle and repeat; describe names each step", "[data]") {
   auto order = elements(20).shard(2, 1).shuffle(5).take(7).repeat(3).concatenate(elements(20).take(1)).open();
   auto plain = order.plain();
   REQUIRE(plain.size() == 8);
@@ -102,7 +102,7 @@ TEST_CASE("Order steps: plain leaves out shuffle and repeat, describe says each 
   CHECK(elements(3).skip(2).repeat().open().describe() == " skip=2 repeat=forever");
 }
 
-TEST_CASE("Order steps: repeats of a repeat have epochs of their own", "[data]") {
+TEST_CASE("Order steps: repeats of a repeat are separate epochs", "[data]") {
   CHECK(all(elements(10).shuffle(7).repeat(2).repeat(2)) == all(elements(10).shuffle(7).repeat(4)));
   CHECK(all(elements(10).shuffle(7).repeat(3).repeat(2)) == all(elements(10).shuffle(7).repeat(6)));
   CHECK(all(elements(100).shuffle(7).take(3).repeat(2).repeat(2).repeat(2)) ==

@@ -18,7 +18,7 @@ auto permuted(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) -> st
 }
 }  // namespace
 
-TEST_CASE("Permutation: every number once, whatever the size", "[data]") {
+TEST_CASE("Permutation: has every number once, for any size", "[data]") {
   for (const std::uint64_t size : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 31U, 32U, 33U, 100U, 1000U, 4097U, 60000U}) {
     CAPTURE(size);
     auto all = permuted(size, 7, 3);
@@ -31,21 +31,21 @@ TEST_CASE("Permutation: every number once, whatever the size", "[data]") {
   }
 }
 
-TEST_CASE("Permutation: is the same everywhere and for ever", "[data]") {
-  // Stored jobs are continued by later versions: these numbers must not change.
+TEST_CASE("Permutation: is the same on every machine and in every version", "[data]") {
+  // Later versions continue stored jobs, so these numbers must not change.
   CHECK(permuted(8, 1, 0) == std::vector<std::uint64_t>{6, 3, 4, 1, 5, 7, 0, 2});
   CHECK(Permutation{60000, 20260901, 5}(59999) == 25862);
   CHECK(Permutation{std::uint64_t{1} << 40, 1, 1}(0) == 456508196004);
 }
 
-TEST_CASE("Permutation: seeds and epochs give other orders", "[data]") {
+TEST_CASE("Permutation: each seed and each epoch has another order", "[data]") {
   std::set<std::vector<std::uint64_t>> orders;
   for (std::uint64_t seed = 0; seed < 10; ++seed)
     for (std::uint64_t epoch = 0; epoch < 10; ++epoch) orders.insert(permuted(100, seed, epoch));
   CHECK(orders.size() == 100);
 }
 
-TEST_CASE("Permutation: all orders of a few come up about as often", "[data]") {
+TEST_CASE("Permutation: all orders of four numbers are about equally frequent", "[data]") {
   std::map<std::vector<std::uint64_t>, int> counts;
   for (std::uint64_t epoch = 0; epoch < 24000; ++epoch) ++counts[permuted(4, 11, epoch)];
   CHECK(counts.size() == 24);
@@ -55,8 +55,8 @@ TEST_CASE("Permutation: all orders of a few come up about as often", "[data]") {
   }
 }
 
-TEST_CASE("Permutation: every number may come to every place", "[data]") {
-  // Chi square of the place of each number, 50 x 50 cells, 20000 epochs: 49 * 49 degrees of freedom, deviation 69.
+TEST_CASE("Permutation: every number is equally likely at every position", "[data]") {
+  // Chi-square of the position of each number: 50 x 50 cells, 20000 epochs, 49 * 49 degrees of freedom, deviation 69.
   constexpr std::uint64_t size = 50;
   constexpr int epochs = 20000;
   std::vector<int> cells(size * size);

@@ -13,7 +13,7 @@ using numbers::Numbers;
 namespace {
 constexpr auto even = [](std::uint64_t n) { return n % 2 == 0; };
 
-/// Elements of which some are damaged.
+/// Data with some damaged elements.
 struct Fragile {
   std::vector<std::uint64_t> damaged;
   std::vector<distrib::Error> ignored;
@@ -27,7 +27,7 @@ struct Fragile {
 };
 }  // namespace
 
-TEST_CASE("SelectedOrder: filtered elements are elements like others", "[data]") {
+TEST_CASE("SelectedOrder: the kept elements work with all other steps", "[data]") {
   CHECK(all(elements(10).filter(even)) == Numbers{0, 2, 4, 6, 8});
   CHECK(all(elements(10).skip(3).filter(even).shard(2, 1)) == Numbers{6});
   CHECK(all(elements({3, 3}).interleave(2).filter(even)) == Numbers{0, 4, 2});
@@ -38,14 +38,14 @@ TEST_CASE("SelectedOrder: filtered elements are elements like others", "[data]")
   CHECK(all(elements(9).ignore_errors(0)).size() == 9);
 }
 
-TEST_CASE("SelectedOrder: the description tells selections apart", "[data]") {
+TEST_CASE("SelectedOrder: descriptions of different selections differ", "[data]") {
   const auto of = [](const auto& data) { return data.open().describe(); };
   CHECK_THAT(of(elements(10).take(8).filter(even)), ContainsSubstring(" take=8 filter=4/"));
   CHECK(of(elements(10).filter(even)) == of(elements(10).filter([](std::uint64_t n) { return n % 2 == 0; })));
   CHECK(of(elements(10).filter(even)) != of(elements(10).filter([](std::uint64_t n) { return n % 2 == 1; })));
 }
 
-TEST_CASE("SelectedOrder: ignores so many damaged elements, and tells them", "[data]") {
+TEST_CASE("SelectedOrder: ignore_errors skips and reports up to its limit of damaged elements", "[data]") {
   using Rule = distrib::detail::IgnoreRule<std::uint64_t>;
   distrib::Error error;
   Fragile data{{2, 5}, {}};

@@ -18,7 +18,7 @@ namespace {
 using Ints = std::vector<int>;
 }
 
-TEST_CASE("BatchedStream: vectors of elements, the rest dropped or kept", "[data]") {
+TEST_CASE("BatchedStream: vectors of elements; a short last one is dropped or kept", "[data]") {
   auto dropped = distrib::pipeline(Ints{1, 2, 3, 4, 5}).batch(2);
   CHECK(numbers::drained(dropped) == std::vector<Ints>{{1, 2}, {3, 4}});
   auto kept = distrib::pipeline(Ints{1, 2, 3, 4, 5}).batch(2, Remainder::keep);
@@ -29,7 +29,7 @@ TEST_CASE("BatchedStream: vectors of elements, the rest dropped or kept", "[data
   CHECK(error.code == data_errc::bad_batch_size);
 }
 
-TEST_CASE("ExampleStream: records of streams as columns", "[data]") {
+TEST_CASE("ExampleStream: parses the records of a stream into columns", "[data]") {
   const support::TempDirectory directory;
   files::write_items(directory / "a", 0, 7, distrib::Compression::gzip);
   files::write_items(directory / "b", 7, 10);

@@ -13,7 +13,7 @@ using distrib::pipeline;
 namespace {
 using Ints = std::vector<int>;
 
-/// Whatever was taken of `make()`, a state of it goes on with the rest.
+/// Checks, for each number of elements read from `make()`, that a pipeline resumed from the state returns the rest.
 template <class Make>
 void resumes_everywhere(Make make) {
   auto whole_pipeline = make();
@@ -39,7 +39,7 @@ auto odd(int n) -> bool { return n % 2 == 1; }
 
 }  // namespace
 
-TEST_CASE("Pipeline: a range that throws, and a step that does not", "[data]") {
+TEST_CASE("Pipeline: a range that throws on failure", "[data]") {
   Ints found;
   auto some = ten().filter(odd);
   for (const int n : some) found.push_back(n);
@@ -49,7 +49,7 @@ TEST_CASE("Pipeline: a range that throws, and a step that does not", "[data]") {
   CHECK_THROWS_AS(refused.next(), std::system_error);
 }
 
-TEST_CASE("Pipeline: a state goes on exactly from every element", "[data]") {
+TEST_CASE("Pipeline: resumes exactly, from the state after any element", "[data]") {
   resumes_everywhere([] { return ten(); });
   resumes_everywhere([] { return ten().filter(odd).repeat(3); });
   resumes_everywhere([] { return ten().window_shuffle(4, 7).repeat(3).map([](int n) { return n + 1; }); });
@@ -60,7 +60,7 @@ TEST_CASE("Pipeline: a state goes on exactly from every element", "[data]") {
   resumes_everywhere([] { return ten().zip(ten().skip(3)).repeat(2); });
 }
 
-TEST_CASE("Pipeline: a state far into an endless stream costs no more than its epoch", "[data]") {
+TEST_CASE("Pipeline: resuming far into an endless stream reads only the elements of one epoch", "[data]") {
   auto endless = ten().window_shuffle(10, 3).repeat();
   const DataState state{endless.state().data, std::uint64_t{1} << 60, 3};
   endless.resume(state);
@@ -69,7 +69,7 @@ TEST_CASE("Pipeline: a state far into an endless stream costs no more than its e
   CHECK(endless.state().position == 4);
 }
 
-TEST_CASE("Pipeline: a state of another pipeline is refused", "[data]") {
+TEST_CASE("Pipeline: refuses the state of another pipeline", "[data]") {
   auto one = ten().window_shuffle(4, 7);
   auto other = ten().window_shuffle(4, 8);
   distrib::Error error;
@@ -81,7 +81,7 @@ TEST_CASE("Pipeline: a state of another pipeline is refused", "[data]") {
   CHECK(!one.next());
 }
 
-TEST_CASE("Pipeline: resumed, it counts on from where the state was taken", "[data]") {
+TEST_CASE("Pipeline: after resume, its own state counts on from there", "[data]") {
   const auto counts_on = [](auto make) {
     auto first = make();
     for (int i = 0; i < 3; ++i) CHECK(first.next());

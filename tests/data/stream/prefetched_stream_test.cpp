@@ -31,7 +31,7 @@ auto upto(int count) -> Ints {
   return elements;
 }
 
-/// Keeps a pool of one thread busy until it goes.
+/// Keeps a pool of one thread busy until it is destroyed.
 class Busy {
  public:
   explicit Busy(IoPool& pool) {
@@ -57,7 +57,7 @@ class Busy {
 
 }  // namespace
 
-TEST_CASE("PrefetchedStream: the same elements in the same order, on any pool", "[data]") {
+TEST_CASE("PrefetchedStream: the same elements in the same order, on pools of any size", "[data]") {
   for (const std::size_t threads : {1U, 3U})
     for (const std::uint64_t ahead : {1U, 2U, 7U, 1000U}) {
       IoPool pool{threads};
@@ -69,7 +69,7 @@ TEST_CASE("PrefetchedStream: the same elements in the same order, on any pool", 
     }
 }
 
-TEST_CASE("PrefetchedStream: really ahead, by no more than was said, on a thread of the pool", "[data]") {
+TEST_CASE("PrefetchedStream: reads up to the given number of elements ahead, on a thread of the pool", "[data]") {
   IoPool pool{1};
   std::atomic<int> read = 0;
   std::thread::id reader;
@@ -81,14 +81,14 @@ TEST_CASE("PrefetchedStream: really ahead, by no more than was said, on a thread
                         return i;
                       })
                       .prefetch(pool, 10);
-  CHECK(pipeline.next() == 0);  // nobody had begun: read by the caller
+  CHECK(pipeline.next() == 0);  // no thread of the pool had begun, so the caller read it
   for (int seen = read; seen < 11; seen = read) read.wait(seen);
   pool.join();
   CHECK(read == 11);
   CHECK(reader != std::this_thread::get_id());
 }
 
-TEST_CASE("PrefetchedStream: a pool that is busy, stopped, or the caller's own costs time only", "[data]") {
+TEST_CASE("PrefetchedStream: works on a busy pool, a stopped pool, and from a thread of the pool itself", "[data]") {
   IoPool pool{1};
   auto pipeline = distrib::pipeline(upto(50)).prefetch(pool, 5);
   SECTION("busy") {
@@ -99,14 +99,14 @@ TEST_CASE("PrefetchedStream: a pool that is busy, stopped, or the caller's own c
     pool.stop();
     CHECK(numbers::drained(pipeline) == upto(50));
   }
-  SECTION("its own") {
+  SECTION("from its own thread") {
     std::promise<Ints> drained;
     asio::post(pool.executor(), [&] { drained.set_value(numbers::drained(pipeline)); });
     CHECK(drained.get_future().get() == upto(50));
   }
 }
 
-TEST_CASE("PrefetchedStream: failures in their places", "[data]") {
+TEST_CASE("PrefetchedStream: reports failures at their positions", "[data]") {
   IoPool pool{2};
   auto pipeline = Pipeline{BrokenStream{{1, 2, -3, 4, -5, -6, 7}}}.prefetch(pool, 4);
   std::string seen;
@@ -119,7 +119,7 @@ TEST_CASE("PrefetchedStream: failures in their places", "[data]") {
   CHECK(seen == "1 2 (element 3) 4 (element 5) (element 6) 7 end end ");
 }
 
-TEST_CASE("PrefetchedStream: what a step throws comes in its place, and then it goes on", "[data]") {
+TEST_CASE("PrefetchedStream: throws what a step threw at its position, and then continues", "[data]") {
   IoPool pool{1};
   auto pipeline = distrib::pipeline(upto(5))
                       .map([](int i) {
@@ -135,7 +135,7 @@ TEST_CASE("PrefetchedStream: what a step throws comes in its place, and then it 
   CHECK(!pipeline.next());
 }
 
-TEST_CASE("PrefetchedStream: states are those of the stream without it", "[data]") {
+TEST_CASE("PrefetchedStream: its states equal the states of the stream without prefetching", "[data]") {
   IoPool pool{1};
   const auto shuffled = [] { return distrib::pipeline(upto(20)).window_shuffle(6, 3).repeat(4); };
   auto plain = shuffled();
@@ -155,7 +155,7 @@ TEST_CASE("PrefetchedStream: states are those of the stream without it", "[data]
   CHECK(numbers::drained(without) == rest);
 }
 
-TEST_CASE("PrefetchedStream: records keep their bytes; dropped, moved and begun again half-way", "[data]") {
+TEST_CASE("PrefetchedStream: records keep their bytes, also after a move and a resume half-way", "[data]") {
   const support::TempDirectory directory;
   distrib::RecordWriter writer{directory / "numbers",
                                {.compression = distrib::Compression::gzip, .member_bytes = 2000}};
@@ -173,7 +173,7 @@ TEST_CASE("PrefetchedStream: records keep their bytes; dropped, moved and begun 
   CHECK(!moved.next());
 }
 
-TEST_CASE("PrefetchedStream: nothing ahead is refused", "[data]") {
+TEST_CASE("PrefetchedStream: refuses to read 0 elements ahead", "[data]") {
   IoPool pool{1};
   Error error;
   auto pipeline = distrib::pipeline(upto(2)).prefetch(pool, 0);

@@ -20,7 +20,7 @@ auto shuffled(int count, std::uint64_t buffer, std::uint64_t seed, std::uint64_t
 }
 }  // namespace
 
-TEST_CASE("ShuffledStream: every element once, none more than the window early", "[data]") {
+TEST_CASE("ShuffledStream: has every element once, none a window or more early", "[data]") {
   for (const std::uint64_t buffer : {1U, 2U, 7U, 100U, 1000U}) {
     const Ints order = shuffled(100, buffer, 5);
     Ints sorted = order;
@@ -32,21 +32,21 @@ TEST_CASE("ShuffledStream: every element once, none more than the window early",
   }
 }
 
-TEST_CASE("ShuffledStream: a function of seed and epoch", "[data]") {
+TEST_CASE("ShuffledStream: is a function of seed and epoch", "[data]") {
   const Ints order = shuffled(50, 20, 5, 2);
   CHECK(order == shuffled(50, 20, 5, 2));
   CHECK(order != shuffled(50, 20, 6, 2));
   CHECK(Ints(order.begin(), order.begin() + 50) != Ints(order.begin() + 50, order.end()));
 }
 
-TEST_CASE("ShuffledStream: a window as large as the stream gives every order alike", "[data]") {
+TEST_CASE("ShuffledStream: in a window as large as the stream, every order is equally likely", "[data]") {
   std::map<Ints, int> orders;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) ++orders[shuffled(3, 3, seed)];
   REQUIRE(orders.size() == 6);
   for (const auto& [order, count] : orders) CHECK((850 < count && count < 1150));  // five sigma
 }
 
-TEST_CASE("ShuffledStream: a window of nothing is refused", "[data]") {
+TEST_CASE("ShuffledStream: refuses a window of 0 elements", "[data]") {
   distrib::Error error;
   auto pipeline = distrib::pipeline(Ints{1, 2}).window_shuffle(0, 1);
   CHECK(!pipeline.next(error));

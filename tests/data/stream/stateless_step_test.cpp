@@ -13,7 +13,7 @@ namespace {
 
 using IntStream = distrib::detail::VectorStream<int>;
 
-/// A step of a user's own.
+/// A step as a user may write it.
 template <distrib::Stream Below>
 class Doubled : public distrib::StatelessStep<Below> {
  public:
@@ -32,7 +32,7 @@ static_assert(distrib::detail::SeekableStream<Doubled<distrib::RepeatedStream<In
 
 }  // namespace
 
-TEST_CASE("StatelessStep: stands where the stream below stands, and goes there with it", "[data]") {
+TEST_CASE("StatelessStep: has the position of the stream below, and seeks with it", "[data]") {
   Doubled stream{distrib::RepeatedStream<IntStream>{IntStream{{1, 2, 3}}, 5}};
   distrib::Error error;
   stream.rewind(0, error);

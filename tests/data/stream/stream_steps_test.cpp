@@ -53,7 +53,7 @@ TEST_CASE("Stream steps: repeat, concatenate, zip", "[data]") {
   CHECK(contents(ints(9).zip(ints(2))).size() == 2);
 }
 
-TEST_CASE("Stream steps: ignore_errors bears so many failures, an epoch", "[data]") {
+TEST_CASE("Stream steps: ignore_errors skips up to its limit of failures in each epoch", "[data]") {
   std::vector<Error> report;
   CHECK(contents(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report)) == Ints{0, 2});
   REQUIRE(report.size() == 2);
@@ -72,7 +72,7 @@ TEST_CASE("Stream steps: ignore_errors bears so many failures, an epoch", "[data
   }
 }
 
-TEST_CASE("Stream steps: a failure passes through every step, and the stream goes on behind it", "[data]") {
+TEST_CASE("Stream steps: a failure passes through every step, and the stream continues behind it", "[data]") {
   const auto broken = [] { return distrib::Pipeline{BrokenStream{{0, -1, 2, 3}}}; };
   const auto survives = [](auto pipeline, std::size_t count) {
     Error error;
@@ -101,7 +101,7 @@ TEST_CASE("Stream steps: a failure passes through every step, and the stream goe
   survives(broken().cache(1000), 3);
 }
 
-TEST_CASE("Stream steps: repeats of a repeat have epochs of their own", "[data]") {
+TEST_CASE("Stream steps: repeats of a repeat are separate epochs", "[data]") {
   const auto shuffled = [] { return ints(10).window_shuffle(4, 7); };
   CHECK(contents(shuffled().repeat(2).repeat(2)) == contents(shuffled().repeat(4)));
   CHECK(contents(shuffled().repeat(3).repeat(2)) == contents(shuffled().repeat(6)));

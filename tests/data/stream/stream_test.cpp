@@ -6,7 +6,7 @@
 
 #include <string>
 
-TEST_CASE("VectorStream: elements in memory, from the beginning when rewound", "[data]") {
+TEST_CASE("VectorStream: returns elements from memory; rewind begins at the first one again", "[data]") {
   STATIC_REQUIRE(distrib::Stream<distrib::detail::VectorStream<int>>);
   STATIC_REQUIRE(!distrib::Stream<int>);
   STATIC_REQUIRE(!distrib::detail::SeekableStream<distrib::detail::VectorStream<int>>);
@@ -19,7 +19,7 @@ TEST_CASE("VectorStream: elements in memory, from the beginning when rewound", "
   CHECK(stream.describe() == "elements=2");
 }
 
-TEST_CASE("Held: records keep their bytes", "[data]") {
+TEST_CASE("Held: keeps the bytes of a record", "[data]") {
   std::vector<std::byte> bytes{std::byte{1}, std::byte{2}};
   const distrib::detail::Held<distrib::Record> held{distrib::Record{bytes, 7, 3}};
   bytes.assign(2, std::byte{9});

@@ -12,7 +12,7 @@ import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 import org.tensorflow.hadoop.io.TFRecordFileInputFormat;
 
-/** Reads each directory through upstream's input format; a line a file: name, number of records, sha256 of all. */
+/** Reads each directory with upstream's input format. Prints for each file: name, number of records, SHA-256 of all. */
 public class ReadRecords {
   public static void main(String[] directories) throws Exception {
     for (String directory : directories) {

@@ -12,7 +12,7 @@ import org.apache.hadoop.mapred.Reporter;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.tensorflow.hadoop.util.TFRecordReader;
 
-/** Upstream's reader of TFRecords for the old API, which Pipes and Streaming use; upstream has it for the new one. */
+/** Upstream's reader of TFRecords for the old API, which Pipes and Streaming use; upstream has only the new one. */
 public class RecordInputV1 extends FileInputFormat<BytesWritable, BytesWritable> {
   @Override
   protected boolean isSplitable(FileSystem files, Path path) {

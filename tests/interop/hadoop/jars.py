@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hadoop from Maven Central, in a cache directory. As a program: prints its class path."""
+"""Downloads Hadoop from Maven Central into a cache directory. As a program: prints the class path."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ JAVA = ["java", "-Xmx512m", "--add-opens=java.base/java.lang=ALL-UNNAMED"]
 
 
 def class_path():
-    """The jars: looked for only once for each pom."""
+    """Returns the jars; Maven is called only once for each pom."""
     pom, listed, known = HERE / "pom.xml", CACHE / "class_path.txt", CACHE / "pom.xml"
     if not known.exists() or known.read_bytes() != pom.read_bytes() or not all(
             pathlib.Path(jar).exists() for jar in listed.read_text().strip().split(":")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDFS and YARN in one JVM. One at a time on a machine: YARN opens ports that are fixed."""
+"""HDFS and YARN in one JVM. Only one at a time on a machine, because YARN uses fixed ports."""
 
 import glob
 import json
@@ -16,7 +16,7 @@ from jars import CACHE, HERE, JAVA, class_path, free_port
 
 
 def with_our_classes():
-    """What Hadoop's JVMs load, our own small classes too."""
+    """Returns the class path of Hadoop's JVMs, with our own small classes."""
     hadoop, classes = class_path(), CACHE / "classes"
     classes.mkdir(exist_ok=True)
     subprocess.run(["javac", "-nowarn", "-d", classes, "-cp", hadoop, *sorted(HERE.glob("*.java"))], check=True,
@@ -25,20 +25,20 @@ def with_our_classes():
 
 
 class Job:
-    """How a job ended."""
+    """The result of a job."""
 
     def __init__(self, code, log):
         self.succeeded = code == 0
         self.log = log
 
     def counter(self, name):
-        """A counter's value; 0 when it was never counted."""
+        """Returns the value of a counter; 0 if it does not exist."""
         found = re.findall(rf"^\s*{re.escape(name)}=(\d+)$", self.log, re.MULTILINE)
         return int(found[-1]) if found else 0
 
 
 class MiniCluster:
-    """A context: ready when entered, gone when left. `work` keeps its data and logs."""
+    """A context manager: the cluster is ready on entry and stopped on exit. `work` keeps its data and logs."""
 
     def __init__(self, work):
         self.work = pathlib.Path(work)
@@ -51,7 +51,7 @@ class MiniCluster:
             "dfs.replication": 1, "yarn.resourcemanager.bind-host": "127.0.0.1",
             "yarn.nodemanager.bind-host": "127.0.0.1", "mapreduce.jobhistory.bind-host": "127.0.0.1",
             "mapreduce.jobhistory.admin.address": f"127.0.0.1:{free_port()}",
-            "yarn.nodemanager.delete.debug-delay-sec": 86400,  # what tasks leave is looked at
+            "yarn.nodemanager.delete.debug-delay-sec": 86400,  # tests look at the files of finished tasks
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5,
         }
         command = [*JAVA, "-Xmx1g", f"-Dtest.build.data={self.work}/data", f"-Dhadoop.log.dir={self.work}/logs",
@@ -104,7 +104,7 @@ class MiniCluster:
         return sorted(entry["pathSuffix"] for entry in listed["FileStatuses"]["FileStatus"])
 
     def copy(self, directory, target):
-        """The files of a directory, in one of this machine."""
+        """Copies the files of a directory into a local one."""
         pathlib.Path(target).mkdir()
         for name in self.names(directory):
             pathlib.Path(target, name).write_bytes(self.read(f"{directory}/{name}"))
@@ -119,8 +119,8 @@ class MiniCluster:
         return run.returncode, run.stdout
 
     def pipes(self, program, source, target, settings, conf=()):
-        """Runs a job of Pipes on YARN, to its end."""
-        # The file that the cluster wrote leaves out that there is a framework.
+        """Runs a job of Pipes on YARN until it has ended."""
+        # The configuration file of the cluster does not name the framework.
         settings = {"mapreduce.framework.name": "yarn", "yarn.is.minicluster": "true",
                     "yarn.resourcemanager.address": f"127.0.0.1:{self.manager}", **settings}
         arguments = ["-conf", self.work / "site.xml"]
@@ -132,7 +132,7 @@ class MiniCluster:
         return Job(*self.java("org.apache.hadoop.mapred.pipes.Submitter", *arguments))
 
     def task_logs(self):
-        """What tasks said last, for who looks at a failure."""
+        """Returns the last log lines of the tasks, to find the reason of a failure."""
         pieces = []
         for path in glob.glob(f"{self.work}/data/**/container_*/stderr", recursive=True):
             text = pathlib.Path(path).read_text(errors="replace").strip()

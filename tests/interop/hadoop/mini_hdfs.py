@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small real HDFS: a name node, data nodes and HttpFS, a Java process each, so that any of them can be killed.
+"""A small real HDFS: a name node, data nodes and HttpFS, one Java process each, so that any of them can be killed.
 
-All ports are on loopback; they are chosen by the system before they are used.
+All ports are on loopback; the operating system chooses them before they are used.
 """
 
 import getpass
@@ -21,7 +21,7 @@ def site(path, values):
 
 
 class MiniHdfs:
-    """`with MiniHdfs(directory, data_nodes=2) as hdfs:`; the superuser is who runs it."""
+    """`with MiniHdfs(directory, data_nodes=2) as hdfs:`; the superuser is the user who runs it."""
 
     def __init__(self, directory, data_nodes=2):
         self.directory = pathlib.Path(directory)
@@ -58,7 +58,7 @@ class MiniHdfs:
     def configure(self, name, values):
         where = self.directory / name
         (where / "conf").mkdir(parents=True, exist_ok=True)
-        for page in ("hdfs", "datanode"):  # pages for people, which Maven Central does not have
+        for page in ("hdfs", "datanode"):  # web pages for users, which Maven Central does not have
             (where / "conf/webapps" / page / "WEB-INF").mkdir(parents=True, exist_ok=True)
             (where / "conf/webapps" / page / "WEB-INF/web.xml").write_text("<web-app/>")
         (where / "conf/webapps/static").mkdir(exist_ok=True)
@@ -72,7 +72,7 @@ class MiniHdfs:
         site(where / "conf/hdfs-site.xml", {
             "dfs.namenode.rpc-address": f"127.0.0.1:{self.rpc}", "dfs.namenode.http-address": f"127.0.0.1:{self.http}",
             "dfs.replication": 2, "dfs.namenode.safemode.extension": 0,
-            # A data node that is dead is known as such after 12 seconds, not after ten minutes.
+            # A dead data node is noticed after 12 seconds instead of ten minutes.
             "dfs.heartbeat.interval": 1, "dfs.namenode.heartbeat.recheck-interval": 1000,
             "dfs.namenode.stale.datanode.interval": 3000, "dfs.namenode.avoid.read.stale.datanode": "true",
             "dfs.namenode.avoid.write.stale.datanode": "true", "dfs.datanode.hostname": "localhost",
@@ -92,12 +92,12 @@ class MiniHdfs:
         self.processes[name] = self.java(name, "org.apache.hadoop.hdfs.server.datanode.DataNode")
 
     def kill(self, name):
-        """As if its machine had lost power."""
+        """Kills the process, as if its machine had lost power."""
         self.processes[name].send_signal(signal.SIGKILL)
         self.processes[name].wait()
 
     def start_httpfs(self):
-        """Gives its URL."""
+        """Starts HttpFS and returns its URL."""
         self.configure("httpfs", {})
         where = self.directory / "httpfs"
         site(where / "conf/httpfs-site.xml", {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connector's own answers to questions of the groups spark_infer_schema, spark_encode and spark_decode, a line of JSON
-// each, as tests/conformance/run.sh takes and gives them.
+// Answers questions of the groups spark_infer_schema, spark_encode and spark_decode with the connector's own classes.
+// Each question and each answer is a line of JSON, in the form that tests/conformance/run.sh uses.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.lang.reflect.InvocationTargetException;

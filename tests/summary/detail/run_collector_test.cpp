@@ -38,7 +38,7 @@ auto collected(const std::vector<RunEvent>& events, bool keep_superseded = false
   return run.finish();
 }
 
-/// "loss 1 2 | accuracy 2": of each tag the steps that count, in the order of time.
+/// Returns, for example, "loss 1 2 | accuracy 2": for each tag the steps that count, in the order of time.
 auto steps_of(const std::vector<RunEvent>& events, bool keep_superseded = false) -> std::string {
   std::map<std::string, std::string> steps;
   for (const ScalarEvent& scalar : collected(events, keep_superseded).scalars)
@@ -50,7 +50,7 @@ auto steps_of(const std::vector<RunEvent>& events, bool keep_superseded = false)
 
 }  // namespace
 
-TEST_CASE("RunCollector: points that a run wrote before it went back", "[summary][event_reader]") {
+TEST_CASE("RunCollector: drops points that a run wrote before it went back", "[summary][event_reader]") {
   const struct {
     const char* what;
     std::vector<RunEvent> events;
@@ -88,19 +88,19 @@ TEST_CASE("RunCollector: points that a run wrote before it went back", "[summary
   }
 }
 
-TEST_CASE("RunCollector: of one step the newest value counts", "[summary][event_reader]") {
+TEST_CASE("RunCollector: the newest value of a step counts", "[summary][event_reader]") {
   const RunEvents run = collected({{1, 4, "a"}, {2, 4, "a"}});
   REQUIRE(run.scalars.size() == 1);
   CHECK(run.scalars[0].value == 2);
   CHECK(run.superseded == std::map<std::string, std::uint64_t>{{"a", 1}});
 }
 
-TEST_CASE("RunCollector: in the order of time, NaN last", "[summary][event_reader]") {
+TEST_CASE("RunCollector: sorts by time, NaN last", "[summary][event_reader]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(steps_of({{20, 1, "a"}, {nan, 2, "a"}, {10, 3, "a"}, {20, 4, "a"}}) == "a 3 1 4 2");
 }
 
-TEST_CASE("RunCollector: values that are no points are counted", "[summary][event_reader]") {
+TEST_CASE("RunCollector: counts values that are not points", "[summary][event_reader]") {
   RunCollector collector;
   for (int i = 0; i < 3; ++i) {
     ParsedEvent event;

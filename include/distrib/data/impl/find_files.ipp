@@ -16,7 +16,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// A pattern that matches all that is in `directory`, whatever characters its name has.
+// Returns a pattern that matches everything in `directory`, also if its name contains *, ?, [ or \.
 DISTRIB_DECL auto all_in(const std::string& directory) -> std::string {
   std::string pattern;
   for (const char c : directory) {
@@ -26,7 +26,7 @@ DISTRIB_DECL auto all_in(const std::string& directory) -> std::string {
   return join_path(pattern, "*");
 }
 
-// Appends the files that match `pattern`, sorted; false when the system refused.
+// Appends the files that match `pattern`, sorted. Returns false if the operating system could not read a directory.
 DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool {
   ::glob_t matches{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches);
@@ -36,7 +36,7 @@ DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::strin
     if (!is_side_file(path) && !is_directory(path)) found.push_back(std::move(path));
   }
   ::globfree(&matches);
-  // By their text: the system's order depends on the language.
+  // Sorted as bytes: the order of glob depends on the locale.
   std::sort(found.begin(), found.end());
   files.insert(files.end(), found.begin(), found.end());
   return result == 0 || result == GLOB_NOMATCH;
@@ -49,7 +49,7 @@ DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to) 
   std::vector<std::string> files;
   for (const std::string& source : sources) {
     const bool is_directory = detail::is_directory(source);
-    if (!is_directory && detail::path_exists(source)) {  // also when its name has a * in it
+    if (!is_directory && detail::path_exists(source)) {  // also if its name contains a *
       files.push_back(source);
       continue;
     }

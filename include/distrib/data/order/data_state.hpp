@@ -15,39 +15,46 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where a pipeline stands, to go on from exactly there: in another process, with another number of workers. A value.
+/// The position of a pipeline. A pipeline over the same data with the same steps that resumes from it continues with
+/// exactly the next element, also in another process or with another number of workers. A value.
 struct DataState {
-  std::uint64_t data = 0;      ///< Hash of the description of files and steps; a state fits no others.
-  std::uint64_t epoch = 0;     ///< Passes of a stream that are over; 0 where batches have numbers.
-  std::uint64_t position = 0;  ///< Elements of this epoch, or batches, that were given out.
+  /// Hash of the description of files and steps. A state fits only a pipeline with the same hash.
+  std::uint64_t data = 0;
+  std::uint64_t epoch = 0;  ///< Completed epochs of a stream that counts them (see `Pipeline::state`), otherwise 0.
+  std::uint64_t position = 0;  ///< Elements of this epoch, or batches of all workers, that were returned before.
 
-  /// Bytes of a state in a file: three u64, little endian, in the order of the members.
+  /// Size of a state in a file: three u64, little endian, in the order of the members.
   static constexpr std::size_t size_bytes = 24;
 
-  /// The state as so many bytes.
+  /// Returns the state as `size_bytes` bytes.
   [[nodiscard]] DISTRIB_DECL auto to_bytes() const noexcept -> std::array<std::byte, size_bytes>;
 
   [[nodiscard]] auto operator==(const DataState&) const noexcept -> bool = default;
 };
 
-/// "distrib-data-1 DATA EPOCH POSITION", decimal, at most 77 characters.
+/// Returns the state as text: "distrib-data-1 DATA EPOCH POSITION", with decimal numbers, at most 77 characters.
 [[nodiscard]] inline auto to_string(const DataState& state) -> std::string {
   return "distrib-data-1 " + std::to_string(state.data) + ' ' + std::to_string(state.epoch) + ' ' +
          std::to_string(state.position);
 }
 
-/// The opposite of `to_string`. A failure goes to `ec`: `data_errc::bad_state`.
+/// Parses what `to_string` returns.
+///
+/// Errors: `ec` is `data_errc::bad_state` for any other text; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text, std::error_code& ec) -> DataState;
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws `std::system_error` on failure.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text) -> DataState;
 
-/// The opposite of `DataState::to_bytes`. A failure goes to `ec`: `data_errc::bad_state`, when there are fewer or more bytes.
+/// Parses what `DataState::to_bytes` returns.
+///
+/// Errors: `ec` is `data_errc::bad_state` if there are not exactly `DataState::size_bytes` bytes; the result is then
+/// empty.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(ByteView bytes, std::error_code& ec) noexcept -> DataState;
 
 namespace detail {
 
-/// `DataState::data` of a description.
+/// Returns `DataState::data` of a description: the first 8 bytes of its SHA-256, little endian.
 template <class Text> [[nodiscard]] auto data_hash(const Text& description) -> std::uint64_t {
   return load_le<std::uint64_t>(sha256(as_bytes(description)).data());
 }

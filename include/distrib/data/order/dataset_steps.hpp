@@ -13,62 +13,81 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What can be said about the order of the elements of `Self`, in TensorFlow's words. Each call gives a copy of another
-/// type with one step more, which works on what the steps before it give: `shuffle(7).take(100)` is a hundred elements
-/// of the shuffled ones, other ones in each epoch; `take(100).shuffle(7)` always the first hundred. No step touches
-/// data; wrong numbers are reported when the data are opened, with the step's name.
+/// The steps that say which elements of `Self` are used and in which order, named as in TensorFlow. Each call returns a
+/// copy, of another type, with one more step. A step works on the elements that the steps before it return:
+/// `shuffle(7).take(100)` takes a hundred of the shuffled elements, different ones in each epoch;
+/// `take(100).shuffle(7)` always takes the first hundred. No step reads data.
 ///
-/// Self has `order()`, `with_order(order)` (itself over another order), and `Element`, what `filter` looks at.
+/// Errors: wrong arguments are reported when the data are opened, with the name of the step.
+///
+/// `Self` has `order()`; `with_order(order)`, which returns the same data in another order; and `Element`, the type
+/// that a predicate of `filter` gets.
 template <class Self> class DatasetSteps {
  public:
-  /// Elements of the files in turn, `block_length` from each of `cycle_length` files at a time, in TensorFlow's
-  /// deterministic order (see `InterleavedOrder`). The first step, if any. `data_errc::bad_interleave`.
+  /// Takes the elements of several files in turn: `block_length` elements from each of `cycle_length` files at a time,
+  /// in TensorFlow's deterministic order (see `InterleavedOrder`). Must be the first step.
+  ///
+  /// Errors: `data_errc::bad_interleave` unless both numbers are above 0.
   [[nodiscard]] auto interleave(std::int64_t cycle_length, std::int64_t block_length = 1) const {
     using Below = std::remove_cvref_t<decltype(self().order())>;
     constexpr bool comes_first = std::same_as<Below, WholeOrder>;
     static_assert(comes_first,
-                  "distrib: interleave(...) mixes files, so it is the first step, before shard, take, ...");
+                  "distrib: interleave(...) mixes files, so it must be the first step, before shard, take, ...");
     if constexpr (comes_first)
       return self().with_order(InterleavedOrder<Below>{self().order(), cycle_length, block_length});
     else return self();
   }
 
-  /// Elements whose position divided by `count` leaves `index`: each of `count` workers its own, none lost, none twice,
-  /// however many files there are. `data_errc::bad_shard`.
+  /// Keeps the elements whose position divided by `count` leaves the remainder `index`. If `count` workers use the
+  /// indexes 0 .. count - 1, each element goes to exactly one worker, for any number of files.
+  ///
+  /// Errors: `data_errc::bad_shard` unless `count` is above 0 and `index` is from 0 to count - 1.
   [[nodiscard]] auto shard(std::int64_t count, std::int64_t index) const { return then<ShardedOrder>(count, index); }
 
-  /// At most the first `count` elements.
+  /// Keeps at most the first `count` elements.
   [[nodiscard]] auto take(std::uint64_t count) const { return then<PartOfOrder>(std::uint64_t{0}, count); }
 
-  /// All but the first `count` elements.
+  /// Leaves out the first `count` elements.
   [[nodiscard]] auto skip(std::uint64_t count) const { return then<PartOfOrder>(count, endless); }
 
-  /// Elements for which `predicate(const Element&)` is true. Opening the data reads each once to find out, and notes 8
-  /// bytes for each that stays. Before shuffle and repeat. The predicate must be a pure function.
+  /// Keeps the elements for which `predicate(const Element&)` is true. Opening the data reads each element once to find
+  /// out, and stores 8 bytes for each element that is kept. Must come before `shuffle` and `repeat`. The predicate must
+  /// be a pure function.
+  ///
+  /// Errors: opening the data fails at the first element that cannot be read; put `ignore_errors` before `filter` to
+  /// skip such elements.
   template <class Predicate> [[nodiscard]] auto filter(Predicate predicate) const {
     constexpr bool fits = std::predicate<Predicate&, const typename Self::Element&>;
     static_assert(fits, "distrib: filter(...) takes a function of one example (const Example&) that returns bool");
     return select<detail::FilterRule<Predicate>, fits>({std::move(predicate)});
   }
 
-  /// Passes over elements that cannot be read, at most `at_most` of them; more are `data_errc::too_many_errors`.
-  /// Opening the data reads each once to find out, so every epoch has the same elements; what was passed over is told
-  /// by the source. Before shuffle and repeat.
+  /// Skips elements that cannot be read, at most `at_most` of them. Opening the data reads each element once to find
+  /// out, so every epoch has the same elements. The opened source lists what was skipped (`TfRecordSource::ignored`).
+  /// Must come before `shuffle` and `repeat`.
+  ///
+  /// Errors: `data_errc::too_many_errors` if more than `at_most` elements cannot be read.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most) const {
     return select<detail::IgnoreRule<std::uint64_t>, true>({at_most});
   }
 
-  /// A shuffled order, another one in each epoch, that is a function of `seed`; takes no memory. Data that never end
-  /// are `data_errc::no_end`: shuffle before repeat, and epochs stay apart.
+  /// Shuffles all elements. The order is a function of `seed` and the epoch, so every epoch has another order. Takes no
+  /// memory.
+  ///
+  /// Errors: `data_errc::no_end` if the elements never end. Call `shuffle` before `repeat`: then each epoch has every
+  /// element once.
   [[nodiscard]] auto shuffle(std::uint64_t seed) const { return then<ShuffledOrder>(seed); }
 
-  /// Every element comes `epochs` times.
+  /// Returns all elements `epochs` times; each pass is an epoch. 0: no elements.
   [[nodiscard]] auto repeat(std::uint64_t epochs) const { return then<RepeatedOrder>(epochs); }
 
-  /// Elements come again and again, for ever.
+  /// Returns all elements again and again, without end; each pass is an epoch.
   [[nodiscard]] auto repeat() const { return then<RepeatedOrder>(endless); }
 
-  /// After the elements of this those of `other`, which is made from the same data: its steps count, its files do not.
+  /// Appends the elements of `other`, which must be made from the same data. Trap: only the steps of `other` are used,
+  /// not its files.
+  ///
+  /// Errors: `data_errc::no_end` if the elements of the first data set never end.
   template <class Other> [[nodiscard]] auto concatenate(const Other& other) const {
     using First = std::remove_cvref_t<decltype(self().order())>;
     using Then = std::remove_cvref_t<decltype(other.order())>;

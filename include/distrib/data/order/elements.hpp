@@ -17,8 +17,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Numbers of things that are held elsewhere, in an order said step by step: pipelines over data of your own. Made by
-/// `elements`. A value; const access from any thread.
+/// Numbers of things that the program stores itself, in an order that is built step by step: a pipeline over your own
+/// data. Made by `elements`. A value; const access from any thread.
 ///
 ///     auto mine = elements(10).shard(3, 0).open();   // an Order: mine.size() == 4
 ///     for (std::uint64_t p = 0; p < mine.size(); ++p) use(things[mine.at(0, p)]);   // 0 3 6 9
@@ -30,12 +30,14 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
 
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
-  /// The same numbers in another order.
+  /// Returns the same numbers in another order.
   template <Order Other> [[nodiscard]] auto with_order(Other order) const -> Elements<Other> {
     return {lengths_, std::move(order)};
   }
 
-  /// The order, ready to be asked. Empty after a failure, which `to` tells: a `data_errc`.
+  /// Returns the order, bound to the numbers and ready for use.
+  ///
+  /// Errors: returns nothing and sets `to` to a `data_errc` that a step reports.
   [[nodiscard]] auto open(ErrorRef to) const -> std::optional<O> {
     detail::ErrorOut error{to};
     std::optional<O> bound = order_;
@@ -45,14 +47,14 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
     return bound;
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] auto open() const -> O {
     Error error;
     return *detail::or_throw(open(error), error);
   }
 
  private:
-  // What orders are bound to: the numbers are the elements, and none is damaged.
+  // The data that orders are bound to: each number is an element, and no element is damaged.
   struct Numbers {
     std::span<const std::uint64_t> all;
     auto lengths() const noexcept -> std::span<const std::uint64_t> { return all; }
@@ -68,12 +70,13 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
   O order_;
 };
 
-/// The numbers 0 .. count - 1.
+/// Returns the numbers 0 .. count - 1.
 template <std::integral Count> [[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
   return {{static_cast<std::uint64_t>(count)}, WholeOrder{}};
 }
 
-/// The numbers of things that lie in several files or lists of these lengths, counted through, for `interleave`.
+/// Returns the numbers of things that lie in several files or lists of these lengths, numbered across all of them. For
+/// `interleave`.
 template <Order O = WholeOrder> [[nodiscard]] auto elements(std::vector<std::uint64_t> lengths) -> Elements<O> {
   return {std::move(lengths), O{}};
 }

@@ -8,23 +8,27 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a data set could not be opened or read. Damaged files come as `record_errc`, records that do not fit the schema
-/// as `example_errc`, what the operating system refuses as its own code.
+/// Why a data set could not be opened or read. Other failures keep their own codes: `record_errc` for damaged files,
+/// `example_errc` for records that do not fit the schema, and the operating system's codes.
 enum class data_errc {
-  no_files = 1,  ///< No file matches a pattern. Check the path; hidden files, "_..." and "....crc" do not count.
-  no_records,  ///< All files together hold no record. Check who wrote them.
-  bad_batch_size,  ///< Batches have no size. Call `batch(n)` with n from 1 to 2^31.
-  too_few_records,  ///< A finite `repeat` gives less than one batch. Make batches smaller, or repeat more often.
-  inflated_too_large,  ///< Compressed files inflate to more than the limit. Raise `max_inflated_bytes`, or unpack.
-  no_such_batch,  ///< A batch number beyond the last one was asked for. Stay below `batches()`.
-  bad_shard,  ///< shard(count, index) cannot be. Give a count above 0 and an index from 0 to count - 1.
-  bad_interleave,  ///< interleave(cycle_length, block_length) cannot be. Give two numbers above 0.
-  bad_buffer,  ///< window_shuffle or prefetch of no elements. Give a number above 0.
-  no_end,  ///< A step needs data that end, and they never do. Say `repeat` after it.
-  too_many_errors,  ///< More records are damaged than `ignore_errors` bears. Salvage the files, or raise the bound.
-  cache_full,  ///< Cached elements take more than `cache(bytes)` allows. Raise it, or cache less.
-  bad_state,  ///< A text or bytes are no state of a pipeline. Hand back what `state()` gave.
-  other_data,  ///< A state belongs to other files or other steps. Go on with the data it was taken from.
+  /// No file matches a path or pattern. Check it; patterns leave out names that begin with "." or "_" or end in ".crc".
+  no_files = 1,
+  no_records,  ///< All files together hold no record. Check the program that wrote them.
+  bad_batch_size,  ///< The batch size is missing or out of range. Call `batch(n)` with n from 1 to 2^31.
+  too_few_records,  ///< The steps leave less than one batch. Make batches smaller, or repeat or keep more elements.
+  /// Files held in memory (compressed or remote) exceed the limit. Raise `max_inflated_bytes`, or use plain local
+  /// files.
+  inflated_too_large,
+  no_such_batch,  ///< The batch number is beyond the last batch. Use numbers below `batches()`.
+  bad_shard,  ///< shard(count, index) has a wrong argument. Pass a count above 0 and an index from 0 to count - 1.
+  bad_interleave,  ///< interleave(cycle_length, block_length) has a wrong argument. Pass two numbers above 0.
+  bad_buffer,  ///< window_shuffle or prefetch has a buffer of 0 elements. Pass a number above 0.
+  no_end,  ///< A step needs elements that end, but they never end. Call `repeat` after that step.
+  /// More elements cannot be read than `ignore_errors` allows. Replace the damaged files, or raise the limit.
+  too_many_errors,
+  cache_full,  ///< The cached elements take more memory than `cache(bytes)` allows. Raise the limit, or cache less.
+  bad_state,  ///< The text or bytes are not the state of a pipeline. Pass what `state()` returned.
+  other_data,  ///< The state belongs to other files or other steps. Resume with the data for which it was made.
 };
 
 namespace detail {
@@ -32,18 +36,21 @@ inline constexpr ErrorText data_texts[] = {
     {data_errc::no_files, failure::not_found, "no file matches"},
     {data_errc::no_records, failure::not_found, "the files hold no records"},
     {data_errc::bad_batch_size, failure::invalid_argument, "batches need a size: call batch(n) with n from 1 to 2^31"},
-    {data_errc::too_few_records, failure::invalid_argument, "repeat(count) gives less than one batch"},
-    {data_errc::inflated_too_large, failure::exhausted, "compressed files inflate to more than max_inflated_bytes"},
+    {data_errc::too_few_records, failure::invalid_argument,
+     "the elements are fewer than one batch: make batches smaller, or repeat or keep more elements"},
+    {data_errc::inflated_too_large, failure::exhausted,
+     "files held in memory need more than max_inflated_bytes: raise it, or use plain local files"},
     {data_errc::no_such_batch, failure::invalid_argument, "the batch number is beyond the last batch"},
     {data_errc::bad_shard, failure::invalid_argument,
      "the number of shards must be greater than zero, and the index from 0 to that number - 1"},
     {data_errc::bad_interleave, failure::invalid_argument, "cycle_length and block_length must be greater than zero"},
     {data_errc::bad_buffer, failure::invalid_argument, "the buffer must be greater than zero"},
-    {data_errc::no_end, failure::invalid_argument, "the step needs data that end; say repeat after it"},
-    {data_errc::too_many_errors, failure::corrupt, "more records are damaged than ignore_errors bears"},
-    {data_errc::cache_full, failure::exhausted, "the cache holds no more bytes"},
-    {data_errc::bad_state, failure::invalid_argument, "this is no state of a pipeline"},
-    {data_errc::other_data, failure::invalid_argument, "the state belongs to other files or other steps"},
+    {data_errc::no_end, failure::invalid_argument, "this step needs elements that end: call repeat after it"},
+    {data_errc::too_many_errors, failure::corrupt, "more records are damaged than ignore_errors allows"},
+    {data_errc::cache_full, failure::exhausted, "the elements need more memory than cache(bytes) allows"},
+    {data_errc::bad_state, failure::invalid_argument, "not the state of a pipeline: pass what state() returned"},
+    {data_errc::other_data, failure::invalid_argument,
+     "the state belongs to other files or other steps: resume with the data for which it was made"},
 };
 
 /// Category "distrib.data".

@@ -18,11 +18,11 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Where elements of several files come from, turn by turn, as TensorFlow's interleave does it: `cycle` slots, of which
-/// each gives `block` elements when its turn comes; an empty slot opens the next file in its turn; a file is found to
-/// have ended when an element more is wanted, and then its slot stays empty until the next turn.
+/// The order in which elements of several files are taken in turn, as TensorFlow's interleave defines it. There are
+/// `cycle` slots, and each gives `block` elements when its turn comes. An empty slot opens the next file in its turn.
+/// The end of a file is noticed when one more element is needed; its slot then stays empty until its next turn.
 ///
-/// Held as stretches in which the same files take turns, so that any position is found in O(log files).
+/// Stored as stretches. Within a stretch the same files take turns, so any position is found in O(log files).
 template <class Number> class Interleaving {
  public:
   Interleaving(std::span<const Number> lengths, Number cycle, Number block) {
@@ -33,10 +33,10 @@ template <class Number> class Interleaving {
     };
     std::vector<Slot> slots(static_cast<std::size_t>(std::min<Number>(cycle, lengths.size())));
     std::size_t opened = 0;
-    Number first = 0;  // element of the file that is opened next
+    Number first = 0;  // first element of the file that is opened next
     std::size_t open = 0;
     while (open > 0 || opened < lengths.size()) {
-      if (open == slots.size() || opened == lengths.size()) {  // rounds in which no file ends
+      if (open == slots.size() || opened == lengths.size()) {  // all rounds in which no file ends, at once
         Number rounds = ~Number{0};
         for (const Slot& slot : slots)
           if (slot.open) rounds = std::min(rounds, (slot.end - slot.next) / block);
@@ -49,7 +49,7 @@ template <class Number> class Interleaving {
           }
         }
       }
-      for (Slot& slot : slots) {  // a round in which one does
+      for (Slot& slot : slots) {  // a round in which files may end and open
         if (!slot.open) {
           if (opened == lengths.size()) continue;
           slot = {first, first + lengths[opened], true};
@@ -72,7 +72,7 @@ template <class Number> class Interleaving {
 
   [[nodiscard]] auto size() const noexcept -> Number { return size_; }
 
-  /// The element, counted through all files, at `position < size()`.
+  /// Returns the number, across all files, of the element at `position`, which must be below `size()`.
   [[nodiscard]] auto operator()(Number position) const noexcept -> Number {
     const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), position,
                                         [](Number p, const Stretch& stretch) { return p < stretch.position; });
@@ -85,9 +85,9 @@ template <class Number> class Interleaving {
 
  private:
   struct Stretch {
-    Number position;  // of its first element
-    Number block;  // elements a turn
-    std::size_t file;  // its first one
+    Number position;  // of the stretch's first element
+    Number block;  // elements per turn
+    std::size_t file;  // index in `firsts_` of the stretch's first file
   };
 
   void add_stretch(Number block) { stretches_.push_back({size_, block, firsts_.size()}); }
@@ -97,17 +97,18 @@ template <class Number> class Interleaving {
   }
 
   std::vector<Stretch> stretches_;
-  std::vector<Number> firsts_;  // first element of each file in a stretch
+  std::vector<Number> firsts_;  // number of the first element of each file in each stretch
   Number size_ = 0;
 };
 
 }  // namespace detail
 
-/// Elements of several files in turn: an Order. Up to `cycle_length` files are open; each gives `block_length` elements
-/// when its turn comes; when one has ended, the next file takes its place in its next turn. The order is TensorFlow's,
-/// and a function of the files' lengths alone. Memory: a few words a file. Below: the order of the files themselves.
+/// An Order that takes elements of several files in turn. Up to `cycle_length` files are open, and each gives
+/// `block_length` elements when its turn comes. After a file has ended, the next file takes its slot at the slot's next
+/// turn. The order is TensorFlow's, and a function of the files' lengths alone. Memory: at most a few words for each
+/// file and slot. Uses no order below it: the files are taken in their own order.
 ///
-/// `bind`: `data_errc::bad_interleave`.
+/// Errors: `bind` reports `data_errc::bad_interleave` unless both numbers are above 0.
 template <class Below> class InterleavedOrder : public detail::StepsBelow<> {
  public:
   InterleavedOrder(const Below&, std::int64_t cycle_length, std::int64_t block_length)

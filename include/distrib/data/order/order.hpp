@@ -14,15 +14,18 @@ inline namespace v0 {
 /// The size of an order that never ends.
 inline constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 
-/// In which order elements come, as arithmetic: nothing is read, any position can be asked for.
-/// - `order.bind(data, error)`: lays it over elements, `data.lengths()` of them in each file; once, before the rest;
-/// - `order.at(epoch, position)`: the number of the element that comes at `position < size()` when the order is gone
-///   through for the `epoch`-th time, from 0. A pure function; it may note what helps the next call, so an object is
-///   asked by one thread at a time, and copied for others;
-/// - `order.size()`: elements of one pass; `endless` when there is no end;
-/// - `O::shuffles`, `O::repeats`, `O::forgives`: whether there is such a step, the latter by `ignore_errors`;
-/// - `order.plain()`: the same without shuffles and repetitions;
-/// - `order.describe()`: " name=value" of each step, equal for equal orders; empty when there is nothing to tell.
+/// The order in which elements are used, computed without reading anything: any position can be asked for.
+/// - `order.bind(data, error)`: binds the order to elements; `data.lengths()` is their number in each file. Called
+///   once, before all other functions; it may fail.
+/// - `order.at(epoch, position)`: returns the number of the element at `position < size()` in pass `epoch`, from 0. A
+///   pure function, but an object may remember values that speed up the next call. So only one thread may use an
+///   object; copy it for other threads.
+/// - `order.size()`: returns the number of elements in one pass, or `endless`.
+/// - `O::shuffles`, `O::repeats`, `O::forgives`: true if the order contains such a step; `forgives` stands for
+///   `ignore_errors`.
+/// - `order.plain()`: returns the same order without its shuffles and repetitions.
+/// - `order.describe()`: returns " name=value" for each step. Equal orders return equal texts; an order without steps
+///   returns an empty text.
 template <class O>
 concept Order = std::copyable<O> && requires(O& order, const O& fixed, std::uint64_t n) {
   { order.at(n, n) } -> std::same_as<std::uint64_t>;
@@ -34,7 +37,7 @@ concept Order = std::copyable<O> && requires(O& order, const O& fixed, std::uint
 
 namespace detail {
 
-/// What an order says of itself, unless it says otherwise: that there is such a step below it.
+/// The default flags of an order: each is true if an order below it has that flag.
 template <class... Below> struct StepsBelow {
   static constexpr bool shuffles = (Below::shuffles || ...);
   static constexpr bool repeats = (Below::repeats || ...);

@@ -14,9 +14,12 @@
 namespace distrib {
 inline namespace v0 {
 
-// Each step is an Order over the one below it; what `bind` of it may report is said at the step.
+// Each step is an Order over the order below it. "Errors" says what its `bind` reports, besides the errors of that
+// order.
 
-/// Every `count`-th element, from element `index` on: TensorFlow's shard. `data_errc::bad_shard`.
+/// Every `count`-th element, beginning with element `index`: TensorFlow's shard.
+///
+/// Errors: `data_errc::bad_shard`.
 template <Order Below> class ShardedOrder : public detail::StepsBelow<Below> {
  public:
   ShardedOrder(Below below, std::int64_t count, std::int64_t index)
@@ -49,7 +52,7 @@ template <Order Below> class ShardedOrder : public detail::StepsBelow<Below> {
   std::int64_t index_;
 };
 
-/// The elements from `first` on, `count` of them or as many as there are: take and skip.
+/// At most `count` elements, beginning with element `first`: take and skip.
 template <Order Below> class PartOfOrder : public detail::StepsBelow<Below> {
  public:
   PartOfOrder(Below below, std::uint64_t first, std::uint64_t count)
@@ -75,7 +78,9 @@ template <Order Below> class PartOfOrder : public detail::StepsBelow<Below> {
   std::uint64_t count_;
 };
 
-/// A `Permutation` of the elements that is a function of the seed, another one in each epoch. `data_errc::no_end`.
+/// All elements, shuffled by a `Permutation` of (seed, epoch), so every epoch has another order.
+///
+/// Errors: `data_errc::no_end` if the elements never end.
 template <Order Below> class ShuffledOrder : public detail::StepsBelow<Below> {
  public:
   static constexpr bool shuffles = true;
@@ -99,10 +104,10 @@ template <Order Below> class ShuffledOrder : public detail::StepsBelow<Below> {
   Below below_;
   std::uint64_t seed_;
   std::uint64_t epoch_ = 0;
-  Permutation permutation_{0, 0, 0};  // of epoch_
+  Permutation permutation_{0, 0, 0};  // the permutation of epoch_
 };
 
-/// All elements `count` times, each time an epoch of its own; `endless`: for ever.
+/// All elements `count` times; each pass is an epoch of its own. `endless`: without end.
 template <Order Below> class RepeatedOrder : public detail::StepsBelow<Below> {
  public:
   static constexpr bool repeats = true;
@@ -129,7 +134,9 @@ template <Order Below> class RepeatedOrder : public detail::StepsBelow<Below> {
   std::uint64_t count_;
 };
 
-/// First all elements in the one order, then in the other; both over the same data. `data_errc::no_end`.
+/// All elements in the first order, then all elements in the second one. Both orders are bound to the same data.
+///
+/// Errors: `data_errc::no_end` if the first order never ends.
 template <Order First, Order Then> class ConcatenatedOrder : public detail::StepsBelow<First, Then> {
  public:
   ConcatenatedOrder(First first, Then then) : first_{std::move(first)}, then_{std::move(then)} {}

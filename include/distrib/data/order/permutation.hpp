@@ -12,15 +12,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A shuffled order of 0 .. size - 1, as a function: `permutation(i)` is the number at position i. Every number comes
-/// once. A pure function of (size, seed, epoch) on every machine; takes no memory and O(1) time whatever the size, so
-/// any position can be asked for, in any order, by anybody who knows the three numbers.
+/// A shuffled order of 0 .. size - 1, as a function: `permutation(i)` is the number at position i. Each number comes
+/// exactly once. The result depends on (size, seed, epoch) alone and is the same on every machine. Takes no memory, and
+/// O(1) time for any size, so a process that knows the three numbers can compute any position, in any order.
 ///
-/// How: a Feistel network of 8 rounds, which permutes the numbers of as many bits as size - 1 has. Halves as equal as
-/// they come; each round changes one half by a hash of the other and of a round key; keys are words of
-/// `Philox{seed, epoch, 2^32 - 1}`. Numbers that come out too large are put in again until they fit ("cycle walking":
-/// Black and Rogaway, "Ciphers with arbitrary finite domains", 2002), less than twice on average. Shuffles well, hides
-/// nothing: it is no cipher.
+/// How: a Feistel network of 8 rounds, which permutes the numbers that have as many bits as size - 1. The bits are
+/// split into two halves, as equal as possible. Each round changes one half by a hash of the other half and of a round
+/// key. The keys are words of `Philox{seed, epoch, 2^32 - 1}`. A result that is too large goes through the network
+/// again until it fits ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", 2002), on average
+/// less than twice. It shuffles well but is not a cipher: it hides nothing.
 ///
 /// A value; const access from any thread.
 class Permutation {
@@ -30,7 +30,7 @@ class Permutation {
     low_bits_ = bits / 2;
     low_mask_ = mask(low_bits_);
     high_mask_ = mask(bits - low_bits_);
-    Philox random{seed, epoch, 0xFFFF'FFFF};  // no rank has this number, so nobody else draws from this sequence
+    Philox random{seed, epoch, 0xFFFF'FFFF};  // no rank has this number, so nothing else draws from this sequence
     for (std::uint64_t& key : keys_) {
       const std::uint64_t high = random();
       key = high << 32 | random();
@@ -39,7 +39,7 @@ class Permutation {
 
   [[nodiscard]] constexpr auto size() const noexcept -> std::uint64_t { return size_; }
 
-  /// The number at `position`, which is less than `size()`.
+  /// Returns the number at `position`, which must be below `size()`.
   [[nodiscard]] constexpr auto operator()(std::uint64_t position) const noexcept -> std::uint64_t {
     assert(position < size_);
     do position = permute(position);

@@ -6,8 +6,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What becomes of elements that are fewer than a batch at the end: dropped, so that all batches are of one size, or
-/// kept as a last, short batch (TensorFlow's default).
+/// What to do with the elements at the end that do not fill a batch: `drop` them, so that all batches have the same
+/// size, or `keep` them as a last, short batch (TensorFlow's default).
 enum class Remainder : std::uint8_t { drop, keep };
 
 }  // namespace v0

@@ -18,12 +18,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The elements that `Rule` admits, an Order: filter and ignore_errors. `bind` looks at every element once, in order,
-/// and notes those that stay, 8 bytes each; from then on they are elements like any others, with all that rests on
-/// knowing their number: shuffle, repeat, shard, batches by number. So `Below` may neither shuffle nor repeat.
+/// An Order of the elements that `Rule` admits: filter and ignore_errors. `bind` looks at every element once, in order,
+/// and stores the number of each element that is kept, 8 bytes each. After that the kept elements have positions like
+/// any others, so shuffle, repeat, shard and batches by number work on them. `Below` must not shuffle or repeat.
 ///
-/// A rule: `rule.begin(data, error)` and `rule.admits(data, number, error)`, which give up by an error; `Rule::name`,
-/// `Rule::forgives`. Each `bind` asks a copy.
+/// A rule has `rule.begin(data, error)` and `rule.admits(data, number, error)`, which set `error` to make `bind` fail,
+/// and the constants `Rule::name` and `Rule::forgives`. Each `bind` uses a copy of the rule.
+///
+/// Errors: `bind` reports what the rule reports.
 template <Order Below, class Rule> class SelectedOrder : public detail::StepsBelow<> {
  public:
   static constexpr bool forgives = Below::forgives || Rule::forgives;
@@ -52,7 +54,7 @@ template <Order Below, class Rule> class SelectedOrder : public detail::StepsBel
   }
   [[nodiscard]] auto plain() const -> SelectedOrder { return *this; }
 
-  /// The rule itself has no text, so what it chose tells orders apart: how many, and a hash of their numbers.
+  /// A rule has no text, so the description has the number of kept elements and a hash of their numbers instead.
   [[nodiscard]] auto describe() const -> std::string {
     Sha256 hash;
     if (numbers_) hash.update(std::as_bytes(std::span{*numbers_}));
@@ -62,13 +64,13 @@ template <Order Below, class Rule> class SelectedOrder : public detail::StepsBel
 
  private:
   Below below_;
-  std::shared_ptr<const Rule> rule_;  // shared, because functions can be copied but rarely assigned
+  std::shared_ptr<const Rule> rule_;  // shared, because many function objects can be copied but not assigned
   std::shared_ptr<const std::vector<std::uint64_t>> numbers_;
 };
 
 namespace detail {
 
-/// filter(predicate).
+/// The rule of filter(predicate).
 template <class Predicate> struct FilterRule {
   static constexpr const char* name = "filter";
   static constexpr bool forgives = false;
@@ -80,14 +82,14 @@ template <class Predicate> struct FilterRule {
   }
 };
 
-/// ignore_errors(at_most).
+/// The rule of ignore_errors(at_most).
 template <class Count> struct IgnoreRule {
   static constexpr const char* name = "ignore_errors";
   static constexpr bool forgives = true;
   Count at_most;
   Count ignored = 0;
 
-  template <class Data> void begin(Data& data, Error& error) {  // what was lost before anything got a number
+  template <class Data> void begin(Data& data, Error& error) {  // damage found before the records had numbers
     for (const Error& lost : data.lost())
       if (!error) pass_over(data, lost, error);
   }

@@ -26,7 +26,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Hands the elements of one batch to `take`, one after the other. False: there is no batch, or a failure.
+/// Passes the elements of one batch to `take`, one after the other. Returns false if there is no batch, or after a
+/// failure, which sets `error`.
 template <Stream S, class Take> auto gather(S& below, const Batching& batching, Take take, Error& error) -> bool {
   error.code = batching.check();
   std::uint64_t taken = 0;
@@ -40,12 +41,15 @@ template <Stream S, class Take> auto gather(S& below, const Batching& batching, 
 
 }  // namespace detail
 
-/// Several elements at a time, as a vector. Elements that point to memory of the stream below are no longer good when
-/// the next one is asked for: map them to values of their own first. `next`: `data_errc::bad_batch_size`.
+/// Groups elements into vectors of `batching.size`. Trap: elements that point to memory of the stream below are not
+/// valid after the next element was read, so map them first to values that own their data.
+///
+/// Errors: `next` reports `data_errc::bad_batch_size`.
 template <Stream Below> class BatchedStream : public StatelessStep<Below> {
  public:
   static_assert(!std::is_same_v<typename Below::Element, Record>,
-                "distrib: a record's bytes live until the next record: batch(schema, n), or map(...) to values first");
+                "distrib: a record's bytes are valid only until the next record: use batch(schema, n), or map(...) to "
+                "values first");
   using Element = std::vector<typename Below::Element>;
 
   BatchedStream(Below below, const Batching& batching) : StatelessStep<Below>{std::move(below)}, batching_{batching} {}
@@ -64,11 +68,11 @@ template <Stream Below> class BatchedStream : public StatelessStep<Below> {
   Batching batching_;
 };
 
-/// Records parsed into the columns of a batch, which lives until the next one is asked for; ragged features are cut or
-/// padded as the schema says. Payloads are copied once, behind each other, so the batch needs no file.
+/// Parses records into the columns of a batch, which is valid until the next batch is requested. Ragged features are
+/// cut or padded as the schema says. The payloads are copied once into one buffer, so the batch needs no file.
 ///
-/// `next`: `data_errc::bad_batch_size`, what the stream below reports, or an `example_errc` with record and feature;
-/// the elements of a batch that failed are lost.
+/// Errors: `next` reports `data_errc::bad_batch_size`, what the stream below reports, or an `example_errc` with record
+/// and feature. The elements of a batch that failed are lost.
 template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : public StatelessStep<Below> {
  public:
   using Element = const Batch<E>*;
@@ -108,7 +112,7 @@ template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : publ
   Batching batching_;
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> ends_;
-  std::unique_ptr<Batch<E>> batch_;  // stays where it is when the stream moves
+  std::unique_ptr<Batch<E>> batch_;  // its address stays the same when the stream moves
 };
 
 }  // namespace v0

@@ -15,10 +15,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Holds the elements of the first epoch in memory, records with their bytes, and gives these again in every later one,
-/// without asking the stream below. An epoch that was left before its end is not kept.
+/// Holds the elements of the first epoch in memory, records with their bytes, and returns them again in every later
+/// epoch without using the stream below. An epoch that was not read to its end, or had a failure, is not kept.
 ///
-/// `next`: `data_errc::cache_full` when the elements take more than `max_bytes`; nothing is held then any more.
+/// Errors: `next` reports `data_errc::cache_full` if the elements take more than `max_bytes`; the cache is then
+/// emptied.
 template <Stream Below> class CachedStream {
  public:
   using Element = typename Below::Element;
@@ -32,7 +33,7 @@ template <Stream Below> class CachedStream {
     }
     std::optional<Element> element = below_.next(error);
     if (error) {
-      failed_ = true;  // an epoch with a hole is not all there is
+      failed_ = true;  // an epoch with a gap is not complete
       return std::nullopt;
     }
     if (!element) {
@@ -59,7 +60,7 @@ template <Stream Below> class CachedStream {
     held_.clear();
     bytes_ = 0;
     failed_ = false;
-    below_.rewind(0, error);  // also when a later epoch is the first one here: all are the same
+    below_.rewind(0, error);  // epoch 0 also when a later epoch is the first one read here: all epochs are equal
   }
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " cache"; }
 

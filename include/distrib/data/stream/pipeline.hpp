@@ -31,15 +31,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A stream with what can be said about it, in TensorFlow's words: each call moves it into one with a step more.
-/// Composed at compile time, so a step costs a call that the compiler sees through. For what breaks access by number;
-/// where data have an index, `tfrecords(...).schema(...)` does more.
+/// A stream with the steps that can be added to it, named as in TensorFlow. Each call moves the pipeline into a new one
+/// with one more step. Steps are composed at compile time, so each costs one call that the compiler can inline. Use it
+/// where elements have no numbers (pipes, compressed files larger than the memory); for files with an index,
+/// `tfrecords(...).schema(...)` offers more.
 ///
 ///     auto longs = tfrecords("log-*.gz").stream().filter(is_long).window_shuffle(1000, 7).repeat();
 ///     for (const Record& record : longs) ...
 ///
-/// What an element points to lives until the next one is asked for; window_shuffle and cache copy records, but nothing
-/// else that an element might point to. One thread at a time. Movable.
+/// Lifetime: what an element points to is valid until the next element is requested. `window_shuffle`, `cache` and
+/// `prefetch` copy records, but nothing else that an element may point to.
+///
+/// Threads: one at a time. Movable.
 template <Stream S> class Pipeline {
  public:
   using Element = typename S::Element;
@@ -47,7 +50,7 @@ template <Stream S> class Pipeline {
 
   explicit Pipeline(S stream) : stream_{std::move(stream)} {}
 
-  /// What `function(element)` gives.
+  /// Replaces each element by `function(element)`.
   template <class Function> [[nodiscard]] auto map(Function function) && {
     constexpr bool fits = std::invocable<Function&, const Element&>;
     static_assert(fits, "distrib: map(...) takes a function of one element");
@@ -55,7 +58,7 @@ template <Stream S> class Pipeline {
     else return std::move(*this);
   }
 
-  /// The elements for which `predicate(element)` is true.
+  /// Keeps the elements for which `predicate(element)` is true.
   template <class Predicate> [[nodiscard]] auto filter(Predicate predicate) && {
     constexpr bool fits = std::predicate<Predicate&, const Element&>;
     static_assert(fits, "distrib: filter(...) takes a function of one element that returns bool");
@@ -63,79 +66,85 @@ template <Stream S> class Pipeline {
     else return std::move(*this);
   }
 
-  /// At most the first `count` elements.
+  /// Keeps at most the first `count` elements.
   [[nodiscard]] auto take(std::uint64_t count) && { return std::move(*this).part(0, 1, count); }
 
-  /// All but the first `count` elements.
+  /// Leaves out the first `count` elements.
   [[nodiscard]] auto skip(std::uint64_t count) && { return std::move(*this).part(count, 1, endless); }
 
-  /// Elements whose position divided by `count` leaves `index`. Throws `std::system_error` with `data_errc::bad_shard`.
+  /// Keeps the elements whose position divided by `count` leaves the remainder `index`. Throws `std::system_error` with
+  /// `data_errc::bad_shard` unless `count` is above 0 and `index` is from 0 to count - 1.
   [[nodiscard]] auto shard(std::int64_t count, std::int64_t index) && {
     if (count <= 0 || index < 0 || index >= count)
       throw_error(data_errc::bad_shard, "shard(" + std::to_string(count) + ", " + std::to_string(index) + ")");
     return std::move(*this).part(static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(count), endless);
   }
 
-  /// Each element with its number: `Numbered`.
+  /// Adds to each element its number, from 0 in each epoch: `Numbered`.
   [[nodiscard]] auto enumerate() && { return after(EnumeratedStream<S>{std::move(stream_)}); }
 
-  /// A random one of the next `buffer` elements each time: see `ShuffledStream`.
+  /// Shuffles within a window: each time returns a random one of the next `buffer` elements. See `ShuffledStream`.
   [[nodiscard]] auto window_shuffle(std::uint64_t buffer, std::uint64_t seed) && {
     return after(ShuffledStream<S>{std::move(stream_), buffer, seed});
   }
 
-  /// All elements `epochs` times; without a number for ever.
+  /// Returns all elements `epochs` times; without a number, without end. Each pass is an epoch.
   [[nodiscard]] auto repeat(std::uint64_t epochs = endless) && {
     return after(RepeatedStream<S>{std::move(stream_), epochs});
   }
 
-  /// Holds what comes in the first epoch, and gives it again in the others: see `CachedStream`.
+  /// Holds the elements of the first epoch in memory, at most `max_bytes`, and returns them again in later epochs. See
+  /// `CachedStream`.
   [[nodiscard]] auto cache(std::uint64_t max_bytes) && { return after(CachedStream<S>{std::move(stream_), max_bytes}); }
 
-  /// Reads up to `ahead` elements ahead on a thread of `pool`, which outlives the pipeline: see `PrefetchedStream`.
+  /// Reads up to `ahead` elements ahead of their use on a thread of `pool`, which must outlive the pipeline. See
+  /// `PrefetchedStream`.
   [[nodiscard]] auto prefetch(IoPool& pool, std::uint64_t ahead) && {
     return after(PrefetchedStream<S>{std::move(stream_), pool, ahead});
   }
 
-  /// Passes over what cannot be read, at most `at_most` times an epoch; `report`, which outlives the pipeline, has what
-  /// was passed over in this epoch. More are `data_errc::too_many_errors`.
+  /// Skips what cannot be read, at most `at_most` times in an epoch. `report`, if not null, must outlive the pipeline;
+  /// it lists what was skipped in the current epoch.
+  ///
+  /// Errors: `data_errc::too_many_errors` if there are more failures.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most, std::vector<Error>* report = nullptr) && {
     return after(ForgivingStream<S>{std::move(stream_), at_most, report});
   }
 
-  /// After these elements those of `other`, which are of the same type.
+  /// Appends the elements of `other`, which must have the same type.
   template <Stream Other> [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
     constexpr bool fits = std::same_as<typename Other::Element, Element>;
-    static_assert(fits, "distrib: concatenate(...) takes a pipeline of the same elements");
+    static_assert(fits, "distrib: concatenate(...) takes a pipeline with the same type of elements");
     if constexpr (fits) return after(ConcatenatedStream<S, Other>{std::move(stream_), std::move(other).stream()});
     else return std::move(*this);
   }
 
-  /// Pairs of an element of this and one of `other`.
+  /// Returns pairs of one element of this pipeline and one of `other`, until one of them ends.
   template <Stream Other> [[nodiscard]] auto zip(Pipeline<Other> other) && {
     return after(ZippedStream<S, Other>{std::move(stream_), std::move(other).stream()});
   }
 
-  /// Vectors of `size` elements.
+  /// Groups elements into vectors of `size` elements.
   [[nodiscard]] auto batch(std::uint64_t size, Remainder remainder = Remainder::drop) && {
     return after(BatchedStream<S>{std::move(stream_), Batching{size, remainder}});
   }
 
-  /// Records as columns: `Batch<E>`, see `ExampleStream`.
+  /// Parses records into columns: `Batch<E>`. See `ExampleStream`.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto batch(const Schema<E, Ms...>& schema, std::uint64_t size,
                            Remainder remainder = Remainder::drop) && {
     constexpr bool of_records = std::same_as<Element, Record>;
-    static_assert(of_records, "distrib: batch(schema, n) parses records, and these elements are none");
+    static_assert(of_records, "distrib: batch(schema, n) parses records, and these elements are not records");
     if constexpr (of_records)
       return after(ExampleStream<S, E, Ms...>{std::move(stream_), schema, Batching{size, remainder}});
     else return std::move(*this);
   }
 
-  /// The stream itself, as it was before it began.
+  /// Moves the stream out of the pipeline. A new pipeline over it begins at the first element.
   [[nodiscard]] auto stream() && -> S { return std::move(stream_); }
 
-  /// The next element. Empty at the end, and after a failure, which `to` tells; asked again, it goes on.
+  /// Returns the next element, or nothing: at the end, or after a failure, which sets `to`. Called again after a
+  /// failure, it continues behind the element that failed.
   [[nodiscard]] auto next(ErrorRef to) -> std::optional<Element> {
     detail::ErrorOut error{to};
     if (!begun_) begin_again(error);
@@ -145,7 +154,7 @@ template <Stream S> class Pipeline {
     return element;
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   [[nodiscard]] auto next() -> std::optional<Element> {
     Error error;
     std::optional<Element> element = next(error);
@@ -153,8 +162,9 @@ template <Stream S> class Pipeline {
     return element;
   }
 
-  /// Where the pipeline stands. With `repeat` as the last step, or behind it nothing but map, filter, batch and
-  /// prefetch, that is an epoch and elements of it; else the number of elements since the beginning.
+  /// Returns the position of the pipeline. If `repeat` is the last step, or only map, filter, batch and prefetch come
+  /// after it, the position is an epoch and the number of its elements read; otherwise the number of elements returned
+  /// since the beginning. Throws `std::system_error` if the pipeline has not begun and cannot begin.
   [[nodiscard]] auto state() -> DataState {
     Error error;
     if (!begun_) begin_again(error);
@@ -163,9 +173,12 @@ template <Stream S> class Pipeline {
     return {detail::data_hash(stream_.describe()), at.epoch, at.elements};
   }
 
-  /// Goes on as the pipeline whose `state()` this is would have gone on, by passing over the elements that were given
-  /// out since the epoch's begin. A failure is written to `to`: `data_errc::other_data`, and what reading them reports.
-  /// Functions are not part of a state: to hand over the same ones is the caller's part.
+  /// Continues from `state`, as the pipeline that returned it would have continued. Reads and drops the elements
+  /// between the beginning of the epoch and that position. A state does not contain functions: the caller must build
+  /// the pipeline with the same ones.
+  ///
+  /// Errors: sets `to` to `data_errc::other_data`, or to what reading the elements reports. The position is then
+  /// unspecified; `resume` may be called again.
   void resume(const DataState& state, ErrorRef to) {
     detail::ErrorOut error{to};
     begin_again(error);
@@ -180,14 +193,15 @@ template <Stream S> class Pipeline {
     }
   }
 
-  /// The same; a failure is thrown as `std::system_error`.
+  /// The same, but throws `std::system_error` on failure.
   void resume(const DataState& state) {
     Error error;
     resume(state, error);
     throw_if(error);
   }
 
-  /// Goes on, as an input range that throws: begin() asks for an element, so call it once.
+  /// Returns an input iterator over the remaining elements, which throws on failure. Trap: `begin()` reads an element,
+  /// so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
@@ -214,7 +228,7 @@ template <Stream S> class Pipeline {
   std::uint64_t given_ = 0;
 };
 
-/// Input iterator over the elements that are left. Throws `std::system_error` where the stream fails.
+/// Input iterator over the remaining elements. Throws `std::system_error` where the stream fails.
 template <Stream S> class Pipeline<S>::Iterator {
  public:
   using iterator_concept = std::input_iterator_tag;
@@ -226,7 +240,7 @@ template <Stream S> class Pipeline<S>::Iterator {
   [[nodiscard]] auto operator*() const noexcept -> const value_type& { return *element_; }
   [[nodiscard]] auto operator->() const noexcept -> const value_type* { return &*element_; }
   auto operator++() -> Iterator& {
-    // By hand, because elements may lack assignment.
+    // In two steps, because elements may have no assignment.
     auto next = pipeline_->next();
     element_.reset();
     if (next) element_.emplace(*std::move(next));
@@ -240,7 +254,7 @@ template <Stream S> class Pipeline<S>::Iterator {
   std::optional<value_type> element_;
 };
 
-/// A pipeline over elements that are held in memory.
+/// Returns a pipeline over elements that are held in memory.
 template <std::copyable T> [[nodiscard]] auto pipeline(std::vector<T> elements) -> Pipeline<detail::VectorStream<T>> {
   return Pipeline{detail::VectorStream<T>{std::move(elements)}};
 }

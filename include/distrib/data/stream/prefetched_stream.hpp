@@ -23,10 +23,10 @@ inline namespace v0 {
 
 namespace detail {
 
-/// A stream and what was read of it ahead, shared with the threads of a pool. Whoever is `busy` has the stream for
-/// himself; `mutex` guards all else.
+/// A stream and the items that were read ahead from it, shared with the threads of a pool. The thread that has set
+/// `busy` uses the stream alone; `mutex` protects all other members.
 template <class Below> struct ReadAhead {
-  /// An element, a failure, or, where both are empty, the end; and where the stream stood behind it.
+  /// An element, a failure, or, if both are empty, the end; and the position of the stream behind it.
   struct Item {
     std::optional<Held<typename Below::Element>> element;
     Error error;
@@ -35,7 +35,8 @@ template <class Below> struct ReadAhead {
 
   ReadAhead(Below stream, std::uint64_t ahead) : below{std::move(stream)}, most{ahead} {}
 
-  /// Reads until `upto` items are there, or there is nothing more to read; `lock` holds the mutex, nobody is busy.
+  /// Reads until `upto` items are ready or there is nothing more to read. `lock` must hold the mutex, and `busy` must
+  /// be false.
   void read(std::unique_lock<std::mutex>& lock, std::uint64_t upto) noexcept {
     busy = true;
     while (!halted && !ended && !thrown && items.size() < upto) {
@@ -63,14 +64,15 @@ template <class Below> struct ReadAhead {
     changed.notify_one();
   }
 
-  /// What a thread of the pool does.
+  /// Runs on a thread of the pool: reads until `most` items are ready.
   void read_all() noexcept {
     std::unique_lock lock{mutex};
     asked = false;
     if (!busy) read(lock, most);
   }
 
-  /// Nobody is at the stream any more, or will be before `halted` is taken back; what was read is dropped.
+  /// Waits until no thread uses the stream, and keeps all threads from using it until `halted` is reset. Drops the
+  /// items.
   void halt() {
     std::unique_lock lock{mutex};
     halted = true;
@@ -85,8 +87,8 @@ template <class Below> struct ReadAhead {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Item> items;
-  std::exception_ptr thrown;  // by the stream, behind the items
-  bool asked = false;         // a thread of the pool will come
+  std::exception_ptr thrown;  // what the stream threw, behind the items
+  bool asked = false;  // a task that reads was posted to the pool and has not begun
   bool busy = false;
   bool halted = false;
   bool ended = false;
@@ -94,18 +96,23 @@ template <class Below> struct ReadAhead {
 
 }  // namespace detail
 
-/// Elements that are read on a thread of a pool ahead of their use: same elements, same order, same failures, each in
-/// its place. Where the pool is busy or stopped, or is the one that the caller runs on, the caller reads by itself.
-/// Records are copied once. Whatever else an element points to must outlive the stream's next step.
+/// Reads elements on a thread of a pool ahead of their use: the same elements and failures, in the same order. If the
+/// pool is busy or stopped, or the caller itself runs on it, the caller reads. Records are copied once. Everything else
+/// that an element points to must outlive the next step of the stream.
 ///
-/// What the stream below throws comes in its place too. `next`: `data_errc::bad_buffer` for `ahead` of 0.
-/// Memory: `ahead` elements. The pool outlives the stream, which waits when it goes for the element that is being read.
-/// Functions of steps below run on threads of the pool, one at a time.
+/// Errors: `next` reports `data_errc::bad_buffer` if `ahead` is 0. It reports a failure of the stream below, or throws
+/// what that stream threw, at the same position as without prefetching.
+///
+/// Memory: `ahead` elements, and the one that was returned last.
+///
+/// Threads: the steps below run on threads of the pool, one at a time. The pool must outlive the stream. The destructor
+/// waits for the element that is being read.
 template <Stream Below> class PrefetchedStream {
  public:
   using Element = typename Below::Element;
-  static_assert(!std::is_pointer_v<Element>,
-                "distrib: a batch of columns lives until the next one: say prefetch(pool, n) before batch(schema, n)");
+  static_assert(
+      !std::is_pointer_v<Element>,
+      "distrib: a batch of columns is valid only until the next one: call prefetch(pool, n) before batch(schema, n)");
 
   PrefetchedStream(Below below, IoPool& pool, std::uint64_t ahead)
       : pool_{&pool}, shared_{std::make_shared<Shared>(std::move(below), ahead)} {}
@@ -135,7 +142,7 @@ template <Stream Below> class PrefetchedStream {
     if (!shared.asked && !shared.busy && !shared.ended && shared.items.size() <= shared.most / 2) {
       shared.asked = true;
       lock.unlock();
-      asio::post(pool_->executor(), [weak = std::weak_ptr{shared_}] {  // the stream may be gone by then
+      asio::post(pool_->executor(), [weak = std::weak_ptr{shared_}] {  // the stream may be destroyed before this runs
         if (const std::shared_ptr<Shared> ahead = weak.lock()) ahead->read_all();
       });
     }
@@ -149,7 +156,7 @@ template <Stream Below> class PrefetchedStream {
     go_on();
   }
 
-  /// As the stream below: a state that was taken with prefetching is good without, and the other way round.
+  /// As of the stream below: a state made with prefetching can be used without it, and the reverse.
   [[nodiscard]] auto describe() const -> std::string {
     return description_.empty() ? shared_->below.describe() : description_;
   }
@@ -170,7 +177,7 @@ template <Stream Below> class PrefetchedStream {
  private:
   using Shared = detail::ReadAhead<Below>;
 
-  /// Nobody is at the stream, which stands where it shall begin.
+  /// Lets reading begin at the present position of the stream. No thread uses the stream now.
   void go_on() {
     given_.reset();
     description_ = shared_->below.describe();
@@ -181,7 +188,7 @@ template <Stream Below> class PrefetchedStream {
 
   IoPool* pool_;
   std::shared_ptr<Shared> shared_;
-  std::optional<typename Shared::Item> given_;  // last; its element is with the caller
+  std::optional<typename Shared::Item> given_;  // the last item; the caller has its element
   std::string description_;
   detail::StreamPosition begin_;
 };

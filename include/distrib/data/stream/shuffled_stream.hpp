@@ -17,12 +17,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A shuffle for streams: holds a window of `buffer` elements, gives a random one of them and puts the next element in
-/// its place. An element comes at most `buffer` places early. The order is a function of (seed, epoch), another one in
-/// each epoch; a window as large as the stream gives every order alike.
+/// A shuffle for streams: holds a window of `buffer` elements, returns a random one of them and puts the next element
+/// in its place. An element moves at most `buffer` - 1 positions towards the front. The order is a function of (seed,
+/// epoch), so every epoch has another order. With a window as large as the stream every order is equally likely.
 ///
-/// Source: the rule of TensorFlow's `shuffle(buffer_size)`; random words of `Philox{seed, epoch, 2^32 - 2}`.
-/// Records are copied into the window. `next`: `data_errc::bad_buffer` for a window of 0.
+/// Source: the rule of TensorFlow's `shuffle(buffer_size)`; random words of `Philox{seed, epoch, 2^32 - 2}`. Records
+/// are copied into the window.
+///
+/// Errors: `next` reports `data_errc::bad_buffer` for a window of 0.
 template <Stream Below> class ShuffledStream {
  public:
   using Element = typename Below::Element;
@@ -58,9 +60,10 @@ template <Stream Below> class ShuffledStream {
   }
 
  private:
-  static constexpr std::uint32_t stream_rank = 0xFFFF'FFFE;  // no rank has this number, nor has Permutation
+  static constexpr std::uint32_t stream_rank = 0xFFFF'FFFE;  // no rank has this number, and Permutation uses another
 
-  /// A number below `size`, each as likely up to one part in 2^32 (64 random bits, multiplied: Lemire, 2019).
+  /// Returns a random number below `size`. All are equally likely up to one part in 2^32 (64 random bits, multiplied:
+  /// Lemire, 2019).
   auto below(std::size_t size) noexcept -> std::size_t {
     const std::uint64_t high = random_();
     const std::uint64_t random = high << 32 | random_();

@@ -10,8 +10,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The half of a step that keeps nothing of its own between elements: it stands where the stream below stands, and
-/// goes there with it. A step derives from it and adds `Element`, `next` and `describe`.
+/// Base class of a step that stores nothing between elements: its position is the position of the stream below. A step
+/// derives from it and adds `Element`, `next` and `describe`.
 template <Stream Below> class StatelessStep {
  public:
   void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }

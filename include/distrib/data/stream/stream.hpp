@@ -16,15 +16,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Elements that can only be had one after the other. A Stream can be moved from place to place and has
-/// - `Element`, a type that can be copied; what an element points to lives until the next one is asked for;
-/// - `stream.next(error)`: the next element; empty at the end, or with `error` after a failure. After a failure it may
-///   be asked again, and goes on behind what could not be read;
-/// - `stream.rewind(epoch, error)`: begins again, for the `epoch`-th time from 0; also before the first element. The
-///   same epoch gives the same elements in the same order;
-/// - `stream.describe()`: a line that is equal for equal data and steps.
+/// A source of elements that can only be read one after the other. A Stream can be moved and has
+/// - `Element`, a copyable type. What an element points to is valid until the next element is requested.
+/// - `stream.next(error)`: returns the next element, or nothing: at the end, or after a failure, which sets `error`. It
+///   may be called again after a failure and then continues behind what could not be read.
+/// - `stream.rewind(epoch, error)`: begins pass `epoch`, from 0. Also called before the first element. The same epoch
+///   has the same elements in the same order.
+/// - `stream.describe()`: returns one line, equal for equal data and steps.
 ///
-/// One thread at a time.
+/// Threads: one at a time.
 template <class S>
 concept Stream = std::move_constructible<S> && requires(S& stream, const S& fixed, std::uint64_t epoch, Error& error) {
   typename S::Element;
@@ -35,20 +35,20 @@ concept Stream = std::move_constructible<S> && requires(S& stream, const S& fixe
 
 namespace detail {
 
-/// Where a stream stands that can say it by itself: in this epoch, behind so many elements.
+/// The position of a stream that knows it: the epoch, and the number of its elements that were read.
 struct StreamPosition {
   std::uint64_t epoch = 0;
   std::uint64_t elements = 0;
 };
 
-/// A Stream that knows its position and goes there without passing through all epochs before.
+/// A Stream that knows its position and can go to another one without reading all epochs before it.
 template <class S>
 concept SeekableStream = Stream<S> && requires(S& stream, const S& fixed, StreamPosition position, Error& error) {
   { fixed.position() } -> std::same_as<StreamPosition>;
   stream.seek(position, error);
 };
 
-/// An element that outlives the stream's next step.
+/// A copy of an element that stays valid after the next step of the stream.
 template <class T> struct Held {
   T value;
   explicit Held(const T& element) : value{element} {}
@@ -65,13 +65,13 @@ template <> struct Held<Record> {
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return sizeof(Held) + payload.size(); }
 };
 
-/// Passes over `count` elements, fewer at the end.
+/// Reads and drops `count` elements, or fewer if the stream ends.
 template <class S> void pass_over(S& stream, std::uint64_t count, Error& error) {
   while (count-- > 0 && !error)
     if (!stream.next(error)) return;
 }
 
-/// Elements that are held in memory.
+/// A stream of elements that are held in memory.
 template <std::copyable T> class VectorStream {
  public:
   using Element = T;

@@ -17,9 +17,9 @@
 namespace distrib {
 inline namespace v0 {
 
-// Each step is a Stream over another one; what users say is in `Pipeline`.
+// Each step is a Stream over another stream. Users build them with `Pipeline`.
 
-/// What `function` makes of each element. Descriptions tell functions not apart.
+/// Replaces each element by `function(element)`. Descriptions of different functions are equal.
 template <Stream Below, class Function> class MappedStream : public StatelessStep<Below> {
  public:
   using Element = std::remove_cvref_t<std::invoke_result_t<Function&, const typename Below::Element&>>;
@@ -39,7 +39,7 @@ template <Stream Below, class Function> class MappedStream : public StatelessSte
   Function function_;
 };
 
-/// The elements for which `predicate` is true. Descriptions tell predicates not apart.
+/// Keeps the elements for which `predicate` is true. Descriptions of different predicates are equal.
 template <Stream Below, class Predicate> class FilteredStream : public StatelessStep<Below> {
  public:
   using Element = typename Below::Element;
@@ -59,7 +59,7 @@ template <Stream Below, class Predicate> class FilteredStream : public Stateless
   Predicate predicate_;
 };
 
-/// Elements `first`, `first + stride`, ..., at most `count` of them: take, skip and shard.
+/// Keeps the elements `first`, `first + stride`, ..., at most `count` of them: take, skip and shard.
 template <Stream Below> class PartOfStream {
  public:
   using Element = typename Below::Element;
@@ -92,7 +92,7 @@ template <Stream Below> class PartOfStream {
   std::uint64_t stride_;
   std::uint64_t count_;
   std::uint64_t given_ = 0;
-  std::uint64_t passed_ = 0;  // since the last one that was given
+  std::uint64_t passed_ = 0;  // elements skipped since the last one that was returned
 };
 
 /// An element and its number in the epoch, from 0.
@@ -101,7 +101,7 @@ template <class T> struct Numbered {
   T value;
 };
 
-/// Every element with its number.
+/// Adds to each element its number.
 template <Stream Below> class EnumeratedStream {
  public:
   using Element = Numbered<typename Below::Element>;
@@ -124,7 +124,7 @@ template <Stream Below> class EnumeratedStream {
   std::uint64_t number_ = 0;
 };
 
-/// All elements `count` times, each time an epoch of its own. Ends at the first epoch that has none.
+/// Returns all elements `count` times; each pass is an epoch of its own. Ends at the first epoch without elements.
 template <Stream Below> class RepeatedStream {
  public:
   using Element = typename Below::Element;
@@ -170,7 +170,7 @@ template <Stream Below> class RepeatedStream {
   detail::StreamPosition position_;
 };
 
-/// First all elements of the one, then of the other.
+/// Returns all elements of the first stream, then all of the second.
 template <Stream First, Stream Then> class ConcatenatedStream {
  public:
   using Element = typename First::Element;
@@ -200,7 +200,7 @@ template <Stream First, Stream Then> class ConcatenatedStream {
   bool first_ended_ = false;
 };
 
-/// One element of each, as a pair, until one of them ends.
+/// Returns pairs of one element of each stream, until one of them ends.
 template <Stream First, Stream Second> class ZippedStream {
  public:
   using Element = std::pair<typename First::Element, typename Second::Element>;
@@ -225,11 +225,13 @@ template <Stream First, Stream Second> class ZippedStream {
  private:
   First first_;
   Second second_;
-  std::optional<typename First::Element> waiting_;  // for a partner
+  std::optional<typename First::Element> waiting_;  // for an element of the second stream
 };
 
-/// Passes over failures, at most `at_most` of them in an epoch; `report`, if any, has those of this epoch. After one
-/// more: `data_errc::too_many_errors`, until the next epoch.
+/// Skips failures, at most `at_most` in an epoch. `report`, if not null, lists the skipped failures of the current
+/// epoch.
+///
+/// Errors: one more failure is `data_errc::too_many_errors`; `next` then returns that error until the next epoch.
 template <Stream Below> class ForgivingStream {
  public:
   using Element = typename Below::Element;

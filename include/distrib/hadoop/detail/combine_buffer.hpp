@@ -16,18 +16,18 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop::detail {
 
-/// What a map emitted, by key, until it is so much that the combiner makes less of it.
+/// Collects what a map emitted, by key, until there is so much that the combiner is called.
 template <class Combine> class CombineBuffer {
  public:
-  /// Keeps `most_bytes` or one pair more; `out` takes what the combiner emits.
+  /// Collects up to `most_bytes`, or one pair more. `out` receives what the combiner emits.
   CombineBuffer(Combine& combiner, TaskContext& context, std::size_t most_bytes,
                 std::function<void(ByteView, ByteView)> out)
       : combiner_{combiner}, context_{context}, most_bytes_{most_bytes}, out_{std::move(out)} {}
 
-  /// Takes what is emitted, by the map or by the combiner.
+  /// Adds a pair that the map emitted. Called while the combiner runs, passes its pair to `out`.
   void add(ByteView key, ByteView value) {
     if (combining_) return out_(key, value);
-    constexpr std::size_t beside = 64;  // what a pair costs beside its bytes
+    constexpr std::size_t beside = 64;  // memory of a pair besides its bytes
     auto found = pairs_.find(as_text(key));
     if (found == pairs_.end()) found = pairs_.try_emplace(std::string{as_text(key)}).first;
     found->second.emplace_back(as_text(value));
@@ -35,7 +35,7 @@ template <class Combine> class CombineBuffer {
     if (bytes_ > most_bytes_) flush();
   }
 
-  /// Combines all there is, keys in the order of their bytes.
+  /// Combines all collected pairs, in the byte order of their keys.
   void flush() {
     const auto pairs = std::exchange(pairs_, {});
     bytes_ = 0;

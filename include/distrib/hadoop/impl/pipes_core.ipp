@@ -117,7 +117,7 @@ DISTRIB_DECL auto PipesCore::read_setting(WritableReader& reader, PipesEvent& ev
   const std::string_view name = reader.text(room);
   const std::string_view value = reader.text(room - name.size());
   if (reader.error()) return false;
-    // What a setting takes beside its text: an empty one is not for free.
+    // Memory of a setting besides its text: an empty setting also counts.
   constexpr std::size_t beside = 16;
   const std::size_t size = name.size() + value.size() + beside;
   if (size > room) return fail(hadoop_errc::too_large);
@@ -131,7 +131,7 @@ DISTRIB_DECL auto PipesCore::read_setting(WritableReader& reader, PipesEvent& ev
 }
 
 DISTRIB_DECL auto PipesCore::authenticate(WritableReader& reader) -> bool {
-  constexpr std::size_t longest = 1024;  // no stranger may have more kept
+  constexpr std::size_t longest = 1024;  // a peer that is not authenticated yet cannot make the task store more
   const std::string_view digest = reader.text(longest);
   const std::string_view challenge = reader.text(longest);
   if (reader.error()) return false;

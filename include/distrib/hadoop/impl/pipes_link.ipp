@@ -26,7 +26,7 @@ DISTRIB_DECL SocketLink::SocketLink(std::uint16_t port, Error& error) {
 }
 
 DISTRIB_DECL auto SocketLink::read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t {
-  if (ended_) return 0;  // an end is told once: who asks again might wait for ever
+  if (ended_) return 0;  // the end is reported once: another read might wait forever
   const std::size_t count = perform(DriveAction::read_some(space), ec);
   ended_ = count == 0;
   return count;

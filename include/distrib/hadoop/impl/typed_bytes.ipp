@@ -38,7 +38,7 @@ DISTRIB_DECL auto TypedValue::real() const noexcept -> std::optional<double> {
 
 namespace detail {
 
-// Passes over one value, which may hold others, `depth` levels of them.
+// Skips one value, which may contain other values, up to `depth` levels deep.
 DISTRIB_DECL void skip_typed(WritableReader& reader, std::size_t most, int depth) noexcept {
   if (depth == 0) return reader.refuse(hadoop_errc::too_large);
   constexpr std::uint8_t end_of_list = 255;

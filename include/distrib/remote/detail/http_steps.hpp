@@ -21,15 +21,15 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Waits, in slices, as long as nobody wants to stop.
+/// Waits for `pause`, in slices of 50 ms, and returns early if `*stop` becomes true.
 inline void pause_for(std::chrono::milliseconds pause, const std::atomic<bool>* stop) {
   constexpr std::chrono::milliseconds slice{50};
   for (; pause.count() > 0 && (stop == nullptr || !*stop); pause -= slice)
     std::this_thread::sleep_for(std::min(pause, slice));
 }
 
-/// Does what `core` wants until it is done or has failed; `error` is then its. Bytes of the body that it accepts go to
-/// `take`. Where `stop` becomes true meanwhile, `error` is `http_errc::stopped`.
+/// Performs what `core` requests until it is done or has failed; a failure is copied to `error`. Passes the bytes of
+/// the body that the core accepts to `take`. If `*stop` becomes true meanwhile, sets `error` to `http_errc::stopped`.
 template <class Core>
 void take_http_steps(HttpClient& client, Core& core, const std::function<void(ByteView)>& take, Error& error,
                      const std::atomic<bool>* stop = nullptr) {
@@ -58,7 +58,7 @@ void take_http_steps(HttpClient& client, Core& core, const std::function<void(By
   error = {http_errc::stopped, "read ahead"};
 }
 
-/// The same; the body is as long as `to`, and is put there.
+/// The same, but copies the body, which must be as long as `to`, to `to`.
 template <class Core>
 void fill_by_http_steps(HttpClient& client, Core& core, std::span<std::byte> to, Error& error,
                         const std::atomic<bool>& stop) {

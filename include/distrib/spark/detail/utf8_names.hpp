@@ -9,8 +9,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Whether all names of features and feature lists in a well-formed record are UTF-8. The connector's protobuf refuses a
-/// record with others.
+/// True if all names of features and feature lists in a well-formed record are UTF-8. The protobuf library of the
+/// connector refuses a record with other names.
 [[nodiscard]] DISTRIB_DECL auto has_utf8_names(ByteView record, SparkRecordType record_type) -> bool;
 
 }  // namespace detail

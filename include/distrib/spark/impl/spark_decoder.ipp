@@ -9,8 +9,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// How many bytes at the front of `bytes`, which begin with no character, Java replaces by one U+FFFD: as many as could
-// have begun one, and a surrogate as a whole.
+// Returns how many bytes at the front of `bytes` Java replaces by one U+FFFD. They do not begin a character; the result
+// is as many of them as could begin one, and all three of a surrogate.
 constexpr auto malformed_length(std::string_view bytes) noexcept -> std::size_t {
   const auto lead = static_cast<unsigned char>(bytes.front());
   if (lead < 0xC2 || lead > 0xF4) return 1;

@@ -60,7 +60,7 @@ DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& e
   return table;
 }
 
-// Appends the files below `root`/`below`, none of those that are hidden.
+// Appends the files below `root`/`below` that are not hidden.
 DISTRIB_DECL void find_spark_files(const std::string& root, const std::string& below, std::vector<SparkPath>& files,
                                    Error& error) {
   const std::string path = below.empty() ? root : join_path(root, below);
@@ -76,7 +76,7 @@ DISTRIB_DECL void find_spark_files(const std::string& root, const std::string& b
   }
 }
 
-// What a path with *, ? and [] stands for, hidden names left out.
+// Returns the files and directories that a path with *, ? and [] matches, except hidden ones.
 DISTRIB_DECL auto expand_spark_path(const std::string& path) -> std::vector<std::string> {
   std::vector<std::string> found;
   if (path_exists(path)) return {path};

@@ -21,13 +21,13 @@ DISTRIB_DECL void SparkSchemaInference::add(ByteView record, Error& error) {
     error.code = example_errc::malformed;
   if (error) return;
   ++records_;
-  add_features(ExampleView{record}, error);  // the context lies where an Example has its features
+  add_features(ExampleView{record}, error);  // the context is encoded where an Example has its features
   if (sequence && !error) add_lists(SequenceExampleView{record}, error);
 }
 
 DISTRIB_DECL auto SparkSchemaInference::columns() const -> std::vector<SparkColumn> {
   std::map<std::string_view, Seen> all{features_.begin(), features_.end()};
-  for (const auto& [name, seen] : lists_) all[name] = seen;  // as SparkDecoder takes arrays of arrays
+  for (const auto& [name, seen] : lists_) all[name] = seen;  // SparkDecoder also prefers the lists
   std::vector<SparkColumn> columns;
   for (const auto& [name, seen] : all) {
     SparkType type = seen.type;
@@ -40,7 +40,7 @@ DISTRIB_DECL auto SparkSchemaInference::columns() const -> std::vector<SparkColu
 }
 
 DISTRIB_DECL void SparkSchemaInference::add_features(const ExampleView& example, Error& error) {
-  std::map<std::string_view, FeatureView> features;  // of equal names the last one counts
+  std::map<std::string_view, FeatureView> features;  // if a name occurs several times, the last one counts
   example.for_each([&](const FeatureView& feature) { features[feature.name()] = feature; });
   for (const auto& [name, feature] : features) {
     if (error) return;

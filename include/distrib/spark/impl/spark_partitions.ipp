@@ -54,7 +54,7 @@ DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -
   const bool signed_text = text.starts_with('-') || text.starts_with('+');
   const std::string_view word = text.substr(signed_text ? 1 : 0);
   const char first = word.empty() ? '\0' : word.front();
-  const bool digits = first == '.' || (first >= '0' && first <= '9');  // from_chars takes "inf", "INF", "nan(7)" too
+  const bool digits = first == '.' || (first >= '0' && first <= '9');  // from_chars also accepts "inf", "INF", "nan(7)"
   return (digits || word == "NaN" || word == "Infinity") && parse_number(text, number);
 }
 

@@ -103,7 +103,7 @@ DISTRIB_DECL void SparkWriteJob::merge(const std::string& from, const std::strin
 DISTRIB_DECL void SparkWriteJob::publish(Error& error) const {
   rename(staging_, path_, RENAME_NOREPLACE, error);
   if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
-    error = {};  // a file system that cannot say "only if it is new"
+    error = {};  // the file system does not support RENAME_NOREPLACE
     if (detail::path_exists(path_)) error.code = std::make_error_code(std::errc::file_exists);
     else rename(staging_, path_, 0, error);
   }
@@ -129,7 +129,7 @@ DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {
         if (!error) discard(old);
       }
   }
-  if (!error) abort();  // an old table, or what is left of the hidden directory
+  if (!error) abort();  // removes the old table, or the rest of the hidden directory
 }
 
 }  // namespace v0

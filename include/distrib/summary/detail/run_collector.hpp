@@ -17,34 +17,35 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Gathers what the events of a run say, in the order of its files and in each as they were written, and decides which
-/// points count when the run went back to an earlier step. As in TensorBoard, a point takes the place of all points before
-/// it that its tag has at its step or later ones; and a mark that the run starts takes that of all tags' points from its
-/// step on, unless it is the first mark and at step 0, which writers put behind the first points. A value; one thread at a
-/// time.
+/// Collects the events of a run, in the order of its files and of the events in each, and decides which points count if
+/// the run went back to an earlier step. The rules are TensorBoard's: a point replaces all earlier points of its tag at
+/// its step or a later one. A mark that the run starts replaces the points of all tags from its step on, except the
+/// first mark if it is at step 0: writers may write it behind the first points. A value.
+///
+/// Threads: one at a time.
 class RunCollector {
  public:
   /// `keep_superseded`: all points count.
   explicit RunCollector(bool keep_superseded = false) : keep_{keep_superseded} {}
 
-  /// Adds what an event says, and takes it out of `event`.
+  /// Adds an event. Moves its content out of `event`.
   DISTRIB_DECL void add(ParsedEvent& event);
 
-  /// All of it, without failures. The collector is of no more use.
+  /// Returns the result, with an empty `failures`. The collector must not be used afterwards.
   [[nodiscard]] DISTRIB_DECL auto finish() -> RunEvents;
 
  private:
-  using Points = std::vector<std::size_t>;  // places in `scalars_`, with steps that ascend
+  using Points = std::vector<std::size_t>;  // indexes in `scalars_`, with ascending steps
 
   DISTRIB_DECL void supersede(const std::string& tag, Points& points, std::int64_t step);
 
   bool keep_;
-  bool started_ = false;  // a mark of a start was met
+  bool started_ = false;  // a mark that the run starts was added
   std::vector<ScalarEvent> scalars_;
-  std::vector<bool> counts_;  // of each of them
-  std::map<std::string, Points> points_;  // by tag, those that count
-  std::map<std::pair<std::string, std::string>, std::uint64_t> others_;  // by tag and what they are
-  std::map<std::string, std::uint64_t> superseded_;  // by tag
+  std::vector<bool> counts_;  // for each of `scalars_`: true if it counts
+  std::map<std::string, Points> points_;  // by tag: the points that count
+  std::map<std::pair<std::string, std::string>, std::uint64_t> others_;  // number of values by tag and kind
+  std::map<std::string, std::uint64_t> superseded_;  // number of points that do not count, by tag
 };
 
 }  // namespace detail

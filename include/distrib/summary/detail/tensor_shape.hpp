@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A TensorShapeProto as field `field`.
+/// Appends a TensorShapeProto as field `field`.
 DISTRIB_DECL void write_shape(WireWriter& out, std::uint32_t field, const Shape& shape);
 
 }  // namespace detail

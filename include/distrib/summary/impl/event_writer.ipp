@@ -43,8 +43,8 @@ DISTRIB_DECL void EventWriter::open(std::string directory) {
   remember(ec);
 }
 
-// As TensorFlow 2 does, process and a counter follow the host, so that two writers of one second do not share a file. In
-// two containers both host and process can be the same, so the system decides whose name it is.
+// As in TensorFlow 2, process id and a counter follow the host name, so that two writers of the same second use
+// different files. In two containers both host name and process id can be equal, so the file is created exclusively.
 DISTRIB_DECL auto EventWriter::claim_file(const std::string& directory, std::error_code& ec) -> std::string {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};

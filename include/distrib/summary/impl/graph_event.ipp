@@ -31,7 +31,7 @@ DISTRIB_DECL void write_graph_event(WireWriter& out, double wall_time, std::span
         attribute(node, "shape", [&](WireWriter& value) { detail::write_shape(value, 7, variable.shape); });
         attribute(node, "shared_name", [&](WireWriter& value) { value.text(2, variable.name); });
       });
-    graph.message(4, [](WireWriter& versions) { versions.varint(1, 987); });  // the producer: that of TensorFlow 2.10
+    graph.message(4, [](WireWriter& versions) { versions.varint(1, 987); });  // the producer of TensorFlow 2.10
   });
 }
 

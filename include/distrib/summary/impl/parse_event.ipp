@@ -19,7 +19,7 @@ inline namespace v0 {
 
 namespace detail {
 
-// The field of a TensorProto that lists numbers of a type; 0: it is no type of numbers.
+// Returns the field of a TensorProto that lists numbers of a type; 0 for types that are not numbers.
 DISTRIB_DECL auto tensor_value_field(DType dtype) noexcept -> std::uint32_t {
   switch (dtype) {
     case DType::float32: return 5;
@@ -40,7 +40,7 @@ DISTRIB_DECL auto tensor_value_field(DType dtype) noexcept -> std::uint32_t {
   return 0;
 }
 
-// The number that these bits are, in the low bytes, as a varint and as a tensor's bytes have them.
+// Returns the number that the low bytes of `bits` encode, as in a varint or in the bytes of a tensor.
 DISTRIB_DECL auto tensor_number(DType dtype, std::uint64_t bits) noexcept -> double {
   switch (dtype) {
     case DType::float32: return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
@@ -61,20 +61,20 @@ DISTRIB_DECL auto tensor_number(DType dtype, std::uint64_t bits) noexcept -> dou
   return 0;
 }
 
-// `width` bytes at the front, little-endian.
+// Returns the first `width` bytes as a little-endian number.
 DISTRIB_DECL auto front_bits(ByteView bytes, std::size_t width) noexcept -> std::uint64_t {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < width; ++i) bits |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
   return bits;
 }
 
-// Numbers that a TensorProto lists.
+// The numbers that a TensorProto lists.
 struct ListedNumbers {
   std::size_t count = 0;
   std::uint64_t last = 0;
 };
 
-// Those in `field`, packed or not. False: damaged.
+// Reads the numbers in `field`, packed or not. Returns false if they are damaged.
 DISTRIB_DECL auto read_listed_numbers(ByteView tensor, std::uint32_t field, ListedNumbers& numbers) -> bool {
   const std::size_t width = field == 5 ? sizeof(float) : field == 6 ? sizeof(double) : 0;  // 0: varints
   const WireType single = field == 5 ? WireType::fixed32 : field == 6 ? WireType::fixed64 : WireType::varint;
@@ -97,7 +97,8 @@ DISTRIB_DECL auto read_listed_numbers(ByteView tensor, std::uint32_t field, List
   return reader.ok();
 }
 
-// A TensorProto: its number when it has one element of a type of numbers, else what it is. False: damaged.
+// Parses a TensorProto. Sets `number` if it has one element of a numeric type, and `what` to its type. Returns false if
+// it is damaged.
 DISTRIB_DECL auto parse_tensor_value(ByteView bytes, std::optional<double>& number, std::string& what) -> bool {
   std::uint64_t type = 0;
   std::string shape;
@@ -137,12 +138,12 @@ DISTRIB_DECL auto parse_tensor_value(ByteView bytes, std::optional<double>& numb
     ListedNumbers listed;
     if (!read_listed_numbers(bytes, field, listed)) return false;
     if (listed.count > 1) what += " of " + std::to_string(listed.count) + " values";
-    else number = tensor_number(dtype, listed.last);  // none: a writer may leave out a zero
+    else number = tensor_number(dtype, listed.last);  // none: a writer may omit a zero
   }
   return true;
 }
 
-// The plugin and the class of data that a SummaryMetadata names. False: damaged.
+// Parses plugin and data class of a SummaryMetadata. Returns false if it is damaged.
 DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) -> bool {
   bool good = true;
   WireReader metadata{bytes};
@@ -161,13 +162,13 @@ DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) ->
   return good && metadata.ok();
 }
 
-// One Summary.Value. Of several kinds of value the last one counts.
+// Parses one Summary.Value. If it has several kinds of value, the last one counts.
 DISTRIB_DECL auto parse_summary_value(ByteView bytes, ParsedEvent& event) -> bool {
   ScalarEvent scalar;
-  std::string_view node_name;  // what the oldest writers have for a tag
+  std::string_view node_name;  // used by the oldest writers instead of a tag
   std::optional<double> number;
   std::string what;
-  bool simple = false;  // TensorFlow 1's form, which is a point whatever the metadata say
+  bool simple = false;  // the form of TensorFlow 1, which is a point for any metadata
   const auto is = [&](const char* kind) {
     number.reset();
     what = kind;
@@ -204,7 +205,7 @@ DISTRIB_DECL auto parse_summary_value(ByteView bytes, ParsedEvent& event) -> boo
   return true;
 }
 
-// A Summary.
+// Parses a Summary.
 DISTRIB_DECL auto parse_summary(ByteView bytes, ParsedEvent& event) -> bool {
   WireReader summary{bytes};
   while (summary.next())
@@ -212,7 +213,7 @@ DISTRIB_DECL auto parse_summary(ByteView bytes, ParsedEvent& event) -> bool {
   return summary.ok();
 }
 
-// A SessionLog.
+// Parses a SessionLog.
 DISTRIB_DECL auto parse_session(ByteView bytes, ParsedEvent& event) -> bool {
   WireReader log{bytes};
   while (log.next())

@@ -18,7 +18,7 @@ DISTRIB_DECL void append_be(std::vector<std::byte>& to, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<std::byte>(value >> shift));
 }
 
-// Length, type, content, and the CRC-32 of type and content.
+// Appends a chunk: length, type, content, and the CRC-32 of type and content.
 DISTRIB_DECL void append_png_chunk(std::vector<std::byte>& to, std::string_view type, ByteView content) {
   append_be(to, static_cast<std::uint32_t>(content.size()));
   const std::size_t start = to.size();
@@ -38,7 +38,7 @@ DISTRIB_DECL auto encode_png(ByteView pixels, std::uint32_t height, std::uint32_
   assert(pixels.size() == height * row_bytes);
   std::vector<std::byte> rows;
   for (; !pixels.empty(); pixels = pixels.subspan(row_bytes)) {
-    rows.push_back(std::byte{0});  // the filter of the row: none
+    rows.push_back(std::byte{0});  // filter type 0 of the row: none
     rows.insert(rows.end(), pixels.begin(), pixels.begin() + static_cast<std::ptrdiff_t>(row_bytes));
   }
   std::vector<std::byte> deflated(rows.size() + rows.size() / 1000 + 64);

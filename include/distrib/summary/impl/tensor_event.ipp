@@ -13,7 +13,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// What TensorBoard is to do with a tensor: the plugin that shows it, if one does.
+// Writes the metadata of a tensor: the plugin that shows it, if there is one.
 DISTRIB_DECL void write_tensor_metadata(WireWriter& value, std::string_view plugin_name) {
   value.message(9, [&](WireWriter& metadata) {
     if (!plugin_name.empty()) metadata.message(1, [&](WireWriter& plugin) { plugin.text(1, plugin_name); });

@@ -43,7 +43,7 @@ DISTRIB_DECL auto RunCollector::finish() -> RunEvents {
   for (std::size_t i = 0; i < scalars_.size(); ++i)
     if (counts_[i]) order.push_back(i);
   std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-    const auto times = std::strong_order(scalars_[a].wall_time, scalars_[b].wall_time);  // NaN has a place too
+    const auto times = std::strong_order(scalars_[a].wall_time, scalars_[b].wall_time);  // orders NaN, too
     return times < 0 || (times == 0 && a < b);
   });
   run.scalars.reserve(order.size());
