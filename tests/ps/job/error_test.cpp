@@ -6,7 +6,7 @@
 using distrib::failure;
 using distrib::ps_errc;
 
-TEST_CASE("ps_errc: words and conditions", "[ps]") {
+TEST_CASE("ps_errc: texts and conditions", "[ps]") {
   struct Row {
     ps_errc value;
     int number;
