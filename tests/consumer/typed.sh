@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Types what docs/guide/use.md says, beside a copy of this checkout.
+# Runs the commands of docs/guide/use.md, beside a copy of this checkout.
 # usage: typed.sh SCRATCH      (as root, on Debian: the page begins with apt-get)
 set -euo pipefail
 scratch=$1

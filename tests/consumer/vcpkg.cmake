@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the overlay port as vcpkg would, and looks at the result as it would: for machines without vcpkg.
+# Installs the overlay port as vcpkg does, and checks the result as vcpkg does: for machines without vcpkg.
 # usage: cmake -D PACKAGES=DIRECTORY -P vcpkg.cmake
 
 cmake_minimum_required(VERSION 3.23)
@@ -10,7 +10,7 @@ set(CURRENT_PACKAGES_DIR ${PACKAGES})
 set(CURRENT_BUILDTREES_DIR ${PACKAGES}.build)
 file(REMOVE_RECURSE ${CURRENT_PACKAGES_DIR} ${CURRENT_BUILDTREES_DIR})
 
-# --- what vcpkg gives a port to use --------------------------------------------------------------------------------
+# --- functions that vcpkg provides for ports -----------------------------------------------------------------------
 
 function(run)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE code)
@@ -33,7 +33,7 @@ function(vcpkg_cmake_install)
   run(${CMAKE_COMMAND} --install ${CURRENT_BUILDTREES_DIR})
 endfunction()
 
-# Moves the package to share/PORT, and mends the two forms that it knows of finding the prefix from there.
+# Moves the package to share/PORT, and corrects the two ways of finding the prefix from there that vcpkg knows.
 function(vcpkg_cmake_config_fixup)
   cmake_parse_arguments(arg "" "CONFIG_PATH" "" ${ARGN})
   set(share ${CURRENT_PACKAGES_DIR}/share/${PORT})
@@ -64,14 +64,14 @@ endfunction()
 
 include(${CURRENT_PORT_DIR}/portfile.cmake)
 
-# --- what vcpkg looks at afterwards --------------------------------------------------------------------------------
+# --- what vcpkg checks afterwards ----------------------------------------------------------------------------------
 
 file(READ ${CURRENT_PORT_DIR}/vcpkg.json manifest)
 foreach(field IN ITEMS name version description license)
   string(JSON value GET "${manifest}" ${field})
 endforeach()
 file(READ ${CURRENT_PORT_DIR}/portfile.cmake portfile)
-foreach(helper IN ITEMS vcpkg-cmake vcpkg-cmake-config) # where vcpkg_cmake_* come from
+foreach(helper IN ITEMS vcpkg-cmake vcpkg-cmake-config) # they provide the vcpkg_cmake_* functions
   if(NOT manifest MATCHES "\"name\": \"${helper}\",[ \n]*\"host\": true")
     message(FATAL_ERROR "vcpkg.json: ${helper} is no host dependency")
   endif()
@@ -83,7 +83,7 @@ foreach(file IN ITEMS include/distrib/ecosystem.hpp share/distrib/distribConfig.
     message(FATAL_ERROR "the port installs no ${file}")
   endif()
 endforeach()
-if(EXISTS ${CURRENT_PACKAGES_DIR}/share/pkgconfig) # those without libraries only
+if(EXISTS ${CURRENT_PACKAGES_DIR}/share/pkgconfig) # allowed only for ports without libraries
   message(FATAL_ERROR "the port installs share/pkgconfig")
 endif()
 file(GLOB_RECURSE entries LIST_DIRECTORIES true ${CURRENT_PACKAGES_DIR}/*)
