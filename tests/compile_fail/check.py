@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks one wrong program: it compiles without its fault; with the fault the compiler prints the library's text, briefly.
+"""Checks one wrong program: it compiles without its fault; with it the compiler prints the library's text, briefly.
 
 usage: check.py [--cache DIR] COMPILER FILE
 
