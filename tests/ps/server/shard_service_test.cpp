@@ -269,7 +269,7 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
        "this is no description of a job that can be served (line 10, 'ranks 2')"},
       {{},
        [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
-       "the job needs more memory than this parameter server may take (256 bytes of 200)"},
+       "the job needs more memory than this parameter server may take (256 bytes needed, allowed are 200)"},
   };
   for (const Row& row : rows) {
     Job job = job_of(2, 9, 3);
@@ -1075,7 +1075,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
   const std::string wrong_size = "the contribution has another size than the shard's variables";
   const std::string not_finite = "a gradient is not finite: NaN or infinity";
   const Row rows[] = {
-      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes of 256",
+      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes, allowed are 256",
        "a pull asks for more rows than one answer may hold"},
       {"the same key twice", raw_pull(0, body({2, 5, 0, 0, 0})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
       {"a list too few", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},

@@ -46,7 +46,7 @@ TEST_CASE("read_pull_rows: reads what was written; without a body nothing is ask
     CHECK(answer_bytes(of, rows) == size);
     const Error large = read_pull_rows(of, body(bytes), size - 1, rows);
     CHECK(large.code == ps_errc::pull_too_large);
-    CHECK(large.where == std::to_string(size) + " bytes of " + std::to_string(size - 1));
+    CHECK(large.where == std::to_string(size) + " bytes, allowed are " + std::to_string(size - 1));
 
     for (std::size_t length = 0; length < bytes.size(); ++length)
       CHECK(

@@ -33,7 +33,8 @@ DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGr
 }
 
 DISTRIB_DECL void TableStore::load(std::span<const TableCut> tables) {
-  if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
+  if (!tables.empty() && tables.size() != tables_.size())
+    throw_error(ps_errc::wrong_size, "the number of tables of a cut");
   // First clear all old tables: the new ones may need their memory.
   const auto has = [&](std::size_t i) {
     return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows);
