@@ -36,7 +36,7 @@ namespace detail {
                                             const SparseIds& lookups) {
   throw_error(ec, "a lookup of " + std::to_string(lookups.ids.size()) + " ids with " +
                       std::to_string(lookups.weights.size()) + " weights in a table of " + std::to_string(table) +
-                      " elements, " + std::to_string(row_size) + " a row");
+                      " elements, " + std::to_string(row_size) + " in each row");
 }
 
 }  // namespace detail
