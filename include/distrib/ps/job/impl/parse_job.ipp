@@ -170,7 +170,7 @@ DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
 DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   detail::ErrorOut error{to};
   detail::JobLines lines{text, error};
-  if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes");
+  if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes, more than a description may have");
 
   Job job;
   if (lines.take("distrib") != "job 1") lines.fail();
