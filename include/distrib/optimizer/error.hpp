@@ -19,7 +19,7 @@ enum class optimizer_errc {
 namespace detail {
 inline constexpr ErrorText optimizer_texts[] = {
     {optimizer_errc::accumulator_not_positive, failure::invalid_argument, "initial_accumulator_value must be positive"},
-    {optimizer_errc::negative, failure::invalid_argument, "a strength must be 0 or more"},
+    {optimizer_errc::negative, failure::invalid_argument, "hyper-parameters such as l1 and l2 must be 0 or more"},
     {optimizer_errc::positive_power, failure::invalid_argument, "learning_rate_power must be 0 or less"},
 };
 

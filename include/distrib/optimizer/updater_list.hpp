@@ -36,7 +36,7 @@ inline constexpr bool name_is_word =
 template <Updater... Us> class UpdaterList {
   static_assert((detail::name_is_word<Us> && ...), "distrib: the name of an Updater must be one word");
   static_assert(!(detail::name_is_taken<Us, Us...> || ...),
-                "distrib: two updaters of one UpdaterList have the same name; give yours another one");
+                "distrib: two updaters of one UpdaterList have the same name; give yours another name");
 
  public:
   /// Returns the updater that `text` ("NAME HYPER-PARAMETERS", as in `Job::updater`) describes. Empty: no updater of
