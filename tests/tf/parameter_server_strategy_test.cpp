@@ -88,7 +88,7 @@ TEST_CASE("ParameterServerStrategy: a cut that it refuses uses no turn", "[ps][p
     std::error_code ec;
     CHECK(strategy.create(variable("w", {5, 4}), ec).empty());
     CHECK(ec == refused);
-    CHECK_THROWS_WITH(strategy.create(variable("w", {5, 4})), ContainsSubstring("a cut of 'w'"));
+    CHECK_THROWS_WITH(strategy.create(variable("w", {5, 4})), ContainsSubstring("the parts of variable 'w'"));
     CHECK(strategy.create(variable("v", {2})).front().device == "/job:ps/task:0/device:CPU:0");
   }
 }

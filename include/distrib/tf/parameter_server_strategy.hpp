@@ -100,7 +100,7 @@ template <Partitioner P> class ParameterServerStrategy {
   [[nodiscard]] auto create(const VariableInfo& variable) -> std::vector<PlacedVariable> {
     std::error_code ec;
     auto placed = create(variable, ec);
-    if (ec) throw_error(ec, "a cut of '" + variable.name + "' of " + to_string(variable.shape));
+    if (ec) throw_error(ec, "the parts of variable '" + variable.name + "' of shape " + to_string(variable.shape));
     return placed;
   }
 
