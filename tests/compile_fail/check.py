@@ -41,7 +41,7 @@ def problem(compiler, file, *flags):
         return f"does not compile cleanly with the fault off:\n{clean.stderr}"
     faulty = run_compiler(compiler, *flags, "-fsyntax-only", "-DDISTRIB_COMPILE_FAIL", str(file))
     if faulty.returncode == 0:
-        return "compiles although the fault is on"
+        return "compiles with the fault on"
     if not re.search(expected, faulty.stderr):
         return f"the compiler's output does not match `{expected}`:\n{faulty.stderr}"
     lines = faulty.stderr.rstrip("\n").count("\n") + 1

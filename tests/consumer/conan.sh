@@ -47,7 +47,7 @@ train() {  # builds and runs a project that requires distrib
 "$conan" create . -nr -pr:a default
 "$conan" create . -nr -pr:a default -s build_type=Debug -tf ""
 [ "$("$conan" list 'distrib/*:*' --format=json 2>/dev/null | grep -c '"info"')" -eq 1 ] ||
-  { echo "the package depends on settings, although all of it is headers" >&2; exit 1; }
+  { echo "the package depends on settings, although it has only headers" >&2; exit 1; }
 train package
 
 "$conan" remove -c 'distrib/*'

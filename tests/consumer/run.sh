@@ -17,7 +17,7 @@ version() { sed -n 's/.*string_view version = "\(.*\)".*/\1/p' "$source_root/inc
 install_and_move() {  # an installed package may be moved, and must not contain the path of its build
   cmake --install "$build" --prefix "$scratch/first" >/dev/null
   mv first moved
-  ! grep -rnF -e "$source_root" -e "$scratch" moved || { echo "the package names a path of its build" >&2; exit 1; }
+  ! grep -rnF -e "$source_root" -e "$scratch" moved || { echo "the package contains a path of its build" >&2; exit 1; }
 }
 
 # The user's own flags and those that every user needs are allowed; the library must add no others.
@@ -46,7 +46,7 @@ refused() {  # refused COMPONENT TEXT OPTION...: a component that is not availab
   said=$(cmake -S "$here/refused" -B refused -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
     -DCMAKE_PREFIX_PATH="$scratch/moved" -DCOMPONENT="$1" "${@:3}" 2>&1 | tr -s ' \n' ' ') && return 1
   rm -rf refused
-  [[ $said == *"$2"* ]] || { echo "of component $1 it says: $said" >&2; return 1; }
+  [[ $said == *"$2"* ]] || { echo "component $1 is refused with another text: $said" >&2; return 1; }
 }
 
 case $way in

@@ -25,7 +25,7 @@ function(vcpkg_cmake_configure)
   run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${CURRENT_BUILDTREES_DIR} -G Ninja -DCMAKE_BUILD_TYPE=Release
       -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} ${arg_OPTIONS})
   if(said MATCHES "not used by the project")
-    message(FATAL_ERROR "the port gives options that the project does not have: ${said}")
+    message(FATAL_ERROR "the port passes options that the project does not have: ${said}")
   endif()
 endfunction()
 
@@ -53,7 +53,7 @@ endfunction()
 function(vcpkg_fixup_pkgconfig)
   file(GLOB_RECURSE files ${CURRENT_PACKAGES_DIR}/*.pc)
   if(NOT files)
-    message(FATAL_ERROR "there is no pkg-config file to mend")
+    message(FATAL_ERROR "the port installs no pkg-config file")
   endif()
 endfunction()
 
@@ -73,14 +73,14 @@ endforeach()
 file(READ ${CURRENT_PORT_DIR}/portfile.cmake portfile)
 foreach(helper IN ITEMS vcpkg-cmake vcpkg-cmake-config) # they provide the vcpkg_cmake_* functions
   if(NOT manifest MATCHES "\"name\": \"${helper}\",[ \n]*\"host\": true")
-    message(FATAL_ERROR "vcpkg.json: ${helper} is no host dependency")
+    message(FATAL_ERROR "vcpkg.json: ${helper} is not a host dependency")
   endif()
 endforeach()
 
 foreach(file IN ITEMS include/distrib/ecosystem.hpp share/distrib/distribConfig.cmake share/distrib/copyright
                       share/distrib/usage lib/pkgconfig/distrib.pc)
   if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${file})
-    message(FATAL_ERROR "the port installs no ${file}")
+    message(FATAL_ERROR "the port does not install ${file}")
   endif()
 endforeach()
 if(EXISTS ${CURRENT_PACKAGES_DIR}/share/pkgconfig) # allowed only for ports without libraries

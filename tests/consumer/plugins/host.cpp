@@ -31,6 +31,6 @@ auto main(int argc, char** argv) -> int {
   shelf.add_examples();
   const bool well = first->messages() && second->messages() && first->serve(second->call) &&
                     second->serve(first->call) && first->train() && second->train() && shelf.examples_size() == 1;
-  if (!well) std::fprintf(stderr, "with %s symbols something went wrong\n", argv[1]);
+  if (!well) std::fprintf(stderr, "with %s symbols a plugin failed\n", argv[1]);
   return well ? 0 : 1;
 }
