@@ -70,7 +70,7 @@ TEST_CASE("UpdaterList: refuses everything else, also an updater that cannot be 
   }
 }
 
-TEST_CASE("UpdaterList: adds the user's updaters to those of the library", "[optimizer]") {
+TEST_CASE("UpdaterList: adds the user's updaters to the library's", "[optimizer]") {
   STATIC_REQUIRE(std::is_empty_v<StandardUpdaters>);
   CHECK(made_of(distrib::updaters<Still>, "still ") == "still ");
   CHECK(made_of(distrib::updaters<Still>, "still more").empty());

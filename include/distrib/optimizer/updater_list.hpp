@@ -68,7 +68,7 @@ template <Updater... Last> struct UpdatersBefore<UpdaterList<Last...>> {
 };
 }  // namespace detail
 
-/// The user's own updaters, then those of this library: `updaters<MyUpdater>`.
+/// The user's own updaters, then the library's: `updaters<MyUpdater>`.
 template <Updater... Us>
 inline constexpr typename detail::UpdatersBefore<StandardUpdaters>::template List<Us...> updaters{};
 

@@ -20,7 +20,8 @@ using distrib::Error;
 using distrib::ps_errc;
 using namespace std::chrono_literals;
 
-TEST_CASE("DirectoryLock: refuses a second writer with the same name, and tells it who holds the lock", "[ps]") {
+TEST_CASE("DirectoryLock: refuses a second writer with the same name, and names the process that holds the lock",
+          "[ps]") {
   const support::TempDirectory folder;
   const std::string directory = folder / "not/yet";
   DirectoryLock first;

@@ -20,7 +20,8 @@ inline namespace v0 {
 /// step with the first `replicas_to_aggregate` contributions that it gets, still added in rank order; it drops and
 /// counts later ones. Then bits depend on timing. A number above the number of ranks is an error when the job is made.
 struct BulkSynchronousParallel {
-  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions that complete a step. 0: those of all ranks.
+  /// Number of contributions that complete a step. 0: all ranks must contribute.
+  std::uint32_t replicas_to_aggregate = 0;
   [[nodiscard]] auto operator==(const BulkSynchronousParallel&) const -> bool = default;
 };
 
@@ -53,7 +54,7 @@ class Consistency {
   constexpr Consistency(AsynchronousParallel choice) noexcept : choice_{choice} {}
 
   /// True if a step consists of the contributions of several ranks, which the shards apply together; steps, cuts and
-  /// restores are then those of the whole job. False if each contribution is applied by itself and counts as a step.
+  /// restores then belong to the whole job. False if each contribution is applied by itself and counts as a step.
   [[nodiscard]] constexpr auto is_synchronous() const noexcept -> bool {
     return std::holds_alternative<BulkSynchronousParallel>(choice_);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The exit codes of the processes of a clustered job (docs/guide/errors.md, "Exit codes"; the numbers are those of
-/// sysexits.h).
+/// The exit codes of the processes of a clustered job, with the numbers of sysexits.h; see docs/guide/errors.md, "Exit
+/// codes".
 namespace distrib {
 inline namespace v0 {
 namespace exit_code {

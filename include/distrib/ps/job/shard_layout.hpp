@@ -28,8 +28,7 @@ inline namespace v0 {
 /// value.
 class ShardLayout {
  public:
-  /// One part: of which variable, which piece of it, and where in the block.
-  /// Index in `Job::variables`.
+  /// One part: its variable, the piece of the variable, and its position in the block.
   struct Entry {
     std::size_t variable = 0;
     std::size_t updater = 0;  ///< Number of the updater, see `Job::updater_of`. For a counter 0, without meaning.

@@ -120,7 +120,7 @@ class DenseIdTable {
     return "key " + std::to_string(*wrong);
   }
 
-  /// Prefetches the rows of one window while those of the window before are passed to `hand`.
+  /// Prefetches the rows of one window while the rows of the window before are passed to `hand`.
   template <class Hand>
   void in_windows(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) const {
     constexpr std::size_t window = detail::table_window;

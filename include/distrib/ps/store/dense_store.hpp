@@ -33,7 +33,7 @@ class DenseStore {
   /// Starts with `values`, a block of `layout`, and with slots at the updaters' initial values.
   DISTRIB_DECL DenseStore(const ShardLayout& layout, const JobUpdaters& updaters, AlignedBuffer values);
 
-  /// Replaces values and slots by those of a cut of the same layout.
+  /// Replaces the values and slots by the values and slots of a cut of the same layout.
   void load(const Cut& cut) {
     current_ = cut.values;
     for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);

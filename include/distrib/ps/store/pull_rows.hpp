@@ -18,7 +18,7 @@ inline namespace v0 {
 
 /// What a pull asks of a shard's tables, beside the dense block. The answer is the dense block; then the rows of each
 /// table, in the order of its keys; then the digests. Each table's rows, and the digests, begin at a multiple of
-/// `tensor_alignment`; gaps are zeros, also after the last byte.
+/// `tensor_alignment`; gaps are zeros, and so is the rest up to a multiple of `tensor_alignment` at the end.
 struct PullRows {
   KeyLists keys = {};  ///< One list for each table of the job. No lists: nothing is asked of the tables.
   bool digests = false;  ///< True: the answer ends with a `TableDigest` of each table, over all its rows on this shard.

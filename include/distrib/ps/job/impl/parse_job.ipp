@@ -82,7 +82,7 @@ DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFor
   return format;
 }
 
-// `names` has those of the variables before, and gets those of the tables.
+// `names` has the names of the variables before, and gets the names of the tables.
 DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   while (lines.next_is("table")) {
     const std::string_view text = lines.take("table");

@@ -16,8 +16,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Zeroed memory in pieces, several of which share a huge page. Pieces of the first 8 MiB have mappings of their own,
-/// so that a small table stays small. After that, pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit;
+/// Zeroed memory in pieces; several pieces share a huge page. Pieces of the first 8 MiB have mappings of their own, so
+/// that a small table stays small. After that, pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit;
 /// these mappings are kept for later pieces. The position of a piece in them is a function of the calls. Movable:
 /// pieces keep their addresses.
 ///
