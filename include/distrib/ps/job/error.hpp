@@ -99,7 +99,7 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_in_checkpoint), failure::not_found,
      "the initial checkpoint lacks what the job begins with: map its names, or set allow_missing"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
-     "the directory is in use: another process writes there; end that one, or take another directory"},
+     "the directory is in use: another process writes there; end that process, or use another directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
      "two replicas of a shard returned different values for one step: memory or a processor may be faulty; start "
      "again from a checkpoint"},
