@@ -55,7 +55,8 @@ struct Job {
   std::vector<Part> parts;  ///< In the order of the variables; the parts of a variable in order.
   std::uint32_t tasks = 1;  ///< Parameter server tasks; local mode counts as one task.
   std::uint32_t shards_per_task = 1;
-  std::uint32_t replicas = 1;  ///< Replicas of each shard, each on another task: 1 or 2. 2 only in synchronous jobs.
+  /// Replicas of each shard, each on another task: 1, or 2 in a synchronous job without backup workers.
+  std::uint32_t replicas = 1;
   /// For each shard the SHA-256 of its contribution 0, see `set_initial_values`. Empty: no variable has a
   /// `CustomInitializer`.
   std::vector<Sha256Digest> initial_blocks;

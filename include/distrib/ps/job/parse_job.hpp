@@ -104,8 +104,8 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 /// - a name that occurs twice; a name of the initial checkpoint that is not valid;
 /// - an initializer, a consistency or an element type that this library does not have (float32; int64 and float64 for
 ///   counters, which start at zeros);
-/// - replicas in a job that is not synchronous or has one task; more replicas to aggregate than ranks; tables on more
-///   shards than there are virtual shards;
+/// - replicas in a job that is not synchronous, has backup workers, or has one task; more replicas to aggregate than
+///   ranks; tables on more shards than there are virtual shards;
 /// - custom initial values of a table, or beside an initial checkpoint;
 /// - parts that do not cover each variable once, in order and along one axis, or that lie on no shard of the job.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job;
