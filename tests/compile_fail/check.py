@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks one wrong program: it compiles without its fault, and with it the compiler says our words, briefly.
+"""Checks one wrong program: it compiles without its fault; with it the compiler prints the library's text, briefly.
 
 usage: check.py [--cache DIR] COMPILER FILE
 
-FILE's first line is `// error: <regular expression>`; the fault is compiled in by DISTRIB_COMPILE_FAIL. The directory
-given by --cache remembers what passed, by the content of every file that could change the answer. In DIR/precompiled it
-keeps the headers that several wrong programs begin with, compiled; those may be removed at any time.
+FILE's first line is `// error: <regular expression>`, which the compiler's output must match. The macro
+DISTRIB_COMPILE_FAIL switches the fault on. The directory of --cache records which files passed, together with a hash of
+every file that could change the result. DIR/precompiled has compiled headers with which several wrong programs begin;
+it may be removed at any time.
 """
 
 import fcntl
@@ -17,19 +18,19 @@ import subprocess
 import sys
 
 MOST_LINES = 15
-WORTH_PRECOMPILING = 3  # files that begin with the same header
+WORTH_PRECOMPILING = 3  # least number of files that begin with the same header
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^#include ["<]((?:distrib|support)/[^">]+)[">]', re.MULTILINE)
 
 
 def run_compiler(compiler, *arguments):
-    # Without the bodies of plain functions: what a compiler says of a template does not depend on them.
+    # Without the bodies of functions that are not templates: errors in templates do not depend on them.
     command = [compiler, "-std=c++20", "-DDISTRIB_SEPARATE_COMPILATION", *arguments, f"-I{ROOT}/include", f"-I{ROOT}/tests"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def problem(compiler, file, *flags):
-    """What is wrong with the file, in words; empty when nothing is."""
+    """Returns a text about what is wrong with the file; empty if nothing is."""
     first = file.read_text().split("\n", 1)[0]
     if not first.startswith("// error: "):
         return "the first line must be `// error: <regular expression>`"
@@ -40,7 +41,7 @@ def problem(compiler, file, *flags):
         return f"does not compile cleanly with the fault off:\n{clean.stderr}"
     faulty = run_compiler(compiler, *flags, "-fsyntax-only", "-DDISTRIB_COMPILE_FAIL", str(file))
     if faulty.returncode == 0:
-        return "compiles although the fault is on"
+        return "compiles with the fault on"
     if not re.search(expected, faulty.stderr):
         return f"the compiler's output does not match `{expected}`:\n{faulty.stderr}"
     lines = faulty.stderr.rstrip("\n").count("\n") + 1
@@ -55,9 +56,9 @@ def first_header(file):
 
 
 def precompiled(compiler, file, cache, key):
-    """The options by which `file` finds its first header compiled; none where few files begin with it.
+    """Returns the options with which `file` finds its first header compiled; none if few files begin with that header.
 
-    What the compiler prints is as long with them as without, or a line longer (clang: another "In file included from").
+    With these options the compiler prints as many lines as without, or one more (clang: "In file included from").
     """
     header = first_header(file)
     if sum(first_header(other) == header for other in file.parent.glob("*_fail.cpp")) < WORTH_PRECOMPILING:
@@ -68,7 +69,7 @@ def precompiled(compiler, file, cache, key):
     stamp = made.with_suffix(".key")
     made.parent.mkdir(parents=True, exist_ok=True)
     with open(made.with_suffix(".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # one test makes it, the others wait
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one test compiles the header, the others wait
         if not stamp.exists() or stamp.read_text() != key:
             stamp.unlink(missing_ok=True)
             source = made.with_suffix(".source")
@@ -76,7 +77,7 @@ def precompiled(compiler, file, cache, key):
             done = run_compiler(compiler, "-x", "c++-header", str(source), "-o", str(made))
             if done.returncode != 0 or done.stderr:
                 made.unlink(missing_ok=True)
-                return []  # it is the file's own compilation that shall say so
+                return []  # the compilation of the file itself will report the error
             stamp.write_text(key)
     return ["-include-pch", str(made)] if is_clang else [f"-I{folder}"]
 
@@ -105,7 +106,7 @@ def main(arguments):
     quick = precompiled(compiler, file, cache, fingerprint(compiler)) if cache else []
     found = problem(compiler, file, *quick)
     if found and quick:
-        found = problem(compiler, file)  # only without them a failure counts
+        found = problem(compiler, file)  # only a failure without precompiled headers counts
     if found:
         sys.exit(f"{file.relative_to(ROOT)} with {compiler}: {found}")
     if passed:

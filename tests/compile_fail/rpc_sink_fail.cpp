@@ -10,7 +10,7 @@ struct Store : distrib::Method<"test.Store", std::string, distrib::Empty> {};
 
 struct Sink {
 #ifdef DISTRIB_COMPILE_FAIL
-  void chunk(distrib::ByteView);  // and no end
+  void chunk(distrib::ByteView);  // a sink also needs `end`
 #else
   void chunk(distrib::ByteView) {}
   void end() {}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/least_model.hpp"
 
-// Looks like the three that there are; a parameter server would not know it.
+// Looks like the three existing modes, but a parameter server would not know it.
 struct Mine {
   std::uint64_t staleness = 1;
 #ifndef DISTRIB_COMPILE_FAIL
@@ -12,7 +12,7 @@ struct Mine {
 
 auto builder() { return distrib::train(LeastModel{}).with_consistency(Mine{}); }
 
-// What is said after the fault is right, so none of it is reported, too.
+// The calls after the fault are correct: the compiler must not report any of them.
 auto complete() {
   return builder()
       .with_placement(distrib::RoundRobinStrategy{})

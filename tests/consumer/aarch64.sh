@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests of the value rooms, those that need nothing but a compiler and xtensor, for aarch64 and run by qemu. Left out
-# are tests that use protobuf or zlib, of which there are no libraries for aarch64 here.
+# Compiles the tests of the rooms that need only a compiler and xtensor for aarch64, and runs them with qemu. Skips
+# tests that use protobuf or zlib, because their libraries are not available for aarch64 here.
 # usage: aarch64.sh [ROOM...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -9,7 +9,7 @@ rooms=("${@:-core cluster optimizer placement sharding checkpoint example tensor
 out=$PWD/build/aarch64
 mkdir -p "$out"
 
-compile() {  # SOURCE   the headers of Catch2, xtensor and nlohmann-json are the same for all machines
+compile() {  # compile SOURCE: the headers of Catch2, xtensor and nlohmann-json do not depend on the machine
   local object=$out/${1//\//_}.o
   ccache aarch64-linux-gnu-g++ -std=c++20 -O1 -Iinclude -Itests -idirafter /usr/include \
     -DDISTRIB_TEST_DIR="\"$PWD/tests\"" -c "$1" -o "$object"

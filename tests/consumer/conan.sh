@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Conan recipe without any remote: what the package needs is named in the profile and comes from the system.
+# Tests the Conan recipe without any remote: the profile names what the package needs, which comes from the system.
 # usage: conan.sh CONAN SCRATCH
 set -euo pipefail
 conan=$1 scratch=$2
@@ -30,7 +30,7 @@ protobuf/$(pkg-config --modversion protobuf)
 cmake/$(cmake --version | sed -n 's/^cmake version //p')
 EOF
 
-mkdir checkout  # Conan leaves files beside the recipe
+mkdir checkout  # a copy, because Conan leaves files beside the recipe
 tar -C "$source_root" -c CMakeLists.txt LICENSE conanfile.py cmake examples include packaging tests/consumer |
   tar -C checkout -x
 cd checkout
@@ -47,7 +47,7 @@ train() {  # builds and runs a project that requires distrib
 "$conan" create . -nr -pr:a default
 "$conan" create . -nr -pr:a default -s build_type=Debug -tf ""
 [ "$("$conan" list 'distrib/*:*' --format=json 2>/dev/null | grep -c '"info"')" -eq 1 ] ||
-  { echo "the package depends on settings, although all of it is headers" >&2; exit 1; }
+  { echo "the package depends on settings, although it has only headers" >&2; exit 1; }
 train package
 
 "$conan" remove -c 'distrib/*'

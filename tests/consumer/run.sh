@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds a user's first trainer in one of several ways, with the user's warnings as errors, and trains a few steps.
+# Builds a user's first trainer in one of several ways, with strict warnings as errors, and trains a few steps.
 # usage: run.sh find_package|compiled|fetch_content|add_subdirectory|plugins|pkg_config|vcpkg|plain|src COMPILER SCRATCH
 #        BUILD (where distrib was configured)
 set -euo pipefail
@@ -14,13 +14,13 @@ rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
 
 version() { sed -n 's/.*string_view version = "\(.*\)".*/\1/p' "$source_root/include/distrib/version.hpp"; }
 
-install_and_move() {  # an installed package may be moved, and knows nothing of where it was made
+install_and_move() {  # an installed package may be moved, and must not contain the path of its build
   cmake --install "$build" --prefix "$scratch/first" >/dev/null
   mv first moved
-  ! grep -rnF -e "$source_root" -e "$scratch" moved || { echo "the package names a path of its build" >&2; exit 1; }
+  ! grep -rnF -e "$source_root" -e "$scratch" moved || { echo "the package contains a path of its build" >&2; exit 1; }
 }
 
-# The user's own flags, and what every user needs: nothing else of ours.
+# The user's own flags and those that every user needs are allowed; the library must add no others.
 check_flags() {
   python3 - "$strict" "$way" <<'EOF'
 import json, re, sys
@@ -41,12 +41,12 @@ build_project() {  # OPTION...
   cmake --build build
 }
 
-refused() {  # COMPONENT WORDS OPTION...   what cannot be had is said in our words
+refused() {  # refused COMPONENT TEXT OPTION...: a component that is not available must be refused with this text
   local said
   said=$(cmake -S "$here/refused" -B refused -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
     -DCMAKE_PREFIX_PATH="$scratch/moved" -DCOMPONENT="$1" "${@:3}" 2>&1 | tr -s ' \n' ' ') && return 1
   rm -rf refused
-  [[ $said == *"$2"* ]] || { echo "of component $1 it says: $said" >&2; return 1; }
+  [[ $said == *"$2"* ]] || { echo "component $1 is refused with another text: $said" >&2; return 1; }
 }
 
 case $way in
@@ -70,7 +70,7 @@ case $way in
     check_flags
     build/consumer
     ;;
-  fetch_content)  # what a release consists of
+  fetch_content)  # from an archive with the files of a release
     tar -C "$source_root" -czf distrib.tar.gz CMakeLists.txt LICENSE cmake include
     build_project -DDISTRIB_ARCHIVE="$scratch/distrib.tar.gz" \
       -DDISTRIB_ARCHIVE_SHA256="$(sha256sum distrib.tar.gz | cut -d' ' -f1)"
@@ -104,7 +104,7 @@ case $way in
     "$compiler" -std=c++20 $strict -I "$source_root/include" "$program" -o consumer -lz -pthread
     ./consumer
     ;;
-  src)  # without CMake, the bodies in a unit of their own
+  src)  # without CMake, with the bodies in a unit of their own
     echo '#include <distrib/src.hpp>' >src.cpp
     "$compiler" -std=c++20 $strict -DDISTRIB_SEPARATE_COMPILATION -I "$source_root/include" "$program" src.cpp \
       -o consumer -lz -pthread

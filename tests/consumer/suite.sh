@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# With the packages of the system that this runs on: the consumers, and the tests of the rooms that use third parties.
+# Runs the consumers, and the tests of the rooms that use third-party libraries, with the packages of this system.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 logs=build/logs

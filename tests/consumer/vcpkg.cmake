@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the overlay port as vcpkg would, and looks at the result as it would: for machines without vcpkg.
+# Installs the overlay port as vcpkg does, and checks the result as vcpkg does: for machines without vcpkg.
 # usage: cmake -D PACKAGES=DIRECTORY -P vcpkg.cmake
 
 cmake_minimum_required(VERSION 3.23)
@@ -10,7 +10,7 @@ set(CURRENT_PACKAGES_DIR ${PACKAGES})
 set(CURRENT_BUILDTREES_DIR ${PACKAGES}.build)
 file(REMOVE_RECURSE ${CURRENT_PACKAGES_DIR} ${CURRENT_BUILDTREES_DIR})
 
-# --- what vcpkg gives a port to use --------------------------------------------------------------------------------
+# --- functions that vcpkg provides for ports -----------------------------------------------------------------------
 
 function(run)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE code)
@@ -25,7 +25,7 @@ function(vcpkg_cmake_configure)
   run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${CURRENT_BUILDTREES_DIR} -G Ninja -DCMAKE_BUILD_TYPE=Release
       -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} ${arg_OPTIONS})
   if(said MATCHES "not used by the project")
-    message(FATAL_ERROR "the port gives options that the project does not have: ${said}")
+    message(FATAL_ERROR "the port passes options that the project does not have: ${said}")
   endif()
 endfunction()
 
@@ -33,7 +33,7 @@ function(vcpkg_cmake_install)
   run(${CMAKE_COMMAND} --install ${CURRENT_BUILDTREES_DIR})
 endfunction()
 
-# Moves the package to share/PORT, and mends the two forms that it knows of finding the prefix from there.
+# Moves the package to share/PORT, and corrects the two ways of finding the prefix from there that vcpkg knows.
 function(vcpkg_cmake_config_fixup)
   cmake_parse_arguments(arg "" "CONFIG_PATH" "" ${ARGN})
   set(share ${CURRENT_PACKAGES_DIR}/share/${PORT})
@@ -53,7 +53,7 @@ endfunction()
 function(vcpkg_fixup_pkgconfig)
   file(GLOB_RECURSE files ${CURRENT_PACKAGES_DIR}/*.pc)
   if(NOT files)
-    message(FATAL_ERROR "there is no pkg-config file to mend")
+    message(FATAL_ERROR "the port installs no pkg-config file")
   endif()
 endfunction()
 
@@ -64,26 +64,26 @@ endfunction()
 
 include(${CURRENT_PORT_DIR}/portfile.cmake)
 
-# --- what vcpkg looks at afterwards --------------------------------------------------------------------------------
+# --- what vcpkg checks afterwards ----------------------------------------------------------------------------------
 
 file(READ ${CURRENT_PORT_DIR}/vcpkg.json manifest)
 foreach(field IN ITEMS name version description license)
   string(JSON value GET "${manifest}" ${field})
 endforeach()
 file(READ ${CURRENT_PORT_DIR}/portfile.cmake portfile)
-foreach(helper IN ITEMS vcpkg-cmake vcpkg-cmake-config) # where vcpkg_cmake_* come from
+foreach(helper IN ITEMS vcpkg-cmake vcpkg-cmake-config) # they provide the vcpkg_cmake_* functions
   if(NOT manifest MATCHES "\"name\": \"${helper}\",[ \n]*\"host\": true")
-    message(FATAL_ERROR "vcpkg.json: ${helper} is no host dependency")
+    message(FATAL_ERROR "vcpkg.json: ${helper} is not a host dependency")
   endif()
 endforeach()
 
 foreach(file IN ITEMS include/distrib/ecosystem.hpp share/distrib/distribConfig.cmake share/distrib/copyright
                       share/distrib/usage lib/pkgconfig/distrib.pc)
   if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${file})
-    message(FATAL_ERROR "the port installs no ${file}")
+    message(FATAL_ERROR "the port does not install ${file}")
   endif()
 endforeach()
-if(EXISTS ${CURRENT_PACKAGES_DIR}/share/pkgconfig) # those without libraries only
+if(EXISTS ${CURRENT_PACKAGES_DIR}/share/pkgconfig) # allowed only for ports without libraries
   message(FATAL_ERROR "the port installs share/pkgconfig")
 endif()
 file(GLOB_RECURSE entries LIST_DIRECTORIES true ${CURRENT_PACKAGES_DIR}/*)

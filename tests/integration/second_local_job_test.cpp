@@ -121,7 +121,7 @@ TEST_CASE("a second process of a local job is told whose the directory is, and d
     CHECK(error.code() == ps_errc::directory_in_use);
     CHECK_THAT(error.what(), ContainsSubstring("local job in " + checkpoints + ", held by process " +
                                                std::to_string(first.id()) + " on "));
-    CHECK_THAT(error.what(), ContainsSubstring("end that one, or take another directory"));
+    CHECK_THAT(error.what(), ContainsSubstring("end that process, or use another directory"));
   }
   CHECK(file_names(events) == before);
   CHECK(first.join() == 0);

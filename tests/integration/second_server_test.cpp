@@ -88,7 +88,7 @@ TEST_CASE("a second process of a ps task is told whose the directory is, and has
     const std::string why = serve(directory, 100ms);
     CHECK_THAT(why, ContainsSubstring("/job:ps/task:0 in " + directory + ", held by process " +
                                       std::to_string(first.id()) + " on "));
-    CHECK_THAT(why, ContainsSubstring("end that one, or take another directory"));
+    CHECK_THAT(why, ContainsSubstring("end that process, or use another directory"));
     first.kill();
     CHECK(serve(directory, 0ms).empty());  // nothing is waited for
   }

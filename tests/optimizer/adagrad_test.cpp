@@ -16,7 +16,7 @@ TEST_CASE("Adagrad: a += g * g; w -= rate * g / sqrt(a), each operation rounded"
       [](std::uint64_t) { return distrib::detail::AdagradFactors{0.3F}; });
 }
 
-TEST_CASE("Adagrad: as TensorFlow's", "[optimizer]") {
+TEST_CASE("Adagrad: agrees with TensorFlow's", "[optimizer]") {
   std::vector<float> values{1.0F, 2.0F};
   std::vector<float> sums(2, Adagrad{}.slots()[0].initial);
   const std::array<std::span<float>, 1> slots{sums};
@@ -26,7 +26,7 @@ TEST_CASE("Adagrad: as TensorFlow's", "[optimizer]") {
   CHECK(values[1] == Approx(-0.6026098728179932).epsilon(1e-6));
 }
 
-TEST_CASE("Adagrad: what it says of itself", "[optimizer]") {
+TEST_CASE("Adagrad: its name, slots and description", "[optimizer]") {
   CHECK(Adagrad{}.describe() == "learning_rate=0.01 initial_accumulator_value=0.1");
   CHECK(Adagrad{.initial_accumulator_value = 0.5F}.slots()[0] == distrib::Slot{"Adagrad", 0.5F});
   CHECK_FALSE(distrib::detail::updates_every_row<Adagrad>);
@@ -34,7 +34,7 @@ TEST_CASE("Adagrad: what it says of itself", "[optimizer]") {
       {Adagrad{}, Adagrad{.learning_rate = distrib::Linear{0.02F, 0.0F, 12}, .initial_accumulator_value = 1.0F}});
 }
 
-TEST_CASE("Adagrad: the accumulator must be positive", "[optimizer]") {
+TEST_CASE("Adagrad: refuses an accumulator that is not positive", "[optimizer]") {
   CHECK_FALSE(checked(Adagrad{}));
   CHECK(checked(Adagrad{.initial_accumulator_value = 0.0F}) == distrib::optimizer_errc::accumulator_not_positive);
   CHECK(checked(Adagrad{.initial_accumulator_value = -1.0F}) == distrib::optimizer_errc::accumulator_not_positive);

@@ -14,14 +14,15 @@ inline auto adam_alpha(std::uint64_t count) -> float {
   return distrib::detail::adam_alpha(0.1F, distrib::detail::power(0.8F, count), distrib::detail::power(0.95F, count));
 }
 
-/// Adam's moments there; returns alpha.
+/// Updates Adam's moments with these hyper-parameters; returns alpha.
 inline auto adam_moments(std::uint64_t count, float g, float& m, float& v) -> float {
   m = plus(m, times(minus(g, m), minus(1.0F, 0.8F)));
   v = plus(v, times(minus(times(g, g), v), minus(1.0F, 0.95F)));
   return adam_alpha(count);
 }
 
-/// What the kernels of Adam and its relatives are given there, at epsilon 0.01; `more`: factors that one has besides.
+/// The factors for the kernels of Adam and the updaters derived from it, with these hyper-parameters and epsilon 0.01.
+/// `more`: further factors.
 template <class Factors>
 auto adam_factors(std::uint64_t count, auto... more) -> Factors {
   return {adam_alpha(count), minus(1.0F, 0.8F), minus(1.0F, 0.95F), 0.01F, more...};

@@ -38,7 +38,7 @@ TEST_CASE("Adam: moments and values, each operation rounded", "[optimizer]") {
       [](std::uint64_t count) { return adam_factors<distrib::detail::AdamFactors<>>(count); });
 }
 
-TEST_CASE("Adam: as TensorFlow's, epsilon outside the root", "[optimizer]") {
+TEST_CASE("Adam: agrees with TensorFlow's, with epsilon outside the root", "[optimizer]") {
   const Adam adam{.learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1.0F};
   State state{{1.0F, 2.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}};
   const float expected[3][2] = {{0.9984434843063354F, 2.001556634902954F},
@@ -55,7 +55,7 @@ TEST_CASE("Adam: as TensorFlow's, epsilon outside the root", "[optimizer]") {
   CHECK(adam.beta2_power(4) == Approx(0.9960060715675354).epsilon(1e-6));
 }
 
-TEST_CASE("Adam: powers are functions of the count alone", "[optimizer]") {
+TEST_CASE("Adam: powers depend on the count alone", "[optimizer]") {
   const Adam adam{};
   double beta1 = 1.0;
   double beta2 = 1.0;
@@ -72,7 +72,7 @@ TEST_CASE("Adam: powers are functions of the count alone", "[optimizer]") {
         static_cast<float>(double{0.001F} * std::sqrt(1 - 0.999) / (1 - 0.9)));
 }
 
-TEST_CASE("Adam: the first step goes as far as the rate, whatever the gradient's size", "[optimizer]") {
+TEST_CASE("Adam: the first step has the length of the rate, whatever the size of the gradient", "[optimizer]") {
   for (const float gradient : {1e-3F, 1.0F, -1e3F}) {
     State state{{0.0F}, {0.0F}, {0.0F}};
     apply(Adam{}, 1, std::vector{gradient}, state);
@@ -80,7 +80,7 @@ TEST_CASE("Adam: the first step goes as far as the rate, whatever the gradient's
   }
 }
 
-TEST_CASE("Adam: what it says of itself", "[optimizer]") {
+TEST_CASE("Adam: its name, slots and description", "[optimizer]") {
   CHECK(Adam::name == "adam");
   REQUIRE(Adam{}.slots().size() == 2);
   CHECK(Adam{}.slots()[0].name == "Adam");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An updater beside the same update of one element, written with the operations of reference.hpp: all bits are equal,
-// whatever the size of the block, out of place and in place, in rows of any length, and by each set of instructions.
+// Compares an updater with the same update of one element, written with the operations of reference.hpp. All bits are
+// equal, for blocks of any size, in place or not, in rows of any length, and with each set of instructions.
 #pragma once
 
 #include <distrib/optimizer/detail/kernels.hpp>
@@ -26,7 +26,8 @@ inline auto all_instructions() -> std::vector<distrib::detail::Instructions> {
   return all;
 }
 
-/// `apply(count, gradient, from, to, slots)` updates a block, `apply_row(count, row, gradient)` one row, in whatever way.
+/// Compares one way of updating. `apply(count, gradient, from, to, slots)` updates a block, `apply_row(count, row,
+/// gradient)` one row.
 template <class U, class Next, class Apply, class ApplyRow>
 void check_way(const U& updater, Next next, Apply apply, ApplyRow apply_row) {
   constexpr std::size_t n = distrib::detail::slot_count<U>;
@@ -34,7 +35,7 @@ void check_way(const U& updater, Next next, Apply apply, ApplyRow apply_row) {
     CAPTURE(size);
     std::vector<float> expected = numbers(size, 2);
     std::vector<float> values = expected;
-    std::vector<float> row(size * (n + 1));  // the same as one row
+    std::vector<float> row(size * (n + 1));  // the same values as one row
     std::copy(values.begin(), values.end(), row.begin());
     std::array<std::vector<float>, n + 1> expected_slots;
     std::array<std::vector<float>, n + 1> slots;
@@ -68,8 +69,8 @@ void check_way(const U& updater, Next next, Apply apply, ApplyRow apply_row) {
   }
 }
 
-/// `next(count, gradient, weight, slots)` updates one element by `updater`'s rule, and `factors(count)` is what its
-/// kernels are given: by each set of instructions they do the same as the updater, which takes the widest.
+/// Compares `updater` with `next(count, gradient, weight, slots)`, which updates one element by the same rule. Also
+/// runs the kernels with `factors(count)` and each set of instructions; the updater itself takes the widest set.
 template <class U, class Next, class Factors>
 void check_updater(const U& updater, Next next, Factors factors) {
   using Gradient = std::vector<float>;
@@ -99,7 +100,7 @@ void check_updater(const U& updater, Next next, Factors factors) {
   }
 }
 
-/// Texts that `describe()` writes, read and written again.
+/// Checks that `parse` reads what `describe()` writes, and refuses other texts.
 template <class U>
 void check_texts(std::initializer_list<U> updaters) {
   for (const U& updater : updaters) CHECK(U::parse(updater.describe()) == updater);
@@ -108,7 +109,7 @@ void check_texts(std::initializer_list<U> updaters) {
   CHECK_FALSE(U::parse(U{}.describe() + " "));
 }
 
-/// What `check` says of an updater.
+/// The result of the updater's `check`.
 template <class U>
 auto checked(const U& updater) -> std::error_code {
   std::error_code ec;

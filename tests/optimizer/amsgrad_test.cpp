@@ -9,7 +9,7 @@
 using distrib::AMSGrad;
 using namespace reference;
 
-TEST_CASE("AMSGrad: Adam by the largest mean of squares, each operation rounded", "[optimizer]") {
+TEST_CASE("AMSGrad: Adam with the largest mean of squares, each operation rounded", "[optimizer]") {
   check_updater(
       AMSGrad{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
       [](std::uint64_t count, float g, float& w, auto& slots) {
@@ -20,7 +20,7 @@ TEST_CASE("AMSGrad: Adam by the largest mean of squares, each operation rounded"
       [](std::uint64_t count) { return adam_factors<distrib::detail::AMSGradFactors<>>(count); });
 }
 
-TEST_CASE("AMSGrad: the largest stays when gradients get small", "[optimizer]") {
+TEST_CASE("AMSGrad: the largest mean of squares stays when gradients become small", "[optimizer]") {
   std::vector<float> values{0.0F}, m{0.0F}, v{0.0F}, largest{0.0F};
   const std::array<std::span<float>, 3> slots{m, v, largest};
   const AMSGrad updater{.beta2 = 0.5F};
@@ -31,7 +31,7 @@ TEST_CASE("AMSGrad: the largest stays when gradients get small", "[optimizer]") 
   CHECK(largest[0] == 2.0F);
 }
 
-TEST_CASE("AMSGrad: what it says of itself", "[optimizer]") {
+TEST_CASE("AMSGrad: its name, slots and description", "[optimizer]") {
   CHECK(AMSGrad{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
   CHECK(AMSGrad{}.slots()[2] == distrib::Slot{"AMSGrad_2", 0.0F});
   CHECK(distrib::detail::updates_every_row<AMSGrad>);

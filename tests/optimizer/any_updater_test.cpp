@@ -14,7 +14,7 @@ using distrib::AnyUpdater;
 
 namespace {
 
-/// One of somebody's own, without `apply_rows`: w -= g, the slot counts.
+/// A user's updater without `apply_rows`: w -= g, and the slot counts updates.
 struct Counting {
   static constexpr std::string_view name = "counting";
   auto slots() const -> std::array<distrib::Slot, 1> { return {{{.name = "count", .initial = 7.0F}}}; }
@@ -32,7 +32,7 @@ struct Counting {
 
 }  // namespace
 
-TEST_CASE("AnyUpdater: says what the updater says", "[optimizer]") {
+TEST_CASE("AnyUpdater: has the text, slots and traits of its updater", "[optimizer]") {
   const AnyUpdater sgd = distrib::Sgd{.learning_rate = 0.5F};
   CHECK(sgd.text() == "sgd learning_rate=0.5");
   CHECK(sgd.slots().empty());
@@ -45,7 +45,7 @@ TEST_CASE("AnyUpdater: says what the updater says", "[optimizer]") {
   CHECK(copy.text() == adagrad.text());
 }
 
-TEST_CASE("AnyUpdater: the same update of a block", "[optimizer]") {
+TEST_CASE("AnyUpdater: updates a block as its updater does", "[optimizer]") {
   const distrib::Adagrad adagrad{.learning_rate = 0.5F};
   const std::vector<float> gradient = reference::numbers(101, 1);
   std::vector<float> values[2], sums[2];
@@ -60,7 +60,7 @@ TEST_CASE("AnyUpdater: the same update of a block", "[optimizer]") {
   CHECK(sums[0] == sums[1]);
 }
 
-TEST_CASE("AnyUpdater: rows, by apply when the updater has no apply_rows", "[optimizer]") {
+TEST_CASE("AnyUpdater: updates rows by apply if the updater has no apply_rows", "[optimizer]") {
   std::vector<float> memory{1, 2, 3, 7, 7, 7,  //
                             4, 5, 6, 7, 7, 7};
   float* const rows[] = {memory.data() + 6, memory.data()};

@@ -6,7 +6,7 @@
 using distrib::CenteredRMSProp;
 using namespace reference;
 
-TEST_CASE("CenteredRMSProp: by the variance, each operation rounded", "[optimizer]") {
+TEST_CASE("CenteredRMSProp: divides by the root of the variance, each operation rounded", "[optimizer]") {
   check_updater(
       CenteredRMSProp{.learning_rate = 0.3F, .decay = 0.8F, .momentum = 0.7F, .epsilon = 0.5F},
       [](std::uint64_t, float g, float& w, auto& slots) {
@@ -19,7 +19,7 @@ TEST_CASE("CenteredRMSProp: by the variance, each operation rounded", "[optimize
       [](std::uint64_t) { return distrib::detail::CenteredRMSPropFactors{0.3F, minus(1.0F, 0.8F), 0.7F, 0.5F}; });
 }
 
-TEST_CASE("CenteredRMSProp: what it says of itself", "[optimizer]") {
+TEST_CASE("CenteredRMSProp: its name, slots and description", "[optimizer]") {
   CHECK(CenteredRMSProp::name == "centered_rmsprop");
   CHECK(CenteredRMSProp{}.describe() == "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10");
   CHECK(CenteredRMSProp{}.slots()[0] == distrib::Slot{"RMSProp", 1.0F});

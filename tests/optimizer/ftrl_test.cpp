@@ -9,7 +9,7 @@ using distrib::Ftrl;
 using distrib::optimizer_errc;
 using namespace reference;
 
-TEST_CASE("Ftrl: a root of the accumulator, each operation rounded", "[optimizer]") {
+TEST_CASE("Ftrl: with the root of the accumulator, each operation rounded", "[optimizer]") {
   check_updater(
       Ftrl{.learning_rate = 0.3F, .initial_accumulator_value = 0.2F, .l1 = 0.5F, .l2 = 0.25F, .l2_shrinkage = 0.125F},
       [](std::uint64_t, float g, float& w, auto& slots) {
@@ -23,14 +23,14 @@ TEST_CASE("Ftrl: a root of the accumulator, each operation rounded", "[optimizer
       [](std::uint64_t) { return distrib::detail::FtrlFactors{0.3F, 0.5F, 0.5F, 0.5F, 0.25F}; });
 }
 
-TEST_CASE("Ftrl: as TensorFlow's, the first step throws the weights away", "[optimizer]") {
+TEST_CASE("Ftrl: agrees with TensorFlow's; the first step drops the initial weights", "[optimizer]") {
   std::vector<float> values{1.0F, 2.0F};
   std::vector<float> sums(2, 0.1F), linear(2, 0.0F);
   const std::array<std::span<float>, 2> slots{sums, linear};
   const Ftrl ftrl{.learning_rate = 3.0F, .l1 = 0.001F, .l2 = 2.0F};
   for (std::uint64_t count = 1; count <= 10; ++count)
     ftrl.apply({count}, std::vector{0.1F, 0.2F}, values, values, slots);
-  // The same in double by hand, from the formula of the paper.
+  // The same by hand in double, from the formula of the paper.
   for (const double g : {0.1, 0.2}) {
     double w = g * 10;
     double a = 0.1F;
@@ -45,7 +45,7 @@ TEST_CASE("Ftrl: as TensorFlow's, the first step throws the weights away", "[opt
   }
 }
 
-TEST_CASE("Ftrl: any power up to 0, close to libm's", "[optimizer]") {
+TEST_CASE("Ftrl: with any power up to 0 it is close to libm's results", "[optimizer]") {
   for (const float exponent : {0.25F, 0.3F, 0.5F, 0.9F, 1.0F, 2.5F})
     for (const float base : {1e-30F, 3e-5F, 0.1F, 0.999F, 1.0F, 1.5F, 7.0F, 1e6F, 3e12F})
       CHECK(distrib::detail::power(base, exponent) == Approx(std::pow(double{base}, double{exponent})).epsilon(1e-11));
@@ -56,7 +56,7 @@ TEST_CASE("Ftrl: any power up to 0, close to libm's", "[optimizer]") {
   CHECK(std::isnan(distrib::detail::power(std::nanf(""), 0.5F)));
   CHECK(std::isinf(distrib::detail::power(INFINITY, 0.5F)));
 
-  // A power of -0.5 by the general way is the root again, to the last bits.
+  // With the float next to -0.5 as power, the general way gives nearly the values of the root.
   std::vector<float> values[2], sums[2], linear[2];
   for (int way = 0; way < 2; ++way) {
     values[way] = numbers(100, 3);
@@ -70,7 +70,7 @@ TEST_CASE("Ftrl: any power up to 0, close to libm's", "[optimizer]") {
   for (std::size_t i = 0; i < 100; ++i) CHECK(values[0][i] == Approx(values[1][i]).epsilon(1e-4).margin(1e-5));
 }
 
-TEST_CASE("Ftrl: power 0 never slows down", "[optimizer]") {
+TEST_CASE("Ftrl: with power 0 the steps do not become smaller", "[optimizer]") {
   std::vector<float> values{0.0F}, sums{0.1F}, linear{0.0F};
   const std::array<std::span<float>, 2> slots{sums, linear};
   const Ftrl ftrl{.learning_rate = 0.5F, .learning_rate_power = 0.0F};
@@ -78,7 +78,7 @@ TEST_CASE("Ftrl: power 0 never slows down", "[optimizer]") {
   CHECK(values[0] == -2.0F);  // 4 * 0.5
 }
 
-TEST_CASE("Ftrl: what it says of itself", "[optimizer]") {
+TEST_CASE("Ftrl: its name, slots and description", "[optimizer]") {
   CHECK(Ftrl{}.describe() ==
         "learning_rate=0.001 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0");
   CHECK(Ftrl{.initial_accumulator_value = 0.5F}.slots()[0] == distrib::Slot{"Ftrl", 0.5F});
@@ -86,7 +86,7 @@ TEST_CASE("Ftrl: what it says of itself", "[optimizer]") {
   check_texts({Ftrl{}, Ftrl{.learning_rate_power = -0.25F, .l1 = 0.5F, .l2 = 2.0F, .l2_shrinkage = 1.0F}});
 }
 
-TEST_CASE("Ftrl: hyper-parameters that TensorFlow refuses", "[optimizer]") {
+TEST_CASE("Ftrl: refuses the hyper-parameters that TensorFlow refuses", "[optimizer]") {
   CHECK_FALSE(checked(Ftrl{}));
   CHECK(checked(Ftrl{.initial_accumulator_value = 0.0F}) == optimizer_errc::accumulator_not_positive);
   CHECK(checked(Ftrl{.learning_rate_power = 0.1F}) == optimizer_errc::positive_power);

@@ -10,7 +10,7 @@ using distrib::detail::hyper_parameter;
 
 namespace {
 
-/// A hyper-parameter of somebody's own.
+/// A user's own hyper-parameter.
 enum class Norm { l1, l2 };
 struct NormChoice {
   Norm norm = Norm::l1;
@@ -58,13 +58,13 @@ TEST_CASE("HyperParameters: reads what hyper_parameter writes", "[optimizer]") {
   CHECK(all.norm.norm == Norm::l2);
 }
 
-TEST_CASE("HyperParameters: each key once, in order, canonical, and nothing else", "[optimizer]") {
+TEST_CASE("HyperParameters: accepts each key once, in order, canonical, and nothing else", "[optimizer]") {
   for (const char* text : {
            "",
            " ",
-           "rate=0.5 decay=0.25 steps=7 on=false",                     // one is missing
+           "rate=0.5 decay=0.25 steps=7 on=false",  // a key is missing
            "decay=0.25 steps=7 on=false norm=l1",
-           "rate=0.5 decay=0.25 steps=7 on=false norm=l1 more=1",      // one too many
+           "rate=0.5 decay=0.25 steps=7 on=false norm=l1 more=1",  // a key too many
            "rate=0.5 rate=0.5 decay=0.25 steps=7 on=false norm=l1",
            "decay=0.25 rate=0.5 steps=7 on=false norm=l1",             // another order
            "rate=0.50 decay=0.25 steps=7 on=false norm=l1",            // not canonical
@@ -78,7 +78,7 @@ TEST_CASE("HyperParameters: each key once, in order, canonical, and nothing else
            "rate=0.5 decay=0.25 steps=7 on= norm=l1",
            "rate=0.5 decay=0.25 steps=7 on=false norm=L2",
            "rate=0.5 decay=0.25 steps=7 on=false norm=l3",
-           "rate=0.5  decay=0.25 steps=7 on=false norm=l1",            // spaces
+           "rate=0.5  decay=0.25 steps=7 on=false norm=l1",  // two spaces
            " rate=0.5 decay=0.25 steps=7 on=false norm=l1",
            "rate=0.5 decay=0.25 steps=7 on=false norm=l1 ",
            "rate 0.5 decay=0.25 steps=7 on=false norm=l1",             // no '='
@@ -91,13 +91,14 @@ TEST_CASE("HyperParameters: each key once, in order, canonical, and nothing else
   }
 }
 
-TEST_CASE("HyperParameters: a value that is not there stays, and so do all after it", "[optimizer]") {
+TEST_CASE("HyperParameters: after a value that cannot be read, it and all later ones keep their defaults",
+          "[optimizer]") {
   All all;
   CHECK_FALSE(read("rate=2 decay=x steps=9 on=true norm=l2", all));
   CHECK(text_of(all) == "rate=2 decay=0.25 steps=7 on=false norm=l1");
 }
 
-TEST_CASE("HyperParameters: an updater without any", "[optimizer]") {
+TEST_CASE("HyperParameters: an updater without hyper-parameters", "[optimizer]") {
   CHECK(HyperParameters{""}.ok());
   CHECK_FALSE(HyperParameters{"a=1"}.ok());
   CHECK_FALSE(HyperParameters{" "}.ok());

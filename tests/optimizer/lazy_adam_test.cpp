@@ -17,7 +17,7 @@ TEST_CASE("LazyAdam: Adam's arithmetic, each operation rounded", "[optimizer]") 
       [](std::uint64_t count) { return adam_factors<distrib::detail::AdamFactors<>>(count); });
 }
 
-TEST_CASE("LazyAdam: what it says of itself", "[optimizer]") {
+TEST_CASE("LazyAdam: its name, slots and description", "[optimizer]") {
   CHECK(LazyAdam::name == "lazy_adam");
   CHECK(LazyAdam{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
   CHECK(LazyAdam{}.slots()[1] == distrib::Slot{"Adam_1", 0.0F});

@@ -23,7 +23,7 @@ TEST_CASE("LearningRate: the rate of each update", "[optimizer]") {
   const Row rows[] = {
       {0.05F, 1, 0.05F},
       {Constant{0.05F}, last, 0.05F},
-      {falling, 0, 0.5F},  // updates are counted from 1; before them nothing has moved
+      {falling, 0, 0.5F},  // updates count from 1; before the first one the rate is `first`
       {falling, 1, 0.5F},
       {falling, 2, 0.46875F},
       {falling, 5, 0.375F},
@@ -33,7 +33,7 @@ TEST_CASE("LearningRate: the rate of each update", "[optimizer]") {
       {falling, last, 0.25F},
       {Linear{.first = 0.25F, .last = 0.5F, .steps = 2}, 2, 0.375F},  // rising
       {Linear{.first = 1.0F, .last = 2.0F, .steps = 1}, 1, 1.0F},
-      {Linear{.first = 1.0F, .last = 2.0F, .steps = 0}, 1, 2.0F},  // no steps: there already
+      {Linear{.first = 1.0F, .last = 2.0F, .steps = 0}, 1, 2.0F},  // 0 steps: the last rate at once
       {Linear{.first = 0.02F, .last = 0.0F, .steps = 12000}, 6001, 0.01F},
       {Linear{.first = 1.0F, .last = 0.0F, .steps = last}, last / 2 + 2, 0.5F},
   };
@@ -43,7 +43,7 @@ TEST_CASE("LearningRate: the rate of each update", "[optimizer]") {
   }
 }
 
-TEST_CASE("LearningRate: equal texts are equal rates", "[optimizer]") {
+TEST_CASE("LearningRate: equal texts mean equal rates", "[optimizer]") {
   struct Row {
     LearningRate rate;
     std::string text;

@@ -21,7 +21,7 @@ void apply(const Momentum& momentum, std::span<const float> gradient, std::span<
 
 }  // namespace
 
-TEST_CASE("Momentum: the accumulator, then the values, each operation rounded", "[optimizer]") {
+TEST_CASE("Momentum: first the accumulator, then the values, each operation rounded", "[optimizer]") {
   using namespace reference;
   check_updater(
       Momentum{.learning_rate = 0.3F, .momentum = 0.7F},
@@ -44,7 +44,7 @@ TEST_CASE("Momentum: three steps of a constant gradient", "[optimizer]") {
     bool nesterov;
     std::array<float, 3> values;
   };
-  // by hand: a = 1, 1.5, 1.75; plain w -= 0.1 a; Nesterov w -= 0.1 (1 + 0.5 a)
+  // By hand: a = 1, 1.5, 1.75; plain: w -= 0.1 a; Nesterov: w -= 0.1 (1 + 0.5 a).
   for (const Row& row : {Row{false, {0.9F, 0.75F, 0.575F}}, Row{true, {0.85F, 0.675F, 0.4875F}}}) {
     const Momentum momentum{.learning_rate = 0.1F, .momentum = 0.5F, .use_nesterov = row.nesterov};
     std::vector<float> value{1.0F};
@@ -57,7 +57,7 @@ TEST_CASE("Momentum: three steps of a constant gradient", "[optimizer]") {
   }
 }
 
-TEST_CASE("Momentum: a part comes out as it does in the whole", "[optimizer]") {
+TEST_CASE("Momentum: a part gets the same values as in the whole variable", "[optimizer]") {
   const std::vector<float> gradient = reference::numbers(101, 1);
   std::vector<float> whole = reference::numbers(101, 2);
   std::vector<float> parts = whole;
@@ -74,7 +74,7 @@ TEST_CASE("Momentum: a part comes out as it does in the whole", "[optimizer]") {
   CHECK(parts_slot == whole_slot);
 }
 
-TEST_CASE("Momentum: what it says of itself", "[optimizer]") {
+TEST_CASE("Momentum: its name, slots and description", "[optimizer]") {
   CHECK(Momentum::name == "momentum");
   REQUIRE(Momentum{}.slots().size() == 1);
   CHECK(Momentum{}.slots()[0].name == "Momentum");

@@ -30,12 +30,12 @@ TEST_CASE("reduce_mean: adds in order, then divides", "[optimizer]") {
         distrib::detail::mean_of({contributions.data(), ranks, mean.data(), size}, instructions);
         CHECK(mean == expected);
       }
-      distrib::reduce_mean(contributions, blocks[0]);  // into the first of them
+      distrib::reduce_mean(contributions, blocks[0]);  // into the memory of the first contribution
       CHECK(blocks[0] == expected);
     }
 }
 
-TEST_CASE("reduce_mean: the order is part of the answer", "[optimizer]") {
+TEST_CASE("reduce_mean: the order of the contributions decides the result", "[optimizer]") {
   const std::vector<float> big{1e8F};
   const std::vector<float> minus_big{-1e8F};
   const std::vector<float> small{3.0F};
@@ -48,7 +48,7 @@ TEST_CASE("reduce_mean: the order is part of the answer", "[optimizer]") {
   CHECK(mean[0] == 0.0F);
 }
 
-TEST_CASE("reduce_mean: divides, where a product with 1/3 would differ", "[optimizer]") {
+TEST_CASE("reduce_mean: divides; multiplying by 1/3 would give another result", "[optimizer]") {
   const std::vector<float> values{5.0F, 7.0F, 25.0F};
   const std::span<const float> contributions[] = {values, values, values};
   std::vector<float> mean(3);

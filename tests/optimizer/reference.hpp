@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float arithmetic by way of double: one rounding an operation, whatever the flags of the test. (A double has more than
-// twice the digits of a float, so rounding twice is rounding once.)
+// Float arithmetic computed in double: each operation is rounded once, whatever the flags of the test. (A double has
+// more than twice the digits of a float, so rounding twice gives the same as rounding once.)
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ inline auto times(float a, float b) -> float { return static_cast<float>(double{
 inline auto over(float a, float b) -> float { return static_cast<float>(double{a} / double{b}); }
 inline auto root(float a) -> float { return static_cast<float>(std::sqrt(double{a})); }
 
-/// Numbers of both signs and many sizes, the same each time.
+/// Numbers of both signs and many sizes, the same in each run.
 inline auto numbers(std::size_t size, std::uint32_t seed) -> std::vector<float> {
   std::vector<float> made(size);
   for (float& number : made) {

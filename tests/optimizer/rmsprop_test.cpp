@@ -17,7 +17,7 @@ TEST_CASE("RMSProp: epsilon inside the root, each operation rounded", "[optimize
       [](std::uint64_t) { return distrib::detail::RMSPropFactors{0.3F, minus(1.0F, 0.8F), 0.7F, 0.01F}; });
 }
 
-TEST_CASE("RMSProp: by hand, the mean of squares begins at 1", "[optimizer]") {
+TEST_CASE("RMSProp: by hand; the mean of squares begins at 1", "[optimizer]") {
   std::vector<float> values{1.0F};
   std::vector<float> square{RMSProp{}.slots()[0].initial};
   std::vector<float> moment{RMSProp{}.slots()[1].initial};
@@ -28,7 +28,7 @@ TEST_CASE("RMSProp: by hand, the mean of squares begins at 1", "[optimizer]") {
   CHECK(values[0] == 1.0F - moment[0]);
 }
 
-TEST_CASE("RMSProp: what it says of itself", "[optimizer]") {
+TEST_CASE("RMSProp: its name, slots and description", "[optimizer]") {
   CHECK(RMSProp{}.describe() == "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10");
   CHECK(RMSProp{}.slots()[0] == distrib::Slot{"RMSProp", 1.0F});
   CHECK(RMSProp{}.slots()[1] == distrib::Slot{"RMSProp_1", 0.0F});

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: same_bits.sh CXX... [INCLUDE_DIRECTORY]
-# Compiles same_bits_probe.cpp with each compiler under flags from none to the most reckless. Every program that this
-# machine can run must print same_bits.expected, and where a machine has fused or estimating instructions, none of them
-# may be in the code.
+# Compiles same_bits_probe.cpp with each compiler, without flags and with flags up to the most reckless. Every program
+# that this machine can run must print same_bits.expected. The code must not contain fused or estimating instructions.
 set -eu
 [ $# -gt 0 ] || { sed -n 's/^# usage/usage/p' "$0" >&2; exit 2; }
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -13,14 +12,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-can_run() {  # can_run FEATURE...: whether this CPU has them all
+can_run() {  # can_run FEATURE...: true if this CPU has all features
   for feature in "$@"; do grep -qw "$feature" /proc/cpuinfo || return 1; done
 }
 
 banned='v?fn?m(add|sub)[0-9a-z]*|v?rcp[0-9a-z]*|v?rsqrt[0-9a-z]*'  # x86
 banned="$banned|fml[as]|fnml[as]|fn?m(add|sub)|frecpe|frsqrte"        # aarch64
 
-fused_or_estimated() {  # the instructions of an object file that must not be there
+fused_or_estimated() {  # prints the forbidden instructions of an object file
   objdump -d --no-show-raw-insn "$1" | grep -E "[[:space:]]($banned)[[:space:]]" || true
 }
 
@@ -56,7 +55,7 @@ for cxx in "$@"; do
       if can_run avx512f avx512bw avx512cd avx512dq avx512vl; then v4=yes; else v4=no; fi
       check $v3 "$cxx" -O3 -march=x86-64-v3 -ffast-math -mrecip=all
       check $v4 "$cxx" -O3 -march=x86-64-v4 -ffast-math
-      # Without the library's care there would be something to find, so the search above can find it.
+      # Tests the search itself: ordinary code has a fused instruction, and the search must find it.
       echo 'float fused(float a, float b, float c) { return a * b + c; }' > "$work/careless.cpp"
       "$cxx" -O3 -march=x86-64-v4 -ffast-math -c "$work/careless.cpp" -o "$work/careless.o"
       [ -n "$(fused_or_estimated "$work/careless.o")" ] || fail "$cxx: the search does not find a fused instruction"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every kernel on the same numbers, with each set of instructions that the machine has, and prints a hash of the
-// bits that come out, or that they differ. same_bits.sh compiles it in every way a user might; so nothing here but the
-// kernels computes with floats.
+// Runs every kernel on the same numbers with each set of instructions that the machine has. Prints a hash of the
+// result, or that results differ. same_bits.sh compiles it in every way that a user might; so only the kernels compute
+// with floats here.
 #include <distrib/core/initializer.hpp>
 #include <distrib/optimizer.hpp>
 
@@ -19,7 +19,7 @@ using distrib::detail::Instructions;
 
 constexpr std::size_t size = 10'007;
 
-/// Random bits: numbers between 2^-20 and 2^12 of both signs, and one in 16 a denormal.
+/// Random bits: numbers between 2^-20 and 2^12 with both signs; one in 16 is a denormal.
 auto numbers(std::uint32_t which) -> std::vector<float> {
   std::vector<float> made(size);
   distrib::Philox random{20160411, 0, which};
@@ -41,7 +41,7 @@ auto hash(std::initializer_list<std::span<const float>> results) -> std::uint64_
   for (const std::span<const float> values : results)
     for (const float value : values) {
       const auto bits = std::bit_cast<std::uint32_t>(value);
-      const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;  // whose sign is the processor's choice
+      const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;  // the processor chooses its sign
       hash = (hash ^ (is_nan ? 0x7fc00000 : bits)) * 0x100000001b3;
     }
   return hash;
@@ -51,7 +51,7 @@ void print(const char* kernel, std::initializer_list<std::span<const float>> res
   std::printf("%-17s %016" PRIx64 "\n", kernel, hash(results));
 }
 
-/// `run(instructions)` is a hash; all that this machine can run must give the same.
+/// `run(instructions)` returns a hash; it must be the same for all sets of instructions that this machine can run.
 template <class Run>
 void print_all(const char* kernel, Run run) {
   const std::uint64_t first = run(Instructions::baseline);
@@ -62,13 +62,13 @@ void print_all(const char* kernel, Run run) {
   std::printf("%-17s %016" PRIx64 "\n", kernel, first);
 }
 
-/// Twenty updates of a block, and of the same elements as rows of 13, by `factors(count)`.
+/// Runs twenty updates of a block, and of the same elements as rows of 13, with `factors(count)`.
 template <class Factors>
 void print_kernel(const char* kernel, Factors factors) {
   print_all(kernel, [&](Instructions instructions) {
     std::vector<float> values = numbers(0);
     std::vector<float> slots[3] = {numbers(1), numbers(2), numbers(30)};
-    clear_signs(slots[0]);  // squares are not negative: in Momentum's too, for the sake of one test
+    clear_signs(slots[0]);  // squares are not negative; all slots are cleared, so that every kernel gets the same
     clear_signs(slots[1]);
     clear_signs(slots[2]);
     constexpr std::size_t dim = 13;

@@ -16,20 +16,20 @@ TEST_CASE("Sgd: w -= rate * g, each operation rounded, any length, in place or n
       [](std::uint64_t) { return distrib::detail::SgdFactors{0.3F}; });
 }
 
-TEST_CASE("Sgd: as TensorFlow's GradientDescent", "[optimizer]") {
+TEST_CASE("Sgd: agrees with TensorFlow's GradientDescent", "[optimizer]") {
   std::vector<float> values{1.0F, 2.0F};
   Sgd{.learning_rate = 3.0F}.apply({1}, std::vector{0.1F, 0.1F}, values, values, {});
   CHECK(values == std::vector{0.699999988079071F, 1.7000000476837158F});
 }
 
-TEST_CASE("Sgd: the rate is that of the update's number", "[optimizer]") {
+TEST_CASE("Sgd: uses the rate of the update's number", "[optimizer]") {
   const Sgd sgd{.learning_rate = Linear{.first = 1.0F, .last = 0.0F, .steps = 4}};
   std::vector<float> values{0.0F};
   for (std::uint64_t count = 1; count <= 6; ++count) sgd.apply({count}, std::vector{1.0F}, values, values, {});
   CHECK(values[0] == -2.5F);  // 1 + 0.75 + 0.5 + 0.25
 }
 
-TEST_CASE("Sgd: what it says of itself", "[optimizer]") {
+TEST_CASE("Sgd: its name, slots and description", "[optimizer]") {
   CHECK(Sgd::name == "sgd");
   CHECK(Sgd{}.slots().empty());
   CHECK(Sgd{}.describe() == "learning_rate=0.01");

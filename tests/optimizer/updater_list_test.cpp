@@ -11,7 +11,7 @@ using distrib::StandardUpdaters;
 
 namespace {
 
-/// An updater of somebody's own, without hyper-parameters.
+/// A user's updater without hyper-parameters.
 struct Still {
   static constexpr std::string_view name = "still";
   static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
@@ -24,7 +24,7 @@ struct Still {
   auto operator==(const Still&) const -> bool = default;
 };
 
-/// One whose parse forgets what it was told.
+/// An updater whose `parse` ignores its text.
 struct Forgetful : Still {
   static constexpr std::string_view name = "forgetful";
   float rate = 0.5F;
@@ -33,7 +33,7 @@ struct Forgetful : Still {
   auto operator==(const Forgetful&) const -> bool = default;
 };
 
-/// "Sgd learning_rate=0.05": what `list` makes of a text, "" when it refuses it.
+/// The text of the updater that `list` finds; empty if it finds none.
 template <class List>
 auto made_of(const List& list, std::string_view text) -> std::string {
   const auto found = list(text);
@@ -42,7 +42,7 @@ auto made_of(const List& list, std::string_view text) -> std::string {
 
 }  // namespace
 
-TEST_CASE("UpdaterList: the updater that a job describes", "[optimizer]") {
+TEST_CASE("UpdaterList: finds the updater that a job describes", "[optimizer]") {
   for (const std::string text :
        {"sgd learning_rate=0.05", "sgd learning_rate=linear(0.02,0,12000)",
         "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false",
@@ -60,7 +60,7 @@ TEST_CASE("UpdaterList: the updater that a job describes", "[optimizer]") {
   }
 }
 
-TEST_CASE("UpdaterList: everything else is refused, also what cannot be trained with", "[optimizer]") {
+TEST_CASE("UpdaterList: refuses everything else, also an updater that cannot be trained with", "[optimizer]") {
   for (const char* text : {"", " ", "sgd", "sgd ", "Sgd learning_rate=0.05", "sgd learning_rate=0.050",
                            "sgd learning_rate=0.05 ", "sgd  learning_rate=0.05", " sgd learning_rate=0.05",
                            "momentum learning_rate=0.05", "adagrad learning_rate=0.05", "learning_rate=0.05",
@@ -70,17 +70,17 @@ TEST_CASE("UpdaterList: everything else is refused, also what cannot be trained 
   }
 }
 
-TEST_CASE("UpdaterList: updaters of one's own come first", "[optimizer]") {
+TEST_CASE("UpdaterList: adds the user's updaters to the library's", "[optimizer]") {
   STATIC_REQUIRE(std::is_empty_v<StandardUpdaters>);
   CHECK(made_of(distrib::updaters<Still>, "still ") == "still ");
   CHECK(made_of(distrib::updaters<Still>, "still more").empty());
 }
 
-TEST_CASE("UpdaterList: one of the library's may be named again", "[optimizer]") {
+TEST_CASE("UpdaterList: may name an updater of the library again", "[optimizer]") {
   CHECK(made_of(distrib::updaters<Sgd>, "sgd learning_rate=0.05") == "sgd learning_rate=0.05");
 }
 
-TEST_CASE("UpdaterList: an updater that would train with other numbers is refused", "[optimizer]") {
+TEST_CASE("UpdaterList: refuses an updater that would train with other numbers", "[optimizer]") {
   CHECK(made_of(distrib::updaters<Forgetful>, "forgetful rate=0.5") == "forgetful rate=0.5");
   CHECK(made_of(distrib::updaters<Forgetful>, "forgetful rate=0.25").empty());
 }

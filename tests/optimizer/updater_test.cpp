@@ -12,7 +12,7 @@
 
 namespace {
 
-/// The least that an updater says of itself.
+/// The least that an updater must have.
 struct Says {
   static constexpr std::string_view name = "says";
   auto slots() const -> std::array<distrib::Slot, 2> { return {}; }
@@ -23,7 +23,7 @@ struct Says {
   auto operator==(const Says&) const -> bool = default;
 };
 
-/// It updates every row, and is never right.
+/// It updates every row, and its `check` always fails.
 struct SaysMore : Says {
   static constexpr bool updates_every_row = true;
   static auto parse(std::string_view) -> std::optional<SaysMore> { return SaysMore{}; }
@@ -32,13 +32,13 @@ struct SaysMore : Says {
 
 }  // namespace
 
-TEST_CASE("Updater: what it need not say", "[optimizer]") {
+TEST_CASE("Updater: without updates_every_row it updates only rows with a gradient", "[optimizer]") {
   STATIC_REQUIRE(distrib::detail::slot_count<Says> == 2);
   STATIC_REQUIRE_FALSE(distrib::detail::updates_every_row<Says>);
   STATIC_REQUIRE(distrib::detail::updates_every_row<SaysMore>);
 }
 
-TEST_CASE("check_updater: without a check nothing is wrong, with one the error names the updater", "[optimizer]") {
+TEST_CASE("check_updater: without a check there is no error; with one the error names the updater", "[optimizer]") {
   std::error_code ec = distrib::optimizer_errc::negative;
   distrib::detail::check_updater(Says{}, ec);
   CHECK_FALSE(ec);

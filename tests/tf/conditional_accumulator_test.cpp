@@ -14,7 +14,7 @@ using Floats = std::vector<float>;
 
 namespace {
 
-/// What it was told, with a copy of the values.
+/// Records takes, with a copy of their values.
 struct Takes {
   struct Take {
     std::uint64_t id;
@@ -32,7 +32,7 @@ struct Takes {
 
 }  // namespace
 
-TEST_CASE("ConditionalAccumulator: the mean of all that arrived, which may be more than required", "[ps]") {
+TEST_CASE("ConditionalAccumulator: the mean of all counted gradients, which may be more than required", "[ps]") {
   ConditionalAccumulator accumulator{1};
   Takes takes;
   CHECK(accumulator.apply(0, Floats{1}, takes));
@@ -47,7 +47,7 @@ TEST_CASE("ConditionalAccumulator: the mean of all that arrived, which may be mo
   CHECK(accumulator.global_step() == 1);
 }
 
-TEST_CASE("ConditionalAccumulator: a sum", "[ps]") {
+TEST_CASE("ConditionalAccumulator: the sum of all counted gradients", "[ps]") {
   ConditionalAccumulator accumulator{{}, Reduction::sum};
   Takes takes;
   accumulator.apply(0, Floats{1, 2}, takes);
@@ -57,13 +57,13 @@ TEST_CASE("ConditionalAccumulator: a sum", "[ps]") {
   CHECK(takes.list[0].values == Floats{4, 8});
 }
 
-TEST_CASE("ConditionalAccumulator: stale gradients are dropped, those ahead are not", "[ps]") {
+TEST_CASE("ConditionalAccumulator: drops gradients of old steps, but not of later steps", "[ps]") {
   ConditionalAccumulator accumulator{1};
   Takes takes;
   CHECK(accumulator.apply(7, Floats{4}, takes));
   accumulator.take(0, 1, takes);
   CHECK_FALSE(accumulator.apply(0, Floats{100}, takes));
-  CHECK_FALSE(accumulator.apply(0, Floats{100, 200}, takes));  // nobody looks at it
+  CHECK_FALSE(accumulator.apply(0, Floats{100, 200}, takes));  // a stale gradient is not checked
   CHECK(accumulator.dropped() == 2);
   CHECK(accumulator.count() == 0);
   CHECK(accumulator.apply(1, Floats{5}, takes));
@@ -71,23 +71,23 @@ TEST_CASE("ConditionalAccumulator: stale gradients are dropped, those ahead are 
   CHECK(takes.list == std::vector<Takes::Take>{{0, 1, 1, {4}}, {1, 2, 1, {5}}});
 }
 
-TEST_CASE("ConditionalAccumulator: takes wait, and are served in order", "[ps]") {
+TEST_CASE("ConditionalAccumulator: takes wait, and are served in the order of the calls", "[ps]") {
   ConditionalAccumulator accumulator;
   Takes takes;
   accumulator.take(10, 2, takes);
   accumulator.take(11, 1, takes);
   accumulator.apply(9, Floats{1}, takes);
-  CHECK(takes.list.empty());  // enough for the second, but it is not its turn
+  CHECK(takes.list.empty());  // there are enough gradients for the second take, but the first is served first
   CHECK(accumulator.waiting() == 2);
   accumulator.apply(9, Floats{3}, takes);
-  CHECK(takes.list == std::vector<Takes::Take>{{10, 1, 2, {2}}});  // and the count begins at 0 for the second
+  CHECK(takes.list == std::vector<Takes::Take>{{10, 1, 2, {2}}});  // for the second take the count begins at 0
   accumulator.apply(9, Floats{8}, takes);
   REQUIRE(takes.list.size() == 2);
   CHECK(takes.list[1] == Takes::Take{11, 2, 1, {8}});
   CHECK(accumulator.waiting() == 0);
 }
 
-TEST_CASE("ConditionalAccumulator: a take that is taken back lets the next one through", "[ps]") {
+TEST_CASE("ConditionalAccumulator: withdrawing a take may complete the next one", "[ps]") {
   ConditionalAccumulator accumulator;
   Takes takes;
   accumulator.take(10, 3, takes);
@@ -100,7 +100,7 @@ TEST_CASE("ConditionalAccumulator: a take that is taken back lets the next one t
   CHECK_FALSE(accumulator.cancel(11, takes));
 }
 
-TEST_CASE("ConditionalAccumulator: the step is set, also backwards", "[ps]") {
+TEST_CASE("ConditionalAccumulator: the step can be set, also backwards", "[ps]") {
   ConditionalAccumulator accumulator;
   Takes takes;
   accumulator.apply(0, Floats{1}, takes);
@@ -110,10 +110,10 @@ TEST_CASE("ConditionalAccumulator: the step is set, also backwards", "[ps]") {
   CHECK_FALSE(accumulator.set_global_step(3));
   CHECK(accumulator.apply(4, Floats{3}, takes));
   accumulator.take(0, 2, takes);
-  CHECK(takes.list == std::vector<Takes::Take>{{0, 4, 2, {2}}});  // what was counted stayed
+  CHECK(takes.list == std::vector<Takes::Take>{{0, 4, 2, {2}}});  // counted gradients stayed counted
 }
 
-TEST_CASE("ConditionalAccumulator: gradients of another size", "[ps]") {
+TEST_CASE("ConditionalAccumulator: refuses gradients of another size", "[ps]") {
   Takes takes;
   std::error_code ec;
   ConditionalAccumulator known{2};
@@ -130,7 +130,7 @@ TEST_CASE("ConditionalAccumulator: gradients of another size", "[ps]") {
   CHECK_FALSE(open.apply(0, Floats{1, 2}, takes, ec));
   CHECK(ec == ps_errc::shape_mismatch);
   open.take(0, 1, takes);
-  CHECK(open.apply(1, Floats{1, 2}, takes, ec));  // a new mean begins
+  CHECK(open.apply(1, Floats{1, 2}, takes, ec));  // after a take the size may change
   CHECK_FALSE(ec);
 }
 

@@ -29,7 +29,7 @@ auto variable(std::string name, Shape shape) -> VariableInfo {
   return {.name = std::move(name), .dtype = DType::float32, .shape = shape};
 }
 
-/// What it is told of variables with 5 rows; others are not cut.
+/// Returns `answer` for variables with 5 rows; does not cut others.
 struct Answer {
   distrib::Partition answer;
   auto partition(const Shape& shape, DType) const -> distrib::Partition {
@@ -47,24 +47,24 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("ParameterServerStrategy: every variable and every shard takes a turn", "[ps][placement]") {
+TEST_CASE("ParameterServerStrategy: each variable and each shard uses a turn", "[ps][placement]") {
   ParameterServerStrategy strategy{two_ps(), FixedShardsPartitioner{.num_shards = 3}};
   CHECK(texts(strategy.create(variable("w", {10, 4}))) == Texts{"w/part_0 0,4:0,4 /job:ps/task:0/device:CPU:0",
                                                                 "w/part_1 4,3:0,4 /job:ps/task:1/device:CPU:0",
                                                                 "w/part_2 7,3:0,4 /job:ps/task:0/device:CPU:0"});
-  const auto step = strategy.create(variable("step", {}));  // never cut
+  const auto step = strategy.create(variable("step", {}));  // a scalar is never cut
   CHECK(texts(step) == Texts{"step  /job:ps/task:1/device:CPU:0"});
   const auto slot = strategy.create_colocated(variable("step/slot", {8}), step.front());
-  CHECK(texts({slot}) == Texts{"step/slot 0,8 /job:ps/task:1/device:CPU:0"});  // nor this, and no turn
+  CHECK(texts({slot}) == Texts{"step/slot 0,8 /job:ps/task:1/device:CPU:0"});  // a slot is never cut, and uses no turn
   CHECK(texts(strategy.create(variable("tiny", {1, 4}))) == Texts{"tiny 0,1:0,4 /job:ps/task:0/device:CPU:0"});
 }
 
-TEST_CASE("ParameterServerStrategy: without a partitioner nothing is cut", "[ps][placement]") {
+TEST_CASE("ParameterServerStrategy: without a partitioner no variable is cut", "[ps][placement]") {
   ParameterServerStrategy strategy{two_ps()};
   CHECK(texts(strategy.create(variable("w", {10}))) == Texts{"w 0,10 /job:ps/task:0/device:CPU:0"});
 }
 
-TEST_CASE("ParameterServerStrategy: turns go to the tasks that there are", "[ps][placement]") {
+TEST_CASE("ParameterServerStrategy: only existing tasks get turns", "[ps][placement]") {
   ParameterServerStrategy strategy{
       ClusterSpec::from_sparse({{"ps", {{1, "a:1"}, {4, "b:1"}}}, {"worker", {{0, "c:1"}}}})};
   CHECK(strategy.create(variable("a", {2})).front().device == "/job:ps/task:1/device:CPU:0");
@@ -72,14 +72,14 @@ TEST_CASE("ParameterServerStrategy: turns go to the tasks that there are", "[ps]
   CHECK(strategy.create(variable("c", {2})).front().device == "/job:ps/task:1/device:CPU:0");
 }
 
-TEST_CASE("ParameterServerStrategy: no more shards than rows", "[ps][placement]") {
+TEST_CASE("ParameterServerStrategy: makes no more shards than rows", "[ps][placement]") {
   ParameterServerStrategy strategy{two_ps(), Answer{{0, 6}}};
   const auto placed = strategy.create(variable("w", {5, 4}));
   REQUIRE(placed.size() == 5);
   CHECK(placed.back().slice.extents == Shape{1, 4});
 }
 
-TEST_CASE("ParameterServerStrategy: cuts that it refuses take no turn", "[ps][placement]") {
+TEST_CASE("ParameterServerStrategy: a cut that it refuses uses no turn", "[ps][placement]") {
   const std::pair<distrib::Partition, sharding_errc> cases[] = {{{1, 2}, sharding_errc::not_axis_0},
                                                                 {{0, 0}, sharding_errc::not_positive},
                                                                 {{0, -1}, sharding_errc::not_positive}};
@@ -88,7 +88,7 @@ TEST_CASE("ParameterServerStrategy: cuts that it refuses take no turn", "[ps][pl
     std::error_code ec;
     CHECK(strategy.create(variable("w", {5, 4}), ec).empty());
     CHECK(ec == refused);
-    CHECK_THROWS_WITH(strategy.create(variable("w", {5, 4})), ContainsSubstring("a cut of 'w'"));
+    CHECK_THROWS_WITH(strategy.create(variable("w", {5, 4})), ContainsSubstring("the parts of variable 'w'"));
     CHECK(strategy.create(variable("v", {2})).front().device == "/job:ps/task:0/device:CPU:0");
   }
 }

@@ -38,7 +38,7 @@ struct SparseTakes {
   }
 };
 
-/// Rows 1 and 4 by one of three gradients, row 2 by two, and one gradient has none.
+/// Rows 1 and 4 are in one of three gradients, row 2 is in two; one gradient has no rows.
 auto of_three(RowReduction reduction) -> SparseTakes::Take {
   SparseConditionalAccumulator accumulator{2, reduction};
   SparseTakes takes;
@@ -52,16 +52,16 @@ auto of_three(RowReduction reduction) -> SparseTakes::Take {
 
 }  // namespace
 
-TEST_CASE("SparseConditionalAccumulator: a row is divided by the gradients that have it", "[ps]") {
+TEST_CASE("SparseConditionalAccumulator: divides a row by the number of gradients that have it", "[ps]") {
   CHECK(of_three(RowReduction::row_mean) == SparseTakes::Take{8, 1, 3, {1, 2, 4}, {3, 9, 3, 6, 30, 60}});
 }
 
-TEST_CASE("SparseConditionalAccumulator: or by all, or by nothing", "[ps]") {
+TEST_CASE("SparseConditionalAccumulator: or divides by the number of all gradients, or not at all", "[ps]") {
   CHECK(of_three(RowReduction::mean) == SparseTakes::Take{8, 1, 3, {1, 2, 4}, {1, 3, 2, 4, 10, 20}});
   CHECK(of_three(RowReduction::sum) == SparseTakes::Take{8, 1, 3, {1, 2, 4}, {3, 9, 6, 12, 30, 60}});
 }
 
-TEST_CASE("SparseConditionalAccumulator: merges as a map would", "[ps]") {
+TEST_CASE("SparseConditionalAccumulator: merges as a map does", "[ps]") {
   std::mt19937 random{3};
   SparseConditionalAccumulator accumulator{1, RowReduction::sum};
   SparseTakes takes;
@@ -89,14 +89,14 @@ TEST_CASE("SparseConditionalAccumulator: merges as a map would", "[ps]") {
   }
 }
 
-TEST_CASE("SparseConditionalAccumulator: stale, waiting, taken back", "[ps]") {
+TEST_CASE("SparseConditionalAccumulator: stale gradients, waiting takes, withdrawn takes", "[ps]") {
   SparseConditionalAccumulator accumulator{1};
   SparseTakes takes;
   accumulator.take(1, 2, takes);
   accumulator.take(2, 1, takes);
   CHECK(accumulator.waiting() == 2);
   CHECK(accumulator.set_global_step(3));
-  CHECK_FALSE(accumulator.apply(2, {Keys{9, 1}, Floats{1}}, takes));  // nobody looks at it
+  CHECK_FALSE(accumulator.apply(2, {Keys{9, 1}, Floats{1}}, takes));  // a stale gradient is not checked
   CHECK(accumulator.dropped() == 1);
   CHECK(accumulator.apply(3, {Keys{0}, Floats{4}}, takes));
   CHECK(accumulator.count() == 1);
@@ -110,7 +110,7 @@ TEST_CASE("SparseConditionalAccumulator: stale, waiting, taken back", "[ps]") {
   CHECK(takes.list.back() == SparseTakes::Take{3, 1, 1, {}, {}});
 }
 
-TEST_CASE("SparseConditionalAccumulator: gradients that are refused", "[ps]") {
+TEST_CASE("SparseConditionalAccumulator: refuses gradients of a wrong form", "[ps]") {
   struct Case {
     Keys keys;
     Floats rows;

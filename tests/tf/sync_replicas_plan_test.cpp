@@ -6,7 +6,7 @@
 using distrib::ps_errc;
 using distrib::SyncReplicasPlan;
 
-TEST_CASE("SyncReplicasPlan: tokens", "[ps]") {
+TEST_CASE("SyncReplicasPlan: numbers of tokens", "[ps]") {
   struct Case {
     SyncReplicasPlan plan;
     std::int64_t workers;
@@ -32,7 +32,7 @@ TEST_CASE("SyncReplicasPlan: tokens", "[ps]") {
   }
 }
 
-TEST_CASE("SyncReplicasPlan: numbers that make no job", "[ps]") {
+TEST_CASE("SyncReplicasPlan: refuses numbers that do not make a job", "[ps]") {
   CHECK_THROWS_WITH((SyncReplicasPlan{6, 3}.initial_tokens(2)),
                     Equals("replicas_to_aggregate 6, total_num_replicas 3, tokens 2 (given) vs 3 (needed): too few "
                            "tokens to finish the first step"));

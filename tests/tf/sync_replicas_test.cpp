@@ -15,7 +15,7 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-/// One variable of one element; what it is told, in words.
+/// A job with one variable of one element. Records actions as text.
 struct ReplicasJob {
   SyncReplicas sync;
   Lines told;
@@ -33,7 +33,7 @@ struct ReplicasJob {
     told.push_back("token " + std::to_string(token.step) + " to " + std::to_string(token.worker));
   }
 
-  /// A worker's whole step; what follows from it.
+  /// Performs one step of a worker, and returns the actions that follow.
   auto step(Rank worker, float gradient) -> Lines {
     told.clear();
     const Floats values{gradient};
@@ -46,7 +46,7 @@ struct ReplicasJob {
 
 }  // namespace
 
-TEST_CASE("SyncReplicas: the first tokens carry the old step, so one round is in vain", "[ps]") {
+TEST_CASE("SyncReplicas: the first tokens carry the old step, so each worker computes one step for nothing", "[ps]") {
   ReplicasJob job{{2, {}}};
   CHECK(job.step(0, 1) == Lines{"token 0 to 0"});
   CHECK(job.step(1, 3) == Lines{"update 1 of 2 g=2", "token 0 to 1"});
@@ -62,7 +62,7 @@ TEST_CASE("SyncReplicas: the first tokens carry the old step, so one round is in
   CHECK(job.sync.dropped() == 2);
 }
 
-TEST_CASE("SyncReplicas: without first tokens nothing is in vain", "[ps]") {
+TEST_CASE("SyncReplicas: without first tokens no step is computed for nothing", "[ps]") {
   ReplicasJob job{{2, 2}, 0, 10};
   CHECK(job.sync.local_step(1) == 10);
   CHECK(job.step(1, 3) == Lines{});
@@ -72,22 +72,23 @@ TEST_CASE("SyncReplicas: without first tokens nothing is in vain", "[ps]") {
   CHECK(job.sync.dropped() == 0);
 }
 
-TEST_CASE("SyncReplicas: from a step that is not the first", "[ps]") {
+TEST_CASE("SyncReplicas: starts from a later step", "[ps]") {
   ReplicasJob job{{2, {}}, {}, 10};
   CHECK(job.step(0, 1) == Lines{"token 10 to 0"});
   CHECK(job.step(1, 3) == Lines{"update 11 of 2 g=2", "token 10 to 1"});
-  CHECK(job.step(0, 1) == Lines{"token 11 to 0"});  // in vain: step 10 is old
+  CHECK(job.step(0, 1) == Lines{"token 11 to 0"});  // for nothing: step 10 is old
   CHECK(job.step(1, 3) == Lines{"token 11 to 1"});
   CHECK(job.sync.dropped() == 2);
 }
 
-TEST_CASE("SyncReplicas: a backup worker comes too late", "[ps]") {
+TEST_CASE("SyncReplicas: the gradients of a backup worker come too late", "[ps]") {
   ReplicasJob job{{2, 3}, 3};
   job.step(0, 1);
   CHECK(job.step(2, 5) == Lines{"update 1 of 2 g=3", "token 0 to 2"});
   CHECK(job.step(1, 100) == Lines{"token 0 to 1"});
   CHECK(job.sync.dropped() == 1);
-  for (const Rank worker : {0U, 1U, 2U}) CHECK(job.step(worker, 100).size() == 1);  // the round in vain
+  // the step that is computed for nothing
+  for (const Rank worker : {0U, 1U, 2U}) CHECK(job.step(worker, 100).size() == 1);
   CHECK(job.sync.dropped() == 4);
   CHECK(job.step(0, 1) == Lines{});
   CHECK(job.step(1, 3) == Lines{"update 2 of 2 g=2", "token 2 to 0", "token 2 to 1"});
@@ -96,7 +97,7 @@ TEST_CASE("SyncReplicas: a backup worker comes too late", "[ps]") {
 TEST_CASE("SyncReplicas: fewer workers than gradients of an update", "[ps]") {
   ReplicasJob job{{4, 2}, 2};
   CHECK(job.step(0, 1) == Lines{"token 0 to 0"});
-  CHECK(job.step(0, 2) == Lines{"token 0 to 0"});  // tokens belong to nobody
+  CHECK(job.step(0, 2) == Lines{"token 0 to 0"});  // tokens are not reserved for workers
   CHECK(job.step(0, 3) == Lines{});
   CHECK(job.step(1, 6) == Lines{"update 1 of 4 g=3", "token 1 to 0", "token 1 to 1"});
   CHECK(job.step(1, 1) == Lines{"token 1 to 1"});
@@ -131,23 +132,23 @@ TEST_CASE("SyncReplicas: several variables", "[ps]") {
   CHECK(means == std::vector<Floats>{{1, 2}, {3}});
 }
 
-TEST_CASE("SyncReplicas: a chief that comes back begins again at the global step", "[ps]") {
+TEST_CASE("SyncReplicas: a restarted chief begins again at the global step", "[ps]") {
   ReplicasJob job{{2, {}}};
   job.step(0, 1);
   job.step(1, 3);
-  job.step(0, 1);  // holds a token of step 1
+  job.step(0, 1);  // it then has a token of step 1
   job.sync.begin();
   CHECK(job.sync.global_step() == 1);
   CHECK(job.sync.local_step(0) == 1);
   CHECK(job.step(1, 3) == Lines{"token 1 to 1"});
   CHECK(job.step(0, 1) == Lines{"update 2 of 2 g=2", "token 1 to 0"});
   job.sync.begin(0);
-  CHECK(job.step(0, 1) == Lines{});  // the tokens of step 2 are gone
+  CHECK(job.step(0, 1) == Lines{});  // the tokens of step 2 were dropped
   job.sync.begin(1);
   CHECK(job.sync.waiting() == 0);
 }
 
-TEST_CASE("SyncReplicas: used before it can be", "[ps]") {
+TEST_CASE("SyncReplicas: refuses calls that come too early", "[ps]") {
   SyncReplicas sync{{6, 3}};
   ReplicasJob told{{}};
   std::error_code ec;

@@ -98,7 +98,7 @@ TEST_CASE("WriterLocks: a job in one process and a cluster refuse each other", "
       const HeldByPs ps{directory, index};
       const std::string said = lock_refusal([&](auto& l) { l.hold_local(plan, 0ms); });
       CHECK_THAT(said, ContainsSubstring("local job in " + directory + ", held by process "));
-      CHECK_THAT(said, ContainsSubstring("end that one, or take another directory"));
+      CHECK_THAT(said, ContainsSubstring("end that process, or use another directory"));
     }
     CHECK(lock_refusal([&](auto& l) { l.hold_local(plan, 0ms); }).empty());  // when the cluster is over
   }

@@ -17,42 +17,44 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Adagrad (Duchi, Hazan and Singer, 2011), as TensorFlow's AdagradOptimizer has it, without an epsilon:
-/// a += g * g; w -= learning_rate * g / sqrt(a). A model of `Updater`.
+/// Adagrad (Duchi, Hazan and Singer, 2011), as TensorFlow's AdagradOptimizer, without an epsilon: a += g * g; w -=
+/// learning_rate * g / sqrt(a), where g is the gradient, w the weight and a the slot. A model of `Updater`.
 struct Adagrad {
   static constexpr std::string_view name = "adagrad";
 
   LearningRate learning_rate = 0.01F;
-  float initial_accumulator_value = 0.1F;  ///< Of a; positive.
+  float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
 
+  /// The values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 1> {
     return {Slot{.name = "Adagrad", .initial = initial_accumulator_value}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("initial_accumulator_value", self.initial_accumulator_value);
   }
 
-  /// "learning_rate=0.05 initial_accumulator_value=0.1"
+  /// The hyper-parameters as text: "learning_rate=0.05 initial_accumulator_value=0.1".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
     return parse_fields<Adagrad>(text);
   }
 
-  /// `optimizer_errc::accumulator_not_positive`.
+  /// Sets `ec` to `optimizer_errc::accumulator_not_positive` if it is not.
   void check(std::error_code& ec) const noexcept {
     if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
   }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

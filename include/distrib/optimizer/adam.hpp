@@ -17,13 +17,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Adam (Kingma and Ba, 2015), as TensorFlow's AdamOptimizer has it, epsilon outside the root and not corrected:
-/// alpha = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t); m += (g - m) * (1 - beta1); v += (g * g - v) *
-/// (1 - beta2); w -= m * alpha / (sqrt(v) + epsilon), with t the number of the update. In a table every row moves at
-/// every step, as in TensorFlow; `LazyAdam` leaves those without a gradient alone. A model of `Updater`.
+/// Adam (Kingma and Ba, 2015), as TensorFlow's AdamOptimizer: epsilon is outside the root, and not corrected. With t
+/// the number of the update:
 ///
-/// Elements are computed in float, in this order; alpha and the powers in double, alpha then rounded to float.
-/// (TensorFlow keeps the powers as floats that it multiplies once an update; ours have no state and no drift.)
+/// alpha = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t); m += (g - m) * (1 - beta1); v += (g * g - v) * (1 -
+/// beta2); w -= m * alpha / (sqrt(v) + epsilon).
+///
+/// In a table every row changes at every step, as in TensorFlow, so a table cannot have this updater: `LazyAdam` leaves
+/// rows without a gradient unchanged. A model of `Updater`.
+///
+/// Elements are computed in float, in this order. Alpha and the powers are computed in double; alpha is then rounded to
+/// float. (TensorFlow keeps the powers as floats that it multiplies at each update; the powers here have no state, so
+/// errors do not accumulate.)
 struct Adam {
   static constexpr std::string_view name = "adam";
   static constexpr bool updates_every_row = true;
@@ -33,30 +38,32 @@ struct Adam {
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
 
+  /// The values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
-  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
+  /// The hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adam> { return parse_fields<Adam>(text); }
 
-  /// beta1^count: what TensorFlow's variable `beta1_power` holds before update `count`.
+  /// Returns beta1^count: what TensorFlow's variable `beta1_power` holds before update `count`.
   [[nodiscard]] auto beta1_power(std::uint64_t count) const noexcept -> double { return detail::power(beta1, count); }
 
-  /// beta2^count: what TensorFlow's variable `beta2_power` holds before update `count`.
+  /// Returns beta2^count: what TensorFlow's variable `beta2_power` holds before update `count`.
   [[nodiscard]] auto beta2_power(std::uint64_t count) const noexcept -> double { return detail::power(beta2, count); }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -17,7 +17,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as Keras's AdamW: w -= w * (weight_decay *
-/// learning_rate) + m * alpha / (sqrt(v) + epsilon), m, v and alpha as in `Adam`. A model of `Updater`.
+/// learning_rate) + m * alpha / (sqrt(v) + epsilon), with m, v and alpha as in `Adam`. A model of `Updater`.
 struct AdamW {
   static constexpr std::string_view name = "adamw";
   static constexpr bool updates_every_row = true;
@@ -28,27 +28,29 @@ struct AdamW {
   float epsilon = 1e-8F;
   float weight_decay = 0.004F;
 
+  /// The values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "AdamW", .initial = 0.0F}, Slot{.name = "AdamW_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) {
     detail::adam_fields(self, field);
     field("weight_decay", self.weight_decay);
   }
 
-  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004"
+  /// The hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AdamW> { return parse_fields<AdamW>(text); }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -16,9 +16,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Adam that never forgets its largest mean of squares (Reddi, Kale and Kumar, 2018), as TensorFlow's
-/// ApplyAdamWithAmsgrad: m and v as `Adam`, largest = max(largest, v), w -= m * alpha / (sqrt(largest) + epsilon). A
-/// model of `Updater`.
+/// Adam with the largest mean of squares so far (Reddi, Kale and Kumar, 2018), as TensorFlow's ApplyAdamWithAmsgrad: m,
+/// v and alpha as in `Adam`; largest = max(largest, v); w -= m * alpha / (sqrt(largest) + epsilon). A model of
+/// `Updater`.
 struct AMSGrad {
   static constexpr std::string_view name = "amsgrad";
   static constexpr bool updates_every_row = true;
@@ -28,27 +28,29 @@ struct AMSGrad {
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
 
+  /// The values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
     return {Slot{.name = "AMSGrad", .initial = 0.0F}, Slot{.name = "AMSGrad_1", .initial = 0.0F},
             Slot{.name = "AMSGrad_2", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
-  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
+  /// The hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AMSGrad> {
     return parse_fields<AMSGrad>(text);
   }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -19,7 +19,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// What `AnyUpdater` asks of an updater.
+/// The functions that `AnyUpdater` calls on an updater of any type.
 class UpdaterModelBase {
  public:
   explicit UpdaterModelBase(std::vector<Slot> slots) : slots_{std::move(slots)} {}
@@ -36,11 +36,12 @@ class UpdaterModelBase {
   std::vector<Slot> slots_;
 };
 
-/// The updater that `text` describes, "NAME HYPER-PARAMETERS", if it is a U that can be trained with.
+/// Returns the updater of type U that `text` ("NAME HYPER-PARAMETERS") describes. Empty if the text has another name or
+/// cannot be read, or if the updater cannot be trained with (`check_updater`).
 template <Updater U> [[nodiscard]] auto parse_updater(std::string_view text) -> std::optional<U> {
   if (cut_before(text, ' ') != std::string_view{U::name}) return std::nullopt;
   std::optional<U> updater = U::parse(text);
-  // A parse that forgets a field would train with other numbers than the job says.
+  // If `parse` ignored a field, training would use other numbers than the job says.
   if (!updater || updater->describe() != text) return std::nullopt;
   std::error_code ec;
   check_updater(*updater, ec);
@@ -72,32 +73,35 @@ template <Updater U> class UpdaterModel final : public UpdaterModelBase {
 
 }  // namespace detail
 
-/// An updater of a type that is known when the program runs: what a job names by text. A value that never changes;
-/// copies share it. Threads: any.
+/// An updater whose type is known only when the program runs, because a job names it by text. A value that never
+/// changes; copies share the updater.
+///
+/// Threads: any.
 class AnyUpdater {
  public:
-  /// Implicit on purpose: every updater is one.
+  /// Implicit on purpose: every updater can be an `AnyUpdater`.
   template <class U>
     requires(!std::same_as<U, AnyUpdater> && Updater<U>)
   AnyUpdater(U updater)  // NOLINT
       : model_{std::make_shared<const detail::UpdaterModel<U>>(std::move(updater))} {}
 
-  /// "NAME HYPER-PARAMETERS", as a job has it.
+  /// Returns "NAME HYPER-PARAMETERS", as in a job's description.
   [[nodiscard]] auto text() const -> std::string { return model_->text(); }
 
-  /// One of the same type that `text` describes. Empty: it describes none, or one that cannot be trained with.
+  /// Returns the updater of the same type that `text` describes. Empty: the text describes no such updater, or one that
+  /// cannot be trained with.
   [[nodiscard]] auto parse(std::string_view text) const -> std::optional<AnyUpdater> {
     auto model = model_->parse(text);
     return model == nullptr ? std::nullopt : std::optional{AnyUpdater{std::move(model)}};
   }
 
-  /// What it keeps beside each variable.
+  /// The values that the updater keeps beside each variable.
   [[nodiscard]] auto slots() const noexcept -> std::span<const Slot> { return model_->slots(); }
 
-  /// Whether a step changes all rows of a table, see `Updater`.
+  /// True if a step changes all rows of a table, see `Updater`.
   [[nodiscard]] auto updates_every_row() const noexcept -> bool { return model_->updates_every_row(); }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const {
     model_->apply(step, gradient, from, to, slot_blocks);

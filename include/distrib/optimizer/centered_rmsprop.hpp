@@ -16,9 +16,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// RMSProp by an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True:
-/// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay);
-/// mom = momentum * mom + learning_rate * g / sqrt(ms - mg * mg + epsilon); w -= mom. A model of `Updater`.
+/// RMSProp with an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True:
+///
+/// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms -
+/// mg * mg + epsilon); w -= mom. ms is 1 at first, mg and mom are 0. A model of `Updater`.
 struct CenteredRMSProp {
   static constexpr std::string_view name = "centered_rmsprop";
 
@@ -27,27 +28,29 @@ struct CenteredRMSProp {
   float momentum = 0.0F;
   float epsilon = 1e-10F;
 
+  /// The values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
     return {Slot{.name = "RMSProp", .initial = 1.0F}, Slot{.name = "RMSProp_1", .initial = 0.0F},
             Slot{.name = "RMSProp_2", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { detail::rmsprop_fields(self, field); }
 
-  /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
+  /// The hyper-parameters as text: "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
     return parse_fields<CenteredRMSProp>(text);
   }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -10,15 +10,16 @@ inline namespace v0 {
 
 /// Why an updater cannot be trained with.
 enum class optimizer_errc {
-  accumulator_not_positive = 1,  ///< It divides by the root of initial_accumulator_value. Make that positive.
-  negative,                      ///< l1, l2, l2_shrinkage or the like is below 0. Make it 0 or more.
-  positive_power,                ///< learning_rate_power is above 0. Make it -0.5, or another number up to 0.
+  /// `initial_accumulator_value` is not positive, but the updater divides by its root. Make it positive.
+  accumulator_not_positive = 1,
+  negative,  ///< A strength such as l1, l2 or l2_shrinkage is below 0. Make it 0 or more.
+  positive_power,  ///< `learning_rate_power` is above 0. Make it -0.5, or another number up to 0.
 };
 
 namespace detail {
 inline constexpr ErrorText optimizer_texts[] = {
     {optimizer_errc::accumulator_not_positive, failure::invalid_argument, "initial_accumulator_value must be positive"},
-    {optimizer_errc::negative, failure::invalid_argument, "a strength must be 0 or more"},
+    {optimizer_errc::negative, failure::invalid_argument, "hyper-parameters such as l1 and l2 must be 0 or more"},
     {optimizer_errc::positive_power, failure::invalid_argument, "learning_rate_power must be 0 or less"},
 };
 

@@ -17,25 +17,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer:
-/// s = g + 2 * l2_shrinkage * w; n = a + g * g; z += s - (n^p - a^p) / learning_rate * w, p = -learning_rate_power;
-/// w = (l1 * sign(z) - z) / (n^p / learning_rate + 2 * l2) where abs(z) > l1, else 0; a = n. So the first step throws the
-/// initial weights away but for their part in z, and with l1 weights become exactly 0. A model of `Updater`.
+/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer, with p = -learning_rate_power:
+///
+/// s = g + 2 * l2_shrinkage * w; n = a + g * g; z += s - (n^p - a^p) / learning_rate * w; w = (l1 * sign(z) - z) / (n^p
+/// / learning_rate + 2 * l2) if abs(z) > l1, otherwise 0; a = n.
+///
+/// So the first step drops the initial weights, except for their part in z; and with l1 above 0 weights become exactly
+/// 0. A model of `Updater`.
 struct Ftrl {
   static constexpr std::string_view name = "ftrl";
 
   LearningRate learning_rate = 0.001F;
-  float learning_rate_power = -0.5F;  ///< Up to 0.
-  float initial_accumulator_value = 0.1F;  ///< Of a; positive.
+  float learning_rate_power = -0.5F;  ///< At most 0.
+  float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
   float l1 = 0.0F;
   float l2 = 0.0F;
   float l2_shrinkage = 0.0F;
 
+  /// The values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "Ftrl", .initial = initial_accumulator_value}, Slot{.name = "Ftrl_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("learning_rate_power", self.learning_rate_power);
@@ -45,24 +49,27 @@ struct Ftrl {
     field("l2_shrinkage", self.l2_shrinkage);
   }
 
-  /// "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"
+  /// The hyper-parameters as text: "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0
+  /// l2_shrinkage=0".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> { return parse_fields<Ftrl>(text); }
 
-  /// `optimizer_errc::accumulator_not_positive`, `positive_power`, `negative`.
+  /// Sets `ec` if a hyper-parameter cannot be trained with: `optimizer_errc::accumulator_not_positive`,
+  /// `positive_power` if `learning_rate_power` is above 0, `negative` if l1, l2 or l2_shrinkage is below 0.
   void check(std::error_code& ec) const noexcept {
     if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
     else if (!(learning_rate_power <= 0.0F)) ec = optimizer_errc::positive_power;
     else if (!(l1 >= 0.0F && l2 >= 0.0F && l2_shrinkage >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

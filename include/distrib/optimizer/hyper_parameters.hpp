@@ -15,16 +15,18 @@ inline namespace v0 {
 
 namespace detail {
 
-/// What can be a hyper-parameter: a number, a bool, or a value that writes itself with `describe()` and reads itself
-/// with a static `parse(text)`, as `LearningRate` does. Semantics: the text has no spaces; equal texts, equal values.
+/// A type that can be a hyper-parameter: a number, a bool, or a value that writes itself with `describe()` and reads
+/// itself with a static `parse(text)`, as `LearningRate` does. Semantics: the text has no spaces; equal texts mean
+/// equal values.
 template <class T>
 concept HyperParameter = std::is_arithmetic_v<T> || requires(const T& value, std::string_view text) {
   { value.describe() } -> std::convertible_to<std::string>;
   { T::parse(text) } -> std::convertible_to<std::optional<T>>;
 };
 
-/// "key=value", as `HyperParameters` reads it: the shortest number that reads back the same, "true", "false", or what
-/// the value says of itself. `describe()` of an updater is such texts, joined by single spaces.
+/// Returns "key=value" in the form that `HyperParameters` reads: as value the shortest number that reads back the same,
+/// "true", "false", or the value's `describe()`. An updater's `describe()` consists of such texts, separated by single
+/// spaces.
 template <HyperParameter T> [[nodiscard]] auto hyper_parameter(std::string_view key, const T& value) -> std::string {
   std::string text = std::string{key} + '=';
   if constexpr (std::is_same_v<T, bool>) return text + (value ? "true" : "false");
@@ -34,14 +36,14 @@ template <HyperParameter T> [[nodiscard]] auto hyper_parameter(std::string_view 
 
 }  // namespace detail
 
-/// Reads "key=value key=value" for an updater's `parse`: `read` once for each key, in the order of the text, then
-/// `ok()`. The text may be a stranger's. A value; it views the text, which must live as long.
+/// Reads "key=value key=value" in an updater's `parse`: call `read` once for each key, in the order of the text, then
+/// `ok()`. The text may come from an unknown client. A value; it is a view of the text, which must exist as long.
 class HyperParameters {
  public:
   explicit HyperParameters(std::string_view text) noexcept : rest_{text}, more_{!text.empty()} {}
 
-  /// Reads the next one into `value`, which stays as it is when that has another key or no canonical value. Returns
-  /// this object, for the next read.
+  /// Reads the next key into `value`. If the text has another key there, or no canonical value, or an earlier read
+  /// failed, `value` stays as it is and `ok()` becomes false. Returns this object, for the next read.
   template <detail::HyperParameter T> auto read(std::string_view key, T& value) -> HyperParameters& {
     const std::string_view field = next();
     std::string_view text = field;
@@ -52,12 +54,12 @@ class HyperParameters {
     return *this;
   }
 
-  /// Whether every key that was read was there, in this order, each with its canonical value, and nothing else.
+  /// True if the text had exactly the keys that were read, in this order, each with its canonical value.
   [[nodiscard]] auto ok() const noexcept -> bool { return ok_ && !more_; }
 
  private:
   auto next() noexcept -> std::string_view {
-    more_ = rest_.find(' ') != std::string_view::npos;  // a space is followed by one more, even at the end
+    more_ = rest_.find(' ') != std::string_view::npos;  // another field follows every space, even a space at the end
     return detail::cut_before(rest_, ' ');
   }
 
@@ -74,7 +76,7 @@ class HyperParameters {
 };
 
 namespace detail {
-/// Collects "key=value", joined by single spaces.
+/// Collects "key=value" texts, separated by single spaces.
 struct HyperWriter {
   std::string text;
 
@@ -92,15 +94,15 @@ struct HyperReader {
 };
 }  // namespace detail
 
-/// What `describe()` says of an updater that names its hyper-parameters in a static `fields(self, field)`, by a call of
-/// `field(key, self.member)` for each: "key=value" in their order, joined by single spaces.
+/// Returns the `describe()` of an updater that lists its hyper-parameters in a static `fields(self, field)`, which
+/// calls `field(key, self.member)` for each: "key=value" in that order, separated by single spaces.
 template <class U> [[nodiscard]] auto describe_fields(const U& updater) -> std::string {
   detail::HyperWriter writer;
   U::fields(updater, writer);
   return std::move(writer.text);
 }
 
-/// The opposite of `describe_fields`; empty for every other text. A stranger's text is refused, never trusted.
+/// The opposite of `describe_fields`; empty for any other text. The text may come from an unknown client.
 template <class U> [[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
   U read;
   detail::HyperReader reader{HyperParameters{text}};

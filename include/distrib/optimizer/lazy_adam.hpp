@@ -16,9 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// `Adam` for tables whose rows seldom have a gradient: rows without one stay as they are, their moments too, while the
-/// powers count every step. TensorFlow's contrib.opt.LazyAdamOptimizer; on a dense variable it is Adam. A model of
-/// `Updater`.
+/// `Adam` for tables: rows without a gradient stay as they are, and so do their moments, while the powers count every
+/// step. TensorFlow's contrib.opt.LazyAdamOptimizer. On a dense variable it is the same as Adam. A model of `Updater`.
 struct LazyAdam {
   static constexpr std::string_view name = "lazy_adam";
 
@@ -27,26 +26,28 @@ struct LazyAdam {
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
 
+  /// The values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
-  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
+  /// The hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LazyAdam> {
     return parse_fields<LazyAdam>(text);
   }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

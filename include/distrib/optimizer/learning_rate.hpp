@@ -32,14 +32,14 @@ struct Constant {
   [[nodiscard]] auto operator==(const Constant&) const noexcept -> bool = default;
 };
 
-/// `first` at the first update, from there in a straight line to `last`, which is reached `steps` updates later and
-/// kept. (TensorFlow's polynomial_decay with power 1, whose global step is 0 at the first update.)
+/// A rate that changes along a straight line: `first` at the first update, `last` after `steps` more updates and from
+/// then on. (TensorFlow's polynomial_decay with power 1, whose global step is 0 at the first update.)
 struct Linear {
   float first = 0.01F;
   float last = 0.0F;
   std::uint64_t steps = 1000;
 
-  /// A pure function of `count`, the number of the update, from 1.
+  /// The rate of update `count`, from 1; a pure function. Before the first update: `first`.
   [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
     const std::uint64_t elapsed = count == 0 ? 0 : count - 1;
     return elapsed < steps ? detail::interpolate(first, last, elapsed, steps) : last;
@@ -57,8 +57,8 @@ struct Linear {
   [[nodiscard]] auto operator==(const Linear&) const noexcept -> bool = default;
 };
 
-/// How far an update goes, depending on its number only. A value, made implicitly from a number (a constant rate), a
-/// `Constant` or a `Linear`.
+/// The learning rate, which depends only on the number of the update. A value; converts implicitly from a number (a
+/// constant rate), a `Constant` or a `Linear`.
 class LearningRate {
  public:
   LearningRate() = default;
@@ -72,7 +72,7 @@ class LearningRate {
     return linear != nullptr ? linear->at(count) : std::get_if<Constant>(&schedule_)->at(count);
   }
 
-  /// Canonical text without spaces; equal texts are equal rates.
+  /// Canonical text without spaces: equal texts mean equal rates.
   [[nodiscard]] auto describe() const -> std::string {
     const auto* linear = std::get_if<Linear>(&schedule_);
     return linear != nullptr ? linear->describe() : std::get_if<Constant>(&schedule_)->describe();

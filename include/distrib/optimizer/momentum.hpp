@@ -15,8 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent with momentum, as TensorFlow's MomentumOptimizer has it (Keras differs when the rate changes):
-/// a = momentum * a + g, then w -= learning_rate * a; with `use_nesterov` w -= learning_rate * g + momentum * a *
+/// Gradient descent with momentum, as TensorFlow's MomentumOptimizer (Keras differs when the rate changes): a =
+/// momentum * a + g, then w -= learning_rate * a; with `use_nesterov` instead w -= learning_rate * g + momentum * a *
 /// learning_rate. A model of `Updater`.
 struct Momentum {
   static constexpr std::string_view name = "momentum";
@@ -25,30 +25,32 @@ struct Momentum {
   float momentum = 0.9F;
   bool use_nesterov = false;
 
+  /// The values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 1> {
     return {Slot{.name = "Momentum", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("momentum", self.momentum);
     field("use_nesterov", self.use_nesterov);
   }
 
-  /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
+  /// The hyper-parameters as text: "learning_rate=0.05 momentum=0.9 use_nesterov=false".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
     return parse_fields<Momentum>(text);
   }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }

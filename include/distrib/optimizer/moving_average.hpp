@@ -11,14 +11,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Averages of variables over the steps, as TensorFlow's ExponentialMovingAverage: average -= (average - value) *
-/// (1 - d), where d is `decay`, or with a number of updates n no more than (1 + n) / (10 + n), so that early values
-/// soon count. An average begins as its variable's initial value; who evaluates with averages keeps them. A value.
+/// Averages of variables over the steps, as TensorFlow's ExponentialMovingAverage: average -= (average - value) * (1 -
+/// d). d is `decay`; if the number n of updates is given, at most (1 + n) / (10 + n), so that early values soon count.
+/// The caller keeps the averages, which begin as the initial values of the variables. A value.
 struct MovingAverage {
   float decay = 0.999F;
 
-  /// Brings `averages` up to date with `values`, element by element. `num_updates`: the global step, for a decay that
-  /// grows up to `decay`. Programmer error: spans of different length.
+  /// Updates `averages` with `values`, element by element. `num_updates`: the global step, for a decay that grows up to
+  /// `decay`. Programmer error: spans of different length.
   void update(std::span<float> averages, std::span<const float> values,
               std::optional<std::uint64_t> num_updates = {}) const noexcept {
     assert(averages.size() == values.size());

@@ -15,29 +15,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent: w -= learning_rate * g. TensorFlow's GradientDescentOptimizer. A model of `Updater`.
+/// Gradient descent, as TensorFlow's GradientDescentOptimizer: w -= learning_rate * g. A model of `Updater`.
 struct Sgd {
   static constexpr std::string_view name = "sgd";
 
   LearningRate learning_rate = 0.01F;
 
-  /// None.
+  /// It keeps no values beside a variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
 
-  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { field("learning_rate", self.learning_rate); }
 
-  /// "learning_rate=0.05"
+  /// The hyper-parameters as text: "learning_rate=0.05".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// The opposite of `describe()`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> { return parse_fields<Sgd>(text); }
 
-  /// See `Updater`.
+  /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  /// The same for rows of a table, see `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

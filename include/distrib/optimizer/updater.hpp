@@ -19,25 +19,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A block that an updater keeps beside each variable, one element for each of the variable's.
+/// A block that an updater keeps beside each variable, with one element for each element of the variable.
 struct Slot {
-  std::string_view name;  ///< A constant. Checkpoints name it VARIABLE/NAME, in TensorFlow's words: "Adam_1".
-  float initial = 0.0F;   ///< What each element is before the first update.
+  /// A constant text. In checkpoints the block is VARIABLE/NAME, with TensorFlow's names: "Adam_1".
+  std::string_view name;
+  float initial = 0.0F;  ///< Value of each element before the first update.
 
   [[nodiscard]] auto operator==(const Slot&) const noexcept -> bool = default;
 };
 
-/// Where in the training an update stands.
+/// The position of an update in the training.
 struct UpdateStep {
   std::uint64_t count = 1;  ///< Number of this update, from 1. Schedules and powers are functions of it.
 };
 
-/// Rows of a table, to be updated in place. Each is one piece of memory, [weights | slot 0 | slot 1 ...], each part
-/// `dim` floats; none is there twice.
+/// Rows of a table that are updated in place. Each row is one piece of memory, [weights | slot 0 | slot 1 ...], with
+/// `dim` floats in each part. No row occurs twice.
 struct RowBatch {
   std::size_t dim = 0;
   std::span<float* const> rows{};
-  std::span<const float> gradients{};  ///< Of each row `dim` elements, in the order of `rows`.
+  std::span<const float> gradients{};  ///< `dim` elements for each row, in the order of `rows`.
 };
 
 namespace detail {
@@ -82,41 +83,45 @@ concept ChecksItself = requires(const U& updater, std::error_code& ec) { updater
 
 }  // namespace detail
 
-/// How a gradient changes a variable: a value with
-/// - `name`, a constant text, one word by which a job names it;
-/// - `slots() const`, a std::array of `Slot`, empty when it keeps none;
-/// - `describe()`, its hyper-parameters as canonical text, "key=value" joined by spaces: equal texts, equal updates;
-/// - `parse(text)`, static: the opposite of describe(), a std::optional that is empty for every other text, by which a
-///   parameter server makes it (`HyperParameters` reads such texts);
-/// - `apply(step, gradient, from, to, slots) const`: writes to `to` what `from` becomes, and changes `slots` in place.
+/// How a gradient changes a variable. An updater is a value with
+/// - `name`, a constant text: one word, by which a job names it;
+/// - `slots() const`, a std::array of `Slot`, empty if it keeps none;
+/// - `describe()`, its hyper-parameters as canonical text, "key=value" separated by spaces: equal texts mean equal
+///   updates;
+/// - `parse(text)`, static: the opposite of `describe()`, a std::optional that is empty for any other text. A parameter
+///   server makes the updater with it (`HyperParameters` reads such texts);
+/// - `apply(step, gradient, from, to, slots) const`: writes the new values of `from` to `to`, and changes `slots` in
+///   place.
 ///
-/// and, if it likes,
-/// - `apply_rows(step, batch) const`: the same as `apply` of each row of a `RowBatch`, only faster;
-/// - `updates_every_row`, a constant bool, true when an element changes even by a gradient of 0 and a table's rows must
-///   therefore all be updated at each step, those without a gradient too;
-/// - `check(ec) const`: sets `ec`, an `optimizer_errc`, when its hyper-parameters cannot be trained with.
+/// It may also have
+/// - `apply_rows(step, batch) const`: does the same as `apply` for each row of a `RowBatch`, only faster;
+/// - `updates_every_row`, a constant bool: true if an element also changes when its gradient is 0, so that in a table
+///   all rows would have to be updated at each step. Such an updater is refused for tables;
+/// - `check(ec) const`: sets `ec`, to an `optimizer_errc`, if its hyper-parameters cannot be trained with.
 ///
-/// Semantics of apply: a pure function of its arguments, element by element, so that a variable cut into parts comes
-/// out the same; spans are equally long, `slots` is in the order of `slots()`; `from` and `to` are the same memory or
-/// do not overlap. Threads: apply may be called from any number at once, on different memory.
+/// Semantics of `apply`: a pure function of its arguments, element by element, so that a variable that is cut into
+/// parts gets the same values. All spans have the same length; `slots` is in the order of `slots()`; `from` and `to`
+/// are the same memory or do not overlap.
+///
+/// Threads: any number of threads may call `apply` at once, on different memory.
 template <class U>
 concept Updater = std::regular<U> && detail::NamesItself<U> && detail::ListsSlots<U> && detail::DescribesItself<U> &&
                   detail::ParsesItself<U> && detail::AppliesGradients<U>;
 
 namespace detail {
 
-/// How many slots `U` keeps.
+/// Number of slots of `U`.
 template <Updater U>
 inline constexpr std::size_t slot_count = std::tuple_size_v<decltype(std::declval<const U&>().slots())>;
 
-/// Whether a step changes all rows of a table, see `Updater`.
+/// True if a step changes all rows of a table, see `Updater`.
 template <Updater U>
 inline constexpr bool updates_every_row = [] {
   if constexpr (detail::SaysEveryRow<U>) return bool{U::updates_every_row};
   else return false;
 }();
 
-/// Updates rows of a table in place: by the updater's own `apply_rows`, or row by row.
+/// Updates rows of a table in place: with the updater's own `apply_rows`, or row by row.
 template <Updater U> void apply_rows(const U& updater, UpdateStep step, const RowBatch& batch) {
   assert(batch.gradients.size() == batch.rows.size() * batch.dim);
   if constexpr (detail::UpdatesRows<U>) {
@@ -132,8 +137,8 @@ template <Updater U> void apply_rows(const U& updater, UpdateStep step, const Ro
   }
 }
 
-/// Whether an updater can be trained with: what its `check` says, nothing when it has none. The short form throws, and
-/// says what the updater says of itself.
+/// Checks that an updater can be trained with: sets `ec` as its `check` does; without a `check` every updater is good.
+/// The short form throws, with the updater's name and hyper-parameters.
 template <Updater U> void check_updater(const U& updater, std::error_code& ec) {
   ec.clear();
   if constexpr (detail::ChecksItself<U>) updater.check(ec);
@@ -144,9 +149,10 @@ template <Updater U> void check_updater(const U& updater) {
   if (ec) throw_error(ec, std::string{U::name} + ' ' + updater.describe());
 }
 
-/// One sentence for each thing that `U` lacks; for the speaking twins of entry points that take an Updater.
+/// Fails to compile with one sentence for each thing that `U` lacks. Called by the unconstrained overloads of functions
+/// that take an Updater.
 template <class U> constexpr void explain_updater() {
-  // By way of bools: the compilers would follow a concept with a page of their own words.
+  // Through bools: if static_assert sees the concept itself, the compiler adds a page of its own explanation.
   constexpr bool names_itself = NamesItself<U>;
   constexpr bool lists_slots = ListsSlots<U>;
   constexpr bool describes_itself = DescribesItself<U>;

@@ -31,16 +31,17 @@ template <class U>
 inline constexpr bool name_is_word =
     !std::string_view{U::name}.empty() && std::string_view{U::name}.find_first_of(" \n") == std::string_view::npos;
 
-/// The updaters that a parameter server has, one of which a job names. All is known at compile time; the list itself is
-/// an empty value. One type may stand in it twice, but two types of one name do not compile.
+/// The updaters that a parameter server has; a job names one of them. All is known at compile time; the list itself is
+/// an empty value. One type may occur twice in it; two types with the same name do not compile.
 template <Updater... Us> class UpdaterList {
   static_assert((detail::name_is_word<Us> && ...), "distrib: the name of an Updater must be one word");
   static_assert(!(detail::name_is_taken<Us, Us...> || ...),
-                "distrib: two updaters of one UpdaterList have the same name; give yours another one");
+                "distrib: two updaters of one UpdaterList have the same name; give yours another name");
 
  public:
-  /// The updater that `text` describes, "NAME HYPER-PARAMETERS" as `Job::updater` has it. Empty: no updater of the list
-  /// describes itself with exactly this text, or the one that does cannot be trained with (`check_updater`).
+  /// Returns the updater that `text` ("NAME HYPER-PARAMETERS", as in `Job::updater`) describes. Empty: no updater of
+  /// the list describes itself with exactly this text, or the updater that does cannot be trained with
+  /// (`check_updater`).
   [[nodiscard]] auto operator()(std::string_view text) const -> std::optional<AnyUpdater> {
     std::optional<AnyUpdater> found;
     static_cast<void>((find_one<Us>(text, found) || ...));
@@ -67,11 +68,11 @@ template <Updater... Last> struct UpdatersBefore<UpdaterList<Last...>> {
 };
 }  // namespace detail
 
-/// Updaters of one's own and then those of this library: `updaters<MyUpdater>`.
+/// The user's own updaters, then the library's: `updaters<MyUpdater>`.
 template <Updater... Us>
 inline constexpr typename detail::UpdatersBefore<StandardUpdaters>::template List<Us...> updaters{};
 
-#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
+#ifndef DISTRIB_HEADER_ONLY  // in impl/updater_list.ipp
 namespace detail {
 extern template class UpdaterModel<Sgd>;
 extern template class UpdaterModel<Momentum>;

@@ -20,25 +20,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What an accumulator gives for all gradients that are counted when it is taken from.
+/// What an accumulator computes from all gradients that are counted when a take is served.
 enum class Reduction : std::uint8_t {
   mean,  ///< Their sum divided by their number. The default, as in TensorFlow.
   sum,
 };
 
-/// A take is complete.
+/// Action: a take is complete.
 struct GradientTaken {
-  std::uint64_t take = 0;         ///< Which: the id it was asked for with.
-  Step step = 0;                  ///< The accumulator's step from now on.
-  std::uint64_t count = 0;  ///< Of how many gradients this is the mean or sum: as many as were required, or more.
-  std::span<const float> values;  ///< Valid until the accumulator's next event.
+  std::uint64_t take = 0;  ///< The id of the take.
+  Step step = 0;  ///< The accumulator's step after this take.
+  std::uint64_t count = 0;  ///< Number of gradients in the mean or sum: as many as were required, or more.
+  std::span<const float> values;  ///< The mean or sum. Valid until the accumulator's next event.
 };
 
 namespace detail {
 
-/// What adds up the gradients of an accumulator. Semantics: `check(gradient, first)` tells why a gradient cannot be
-/// counted, the `first` after a take or another one; `add` adds one that can; `reduce(count)` gives what a take gets of
-/// `count` gradients, valid until the next `add`; `describe(gradient)` names one in an error.
+/// What adds up the gradients of an accumulator. Semantics: `check(gradient, first)` returns why a gradient cannot be
+/// counted; `first`: it is the first one after a take. `add(gradient, first)` adds a gradient that can be counted.
+/// `reduce(count)` returns the result for a take of `count` gradients, valid until the next `add`. `describe(gradient)`
+/// describes a gradient in an error text.
 template <class S>
 concept GradientSum =
     requires(S& sum, const S& before, typename S::Gradient gradient, bool first, std::uint64_t count) {
@@ -51,27 +52,29 @@ concept GradientSum =
 
 }  // namespace detail
 
-/// Adds gradients that are not stale, and gives what they make once there are enough.
+/// Adds up gradients that are not stale, and returns their mean or sum when there are enough.
 ///
-/// | event | what follows |
+/// | event | effect |
 /// |---|---|
 /// | `apply(local_step, g)`, local_step >= the accumulator's step | g is added and counted |
-/// | the same, local_step below it | g is dropped; `dropped()` says how many were |
-/// | `take(id, k)` | waits until k are counted: `Sum::Taken` of all; count 0 again, the step goes up by 1 |
+/// | the same, local_step below it | g is dropped; `dropped()` counts it |
+/// | `take(id, k)` | when k gradients are counted: `Sum::Taken` with all; the count becomes 0, the step goes up by 1 |
 /// | `set_global_step(s)` | the step is s |
 ///
-/// Takes are served in the order in which they came, also when a later one needs less. Events in, actions out: a
-/// complete take is told by a call of `out(Sum::Taken)` within the event that completed it; `out` must not call the
-/// accumulator. Gradients are added in the order in which they come, each addition rounded to float, so bits depend on
-/// that order; a job that must repeat its bits uses `BulkSynchronousParallel`. Threads: one at a time.
+/// Takes are served in the order of the calls, even if a later take needs fewer gradients. A complete take is reported
+/// by a call of `out(Sum::Taken)` inside the event that completed it; `out` must not call the accumulator. Gradients
+/// are added in the order in which they arrive, each addition rounded to float, so bits depend on that order; a job
+/// that must repeat its bits uses `BulkSynchronousParallel`.
+///
+/// Threads: one at a time.
 template <detail::GradientSum Sum> class BasicConditionalAccumulator {
  public:
   using Gradient = typename Sum::Gradient;
 
   explicit BasicConditionalAccumulator(Sum sum) : sum_{std::move(sum)} {}
 
-  /// True: it counts. False: it is stale. Fails with what `Sum::check` says, and is then not counted; a stale one is not
-  /// looked at.
+  /// Returns true if the gradient counts, false if it is stale. A stale gradient is dropped without a check. If
+  /// `Sum::check` fails, sets `ec` to its error and returns false; the gradient does not count then.
   auto apply(Step local_step, Gradient gradient, auto& out, std::error_code& ec) -> bool {
     ec.clear();
     if (!line_.accepts(local_step)) return false;
@@ -83,6 +86,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     serve(out);
     return true;
   }
+  /// The same, but throws `std::system_error` instead of setting `ec`.
   auto apply(Step local_step, Gradient gradient, auto& out) -> bool {
     std::error_code ec;
     const bool counts = apply(local_step, gradient, out, ec);
@@ -90,39 +94,42 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     return counts;
   }
 
-  /// Asks for what at least `required` gradients make. Fails with `ps_errc::not_positive`. The ids of takes that wait
-  /// are the caller's matter; `cancel` takes the first of one id.
+  /// Asks for the mean or sum of at least `required` gradients. Fails with `ps_errc::not_positive`. The caller chooses
+  /// the ids; they need not be different, but `cancel` withdraws the first take with an id.
   void take(std::uint64_t id, std::int64_t required, auto& out, std::error_code& ec) {
     line_.wait(id, required, ec);
     if (!ec) serve(out);
   }
+  /// The same, but throws `std::system_error`.
   void take(std::uint64_t id, std::int64_t required, auto& out) {
     std::error_code ec;
     take(id, required, out, ec);
     if (ec) throw_error(ec, "num_required, " + std::to_string(required));
   }
 
-  /// Takes back a take that waits; the next in line may be complete then. False: it does not wait (any more).
+  /// Withdraws a take that waits; this may complete the next take. Returns false if no take with this id waits.
   auto cancel(std::uint64_t id, auto& out) -> bool {
     const bool waited = line_.cancel(id);
     serve(out);
     return waited;
   }
 
-  /// False: the step went backwards, of which TensorFlow warns. What is counted stays counted.
+  /// Sets the step. Returns false if it goes backwards, for which TensorFlow prints a warning. Counted gradients stay
+  /// counted.
   auto set_global_step(Step step) noexcept -> bool { return line_.set_step(step); }
 
   [[nodiscard]] auto global_step() const noexcept -> Step { return line_.step(); }
-  /// Gradients counted since the last take.
+  /// Number of gradients counted since the last take.
   [[nodiscard]] auto count() const noexcept -> std::uint64_t { return line_.count(); }
-  /// Stale gradients since the beginning.
+  /// Number of stale gradients so far.
   [[nodiscard]] auto dropped() const noexcept -> std::uint64_t { return line_.dropped(); }
-  /// Takes that wait.
+  /// Number of takes that wait.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return line_.waiting(); }
 
  private:
   void serve(auto& out) {
-    const auto take = line_.ready();  // the next in line needs one more at least: the count is 0 after this
+    // one take at most: after it the count is 0, so the next take needs another gradient
+    const auto take = line_.ready();
     if (!take) return;
     const std::uint64_t count = line_.count();
     const auto reduced = sum_.reduce(count);
@@ -171,10 +178,11 @@ class DenseSum {
 
 }  // namespace detail
 
-/// TensorFlow's ConditionalAccumulator, of dense gradients. Fails with `ps_errc::shape_mismatch`. Memory: one gradient.
+/// TensorFlow's ConditionalAccumulator of dense gradients. `apply` fails with `ps_errc::shape_mismatch`. Memory: one
+/// gradient.
 class ConditionalAccumulator : public BasicConditionalAccumulator<detail::DenseSum> {
  public:
-  /// Of gradients of `elements`; without them the first gradient counted after a take says how many.
+  /// `elements`: size of each gradient. Empty: the first gradient counted after a take decides.
   explicit ConditionalAccumulator(std::optional<std::size_t> elements = {}, Reduction reduction = Reduction::mean)
       : BasicConditionalAccumulator{detail::DenseSum{elements, reduction}} {}
 };

@@ -26,19 +26,19 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Refuses a cluster that TensorFlow 2's ParameterServerStrategy refuses: a job other than chief, worker, ps and
-/// evaluator, or a second chief or evaluator (`cluster_errc::bad_role`); none at all, no worker or no ps
-/// (`cluster_errc::empty_job`).
+/// Refuses a cluster that TensorFlow 2's ParameterServerStrategy refuses. `cluster_errc::bad_role`: a job other than
+/// chief, worker, ps and evaluator, or a second chief or evaluator. `cluster_errc::empty_job`: no task at all, no
+/// worker or no ps.
 inline void check_parameter_server_cluster(const ClusterSpec& cluster, std::error_code& ec) {
-  check_role(cluster, {"evaluator", 0}, ec);  // who may stand outside of the cluster
+  check_role(cluster, {"evaluator", 0}, ec);  // the evaluator may be outside of the cluster
   for (const std::string_view job : {"worker", "ps"})
     if (const auto* tasks = cluster.find(job); !ec && (tasks == nullptr || tasks->empty()))
       ec = cluster_errc::empty_job;
 }
 DISTRIB_DECL void check_parameter_server_cluster(const ClusterSpec& cluster);
 
-/// The devices that a task of a job sees besides its own: a worker the ps and the chief, a ps the workers and the
-/// chief, so that one worker's death does not concern another. Empty for others: they see all.
+/// Returns the devices that a task of `job` sees besides its own. A worker sees ps and chief, a ps sees workers and
+/// chief, so that the failure of one worker does not affect another. Empty for other jobs: they see all devices.
 [[nodiscard]] inline auto parameter_server_device_filters(std::string_view job) -> std::vector<std::string> {
   if (job == "worker") return {"/job:ps", "/job:chief"};
   if (job == "ps") return {"/job:worker", "/job:chief"};
@@ -47,36 +47,40 @@ DISTRIB_DECL void check_parameter_server_cluster(const ClusterSpec& cluster);
 
 }  // namespace detail
 
-/// A variable, or one shard of a variable that is cut, and where it lies.
+/// A variable, or one shard of a variable that is cut, and its device.
 struct PlacedVariable {
-  std::string name;    ///< "emb/part_1" of a shard.
-  Slice slice;         ///< The whole, or the rows of a shard.
-  std::string device;  ///< "/job:ps/task:1/device:CPU:0".
+  std::string name;  ///< For a shard with its number: "emb/part_1".
+  Slice slice;  ///< The whole variable, or the rows of a shard.
+  std::string device;  ///< For example "/job:ps/task:1/device:CPU:0".
 
   [[nodiscard]] auto operator==(const PlacedVariable&) const -> bool = default;
 };
 
-/// Where TensorFlow 2's ParameterServerStrategy puts variables (parameter_server_strategy_v2.py): every variable, and
-/// every shard of one that `P` cuts, takes one turn of one counter and lies on the CPU of that ps task. In a ps job
-/// with gaps the turns go to tasks that there are. A value; all processes must ask for the same variables in the same
-/// order. One thread at a time.
+/// Where TensorFlow 2's ParameterServerStrategy places variables (parameter_server_strategy_v2.py): each variable, and
+/// each shard of a variable that `P` cuts, goes to the CPU of the next ps task in turn. If the numbers of the ps tasks
+/// have gaps, only existing tasks get turns. All processes must create the same variables in the same order. A value.
+///
+/// Threads: one at a time.
 template <Partitioner P> class ParameterServerStrategy {
  public:
-  /// Fails as `check_parameter_server_cluster` does; then `create` fails with `cluster_errc::empty_job`.
+  /// Fails as `check_parameter_server_cluster`; after that `create` fails with `cluster_errc::empty_job`.
   ParameterServerStrategy(const ClusterSpec& cluster, P partitioner, std::error_code& ec)
       : partitioner_{std::move(partitioner)} {
     detail::check_parameter_server_cluster(cluster, ec);
     if (!ec) tasks_ = cluster.task_indices("ps", ec);
   }
+  /// The same, but throws `std::system_error`.
   explicit ParameterServerStrategy(const ClusterSpec& cluster, P partitioner = {})
       : partitioner_{std::move(partitioner)} {
     detail::check_parameter_server_cluster(cluster);
     tasks_ = cluster.task_indices("ps");
   }
 
-  /// Places a variable: whole when it is a scalar or the partitioner answers 1, else its shards in order, one of each
-  /// row where the partitioner wants more shards than it has rows. Fails with `sharding_errc::not_axis_0` when the
-  /// partitioner cuts another axis, `not_positive`; takes no turn then. Throws what the partitioner throws.
+  /// Places a variable: as a whole if it is a scalar or the partitioner returns 1, otherwise its shards in order. If
+  /// the partitioner wants more shards than there are rows, there is one shard for each row. Errors:
+  /// `sharding_errc::not_axis_0` if the partitioner cuts another axis, `not_positive` if it returns fewer than one
+  /// part, `cluster_errc::empty_job` if the constructor failed; no turn is used then. Throws what the partitioner
+  /// throws.
   [[nodiscard]] auto create(const VariableInfo& variable, std::error_code& ec) -> std::vector<PlacedVariable> {
     ec.clear();
     if (tasks_.empty()) ec = cluster_errc::empty_job;
@@ -92,14 +96,15 @@ template <Partitioner P> class ParameterServerStrategy {
       placed.push_back({slices.size() == 1 ? variable.name : part_name(variable.name, part), slices[part], next()});
     return placed;
   }
+  /// The same, but throws `std::system_error`.
   [[nodiscard]] auto create(const VariableInfo& variable) -> std::vector<PlacedVariable> {
     std::error_code ec;
     auto placed = create(variable, ec);
-    if (ec) throw_error(ec, "a cut of '" + variable.name + "' of " + to_string(variable.shape));
+    if (ec) throw_error(ec, "the parts of variable '" + variable.name + "' of shape " + to_string(variable.shape));
     return placed;
   }
 
-  /// Places a variable where `with` lies, as slots of an optimizer are: never cut, and no turn taken.
+  /// Places a variable on the device of `with`, as slots of an optimizer are placed: it is never cut, and uses no turn.
   [[nodiscard]] auto create_colocated(const VariableInfo& variable, const PlacedVariable& with) const
       -> PlacedVariable {
     return {variable.name, Slice::whole(variable.shape), with.device};
@@ -116,7 +121,7 @@ template <Partitioner P> class ParameterServerStrategy {
   std::size_t turn_ = 0;
 };
 
-/// Without a partitioner nothing is cut.
+/// Without a partitioner no variable is cut.
 ParameterServerStrategy(const ClusterSpec&) -> ParameterServerStrategy<FixedShardsPartitioner>;
 
 }  // namespace v0

@@ -20,25 +20,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a sparse accumulator gives for each row.
+/// What a sparse accumulator computes for each row.
 enum class RowReduction : std::uint8_t {
-  row_mean,  ///< The sum divided by the number of gradients that have this row: TensorFlow's mean, and the default. A
-  ///< row that one of 50 workers touched moves 50 times as far as in a dense mean.
-  mean,  ///< The sum divided by the number of all gradients, as of a dense gradient whose other rows are zeros.
+  /// The sum divided by the number of gradients that have this row: TensorFlow's mean, and the default. A row that 1 of
+  /// 50 workers has changes 50 times as much as with `mean`.
+  row_mean,
+  mean,  ///< The sum divided by the number of all gradients, as for dense gradients whose other rows are zeros.
   sum,
 };
 
-/// The rows of a table that a gradient touches; as `unique_keys` and `sum_by_key` make them.
+/// The rows of a table that a gradient changes, in the form of `unique_keys` and `sum_by_key`.
 struct SparseGradient {
-  std::span<const std::uint64_t> keys;  ///< Ascending, each once.
+  std::span<const std::uint64_t> keys;  ///< Ascending, each key once.
   std::span<const float> rows;  ///< One row for each key.
 };
 
-/// A take of a sparse accumulator is complete.
+/// Action: a take of a sparse accumulator is complete.
 struct SparseGradientTaken {
-  std::uint64_t take = 0;  ///< Which: the id it was asked for with.
-  Step step = 0;  ///< The accumulator's step from now on.
-  std::uint64_t count = 0;  ///< Of how many gradients: as many as were required, or more.
+  std::uint64_t take = 0;  ///< The id of the take.
+  Step step = 0;  ///< The accumulator's step after this take.
+  std::uint64_t count = 0;  ///< Number of gradients: as many as were required, or more.
   SparseGradient gradient;  ///< Valid until the accumulator's next event.
 };
 
@@ -82,7 +83,7 @@ class SparseSum {
  private:
   struct Rows {
     std::vector<std::uint64_t> keys;
-    std::vector<std::uint64_t> touched;  // how many gradients have this row
+    std::vector<std::uint64_t> touched;  // for each key the number of gradients that have its row
     std::vector<float> values;
 
     void clear() {
@@ -97,24 +98,24 @@ class SparseSum {
     }
   };
 
-  // Walks both lists, which ascend.
+  // Adds a gradient by walking through both lists of keys, which ascend.
   DISTRIB_DECL void merge(SparseGradient gradient);
 
   std::size_t row_size_;
   RowReduction reduction_;
   std::uint64_t table_rows_;
   Rows sum_;
-  Rows merged_;  // memory for the next sum
+  Rows merged_;  // memory for the next `merge`
 };
 
 }  // namespace detail
 
-/// TensorFlow's SparseConditionalAccumulator: a `ConditionalAccumulator` of gradients that have some rows of a table, or
-/// none. Rows of equal keys are added in the order in which gradients come. Fails with `ps_errc::shape_mismatch`,
-/// `unsorted_keys`, `no_such_row`. Memory: the rows that are counted, twice.
+/// TensorFlow's SparseConditionalAccumulator: a `ConditionalAccumulator` of gradients that have some rows of a table,
+/// or none. Rows of equal keys are added in the order in which the gradients arrive. `apply` fails with
+/// `ps_errc::shape_mismatch`, `unsorted_keys` or `no_such_row`. Memory: twice the rows that are counted.
 class SparseConditionalAccumulator : public BasicConditionalAccumulator<detail::SparseSum> {
  public:
-  /// Of rows of `row_size` elements, of a table whose keys are below `table_rows`.
+  /// `row_size`: elements of a row. `table_rows`: all keys must be below this number.
   explicit SparseConditionalAccumulator(std::size_t row_size, RowReduction reduction = RowReduction::row_mean,
                                         std::uint64_t table_rows = std::numeric_limits<std::uint64_t>::max())
       : BasicConditionalAccumulator{detail::SparseSum{row_size, reduction, table_rows}} {}

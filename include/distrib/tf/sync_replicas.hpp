@@ -22,61 +22,68 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Enough gradients have come: the real optimizer is to be applied once.
+/// Action: enough gradients have arrived; apply the real optimizer once.
 struct ApplyUpdate {
-  Step step = 0;  ///< The global step that this update makes; the first is one above that of the beginning.
-  std::uint64_t count = 0;  ///< Of how many gradients the means are.
-  std::span<const std::span<const float>> gradients;  ///< The mean for each variable; valid during the call.
+  /// The global step after this update. The first update's is one above the step that training starts from.
+  Step step = 0;
+  std::uint64_t count = 0;  ///< Number of gradients in each mean.
+  std::span<const std::span<const float>> gradients;  ///< The mean for each variable. Valid during the call.
 };
 
-/// A worker's barrier opens: its local step is `step` from now on.
+/// Action: a worker passes its barrier; from now on its local step is `step`.
 struct TokenGiven {
   Rank worker = 0;
   Step step = 0;
 };
 
-/// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, queue of tokens, steps. For whoever
-/// ports a program that used it and wants to know what it did. Training here uses `BulkSynchronousParallel`, which
-/// repeats its bits unless it is given backup workers of its own (`replicas_to_aggregate`).
+/// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, a queue of tokens, steps. It is for
+/// users who port a program with that optimizer and want to know what the program did. Training with this library uses
+/// `BulkSynchronousParallel` instead, which repeats its bits unless it has backup workers (`replicas_to_aggregate`).
 ///
-/// The chief calls `set_variables` and `begin`. A worker's step: compute; `apply` its gradients, which count unless its
-/// local step is below the global one; `take_token`, and wait for `TokenGiven`. R counted gradients make an
-/// `ApplyUpdate`, then as many tokens as `tokens_per_step` with the new global step.
+/// The chief calls `set_variables` and `begin`. In each step a worker computes gradients; calls `apply`, where they
+/// count unless the worker's local step is below the global step; calls `take_token`, and waits for `TokenGiven`. R
+/// counted gradients make an `ApplyUpdate`, then `tokens_per_step` tokens with the new global step.
 ///
-/// - The first tokens carry the old step, so after the first update each worker computes once in vain.
-/// - Tokens belong to nobody: a worker may take two of a step and another none.
+/// - The first tokens carry the old step, so after the first update each worker computes one step for nothing.
+/// - Tokens are not reserved for workers: one worker may take two tokens of a step, and another none.
 /// - Gradients are averaged over all that are counted. The global step counts updates.
 ///
-/// Gradients are dense. Variables without a gradient are not named; gradients of a worker come whole (in TensorFlow
-/// those of different variables might be of different workers). Events in, actions out: `out(ApplyUpdate)`,
-/// `out(TokenGiven)`; `out` must not call this. Threads: one at a time. Memory: one gradient, a step for each worker
-/// that speaks.
+/// Gradients are dense. Variables without a gradient are not listed. The gradients of a worker count together (in
+/// TensorFlow an update may have gradients of different workers for different variables). Actions are reported by calls
+/// of `out(ApplyUpdate)` and `out(TokenGiven)` inside the event that causes them; `out` must not call this object.
+/// Memory: one gradient, and a step for each worker that has taken a token.
+///
+/// Threads: one at a time.
 class SyncReplicas {
  public:
   explicit SyncReplicas(SyncReplicasPlan plan) : plan_{plan} {}
 
-  /// TensorFlow's `apply_gradients`: how many elements each variable has, and the step to start from. Fails with
-  /// `ps_errc::not_positive` (the plan), `no_variables`, `no_global_step`.
+  /// TensorFlow's `apply_gradients`: sets the number of elements of each variable, and the step to start from. Fails
+  /// with `ps_errc::not_positive` (the plan), `no_variables` or `no_global_step`; nothing has changed then. Call
+  /// `begin` afterwards.
   DISTRIB_DECL void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step,
                                   std::error_code& ec);
+  /// The same, but throws `std::system_error`.
   void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step) {
     std::error_code ec;
     set_variables(std::move(elements), global_step, ec);
     if (ec) throw_error(ec, plan_.describe());
   }
 
-  /// What the chief's hook does: every step becomes the global step, the queue gets its first tokens (R unless told).
-  /// Called again, as by a chief that comes back: gradients, tokens and who waits for one are forgotten, the global
-  /// step stays. Fails with `ps_errc::not_begun` before `set_variables`, and with `ps_errc::too_few_tokens`.
+  /// Does what the chief's hook does: sets all steps to the global step, and puts the first tokens into the queue:
+  /// `num_tokens`, or R if empty. May be called again, as by a chief that was restarted: drops gradients, tokens and
+  /// waiting workers; the global step stays. Fails with `ps_errc::not_begun` before `set_variables`, with
+  /// `not_positive`, and with `too_few_tokens`; nothing has changed then.
   DISTRIB_DECL void begin(std::optional<std::int64_t> num_tokens, std::error_code& ec);
+  /// The same, but throws `std::system_error`.
   void begin(std::optional<std::int64_t> num_tokens = {}) {
     std::error_code ec;
     begin(num_tokens, ec);
     if (ec) throw_error(ec, "SyncReplicas::begin: " + plan_.describe());
   }
 
-  /// A worker's gradients, one for each variable. True: they count. False: they are stale. Fails with
-  /// `ps_errc::not_begun`, `unknown_rank` (no worker below N), `shape_mismatch`, and then nothing counts.
+  /// Takes a worker's gradients, one for each variable. Returns true if they count, false if they are stale. Fails with
+  /// `ps_errc::not_begun`, `unknown_rank` (`worker` is not below N) or `shape_mismatch`; nothing counts then.
   auto apply(Rank worker, std::span<const std::span<const float>> gradients, auto& out, std::error_code& ec) -> bool {
     check(worker, ec);
     if (!ec && gradients.size() != elements_.size()) ec = ps_errc::shape_mismatch;
@@ -84,7 +91,7 @@ class SyncReplicas {
       if (gradients[i].size() != elements_[i]) ec = ps_errc::shape_mismatch;
     if (ec) return false;
     bool counts = false;
-    std::uint64_t complete = 0;  // how many gradients the means are of
+    std::uint64_t complete = 0;  // number of gradients in the means; 0: the update is not complete
     auto taken = [&](const GradientTaken& mean) {
       means_[mean.take] = mean.values;
       complete = mean.count;
@@ -94,6 +101,7 @@ class SyncReplicas {
     if (complete != 0) update(complete, out);
     return counts;
   }
+  /// The same, but throws `std::system_error`.
   auto apply(Rank worker, std::span<const std::span<const float>> gradients, auto& out) -> bool {
     std::error_code ec;
     const bool counts = apply(worker, gradients, out, ec);
@@ -101,31 +109,33 @@ class SyncReplicas {
     return counts;
   }
 
-  /// The barrier: `TokenGiven` now, or once there is a token; workers are served in the order in which they came. Fails
-  /// with `ps_errc::not_begun`, `ps_errc::unknown_rank`.
+  /// The barrier: reports `TokenGiven` now, or when there is a token; workers are served in the order of their calls.
+  /// Fails with `ps_errc::not_begun` or `unknown_rank`.
   void take_token(Rank worker, auto& out, std::error_code& ec) {
     check(worker, ec);
     if (ec) return;
     waiting_.push_back(worker);
     give_tokens(out);
   }
+  /// The same, but throws `std::system_error`.
   void take_token(Rank worker, auto& out) {
     std::error_code ec;
     take_token(worker, out, ec);
     if (ec) throw_error(ec, "SyncReplicas::take_token by worker " + std::to_string(worker));
   }
 
+  /// The step of the last update, or the step that training started from.
   [[nodiscard]] auto global_step() const noexcept -> Step { return global_step_; }
-  /// The step that a worker's gradients are said to be of: that of its last token.
+  /// The step that a worker's gradients count for: the step of its last token; before that the step at `begin`.
   [[nodiscard]] auto local_step(Rank worker) const -> Step {
     const auto found = local_steps_.find(worker);
     return found == local_steps_.end() ? first_step_ : found->second;
   }
-  /// How many times a worker's gradients were stale.
+  /// How many times a worker's gradients were stale since `begin`.
   [[nodiscard]] auto dropped() const noexcept -> std::uint64_t {
     return accumulators_.empty() ? 0 : accumulators_.front().dropped();
   }
-  /// How many workers wait for a token.
+  /// Number of workers that wait for a token.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_.size(); }
 
  private:
@@ -154,7 +164,7 @@ class SyncReplicas {
     }
   }
 
-  // The chief's takes, by number of the variable. Never complete at once: nothing is counted yet.
+  // The chief's takes; the id is the number of the variable. None is complete at once: no gradient is counted yet.
   void ask_for_means() {
     auto nothing = [](const GradientTaken&) {};
     for (std::size_t i = 0; i < accumulators_.size(); ++i)
@@ -175,9 +185,9 @@ class SyncReplicas {
   Step first_step_ = 0;
   std::vector<ConditionalAccumulator> accumulators_;
   std::vector<std::span<const float>> means_;
-  std::map<Rank, Step> local_steps_;  // of those who got a token
+  std::map<Rank, Step> local_steps_;  // of workers that have got a token
   std::deque<Rank> waiting_;
-  std::deque<Tokens> tokens_;  // first in, first out; equal ones counted, not kept
+  std::deque<Tokens> tokens_;  // first in, first out; equal tokens are one entry with a number
 };
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// consumer global|local FIRST SECOND: loads both plugins, their symbols visible to each other or not, and has them train
-// and call each other.
+// usage: consumer global|local FIRST SECOND
+// Loads both plugins, with symbols visible to each other (global) or not (local). Each plugin then trains, and calls a
+// server in the other.
 #include "plugin.hpp"
 
 #include "shelf.pb.h"
@@ -26,10 +27,10 @@ auto main(int argc, char** argv) -> int {
   const Plugin* const first = load(argv[2], visible);
   const Plugin* const second = load(argv[3], visible);
   if (first == nullptr || second == nullptr) return 1;
-  consumer::Shelf shelf;  // the program has the messages too
+  consumer::Shelf shelf;  // the program uses the generated messages too
   shelf.add_examples();
   const bool well = first->messages() && second->messages() && first->serve(second->call) &&
                     second->serve(first->call) && first->train() && second->train() && shelf.examples_size() == 1;
-  if (!well) std::fprintf(stderr, "with %s symbols something went wrong\n", argv[1]);
+  if (!well) std::fprintf(stderr, "with %s symbols a plugin failed\n", argv[1]);
   return well ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin.hpp"
 
-// Two programs, whose `main` is an ordinary function here.
+// Two programs whose `main` becomes an ordinary function here.
 #define main trainer
 #include PROGRAM
 #undef main

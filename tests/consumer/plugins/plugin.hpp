@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What a plugin offers, as its function `plugin`. Each says whether all was well.
+/// The functions of a plugin, which its function `plugin` returns. Each returns true if all went well.
 struct Plugin {
-  bool (*train)();                    ///< The example, in the current directory.
-  bool (*messages)();                 ///< Writes and reads a message that holds one of the library's.
+  bool (*train)();                    ///< Runs the training example in the current directory.
+  bool (*messages)();                 ///< Writes and reads a message that contains a message of the library.
   bool (*call)(unsigned short port);  ///< Calls a server in this process.
-  bool (*serve)(decltype(call) use);  ///< Lets `use` call a server of its own.
+  bool (*serve)(decltype(call) use);  ///< Starts a server, and lets `use` call it.
 };

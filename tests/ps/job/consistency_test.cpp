@@ -12,13 +12,13 @@ using distrib::StaleSynchronousParallel;
 
 namespace {
 
-/// All that is asked of a consistency, for each of the three with and without its setting.
+/// What each function returns, for each of the three modes with and without its setting.
 struct ConsistencyRow {
   Consistency consistency;
   const char* mode;
   const char* text;
   bool is_synchronous;
-  std::uint32_t of_5_ranks;  // that complete a step
+  std::uint32_t of_5_ranks;  // contributions that complete a step of 5 ranks
   bool can_have_replicas;
 };
 const ConsistencyRow consistency_rows[] = {
@@ -26,7 +26,7 @@ const ConsistencyRow consistency_rows[] = {
     {BulkSynchronousParallel{.replicas_to_aggregate = 2}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=2",
      true, 2, false},
     {BulkSynchronousParallel{.replicas_to_aggregate = 7}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=7",
-     true, 7, false},  // no job of 5 ranks has it
+     true, 7, false},  // more than the ranks of a job of 5
     {BulkSynchronousParallel{.replicas_to_aggregate = UINT32_MAX}, "sync",
      "bulk_synchronous_parallel replicas_to_aggregate=4294967295", true, UINT32_MAX, false},
     {StaleSynchronousParallel{}, "ssp", "stale_synchronous_parallel staleness=3", false, 1, false},
@@ -39,7 +39,7 @@ const ConsistencyRow consistency_rows[] = {
 
 }  // namespace
 
-TEST_CASE("Consistency: what it answers, and its text there and back", "[ps]") {
+TEST_CASE("Consistency: the answers of each mode, and reading back its text", "[ps]") {
   for (const ConsistencyRow& row : consistency_rows) {
     CAPTURE(row.text);
     CHECK(row.consistency.mode() == row.mode);
@@ -53,7 +53,7 @@ TEST_CASE("Consistency: what it answers, and its text there and back", "[ps]") {
   }
 }
 
-TEST_CASE("Consistency: one of three, every rank counts unless told otherwise", "[ps]") {
+TEST_CASE("Consistency: is one of three modes; by default every rank counts", "[ps]") {
   CHECK(Consistency{} == BulkSynchronousParallel{});
   CHECK(StaleSynchronousParallel{} == StaleSynchronousParallel{.staleness = 3});
   STATIC_REQUIRE(std::convertible_to<StaleSynchronousParallel, Consistency>);
@@ -61,7 +61,7 @@ TEST_CASE("Consistency: one of three, every rank counts unless told otherwise", 
   STATIC_REQUIRE_FALSE(std::convertible_to<int, Consistency>);
 }
 
-TEST_CASE("Consistency: the bound after a contribution", "[ps]") {
+TEST_CASE("Consistency: the bound after each contribution", "[ps]") {
   const Consistency stale = StaleSynchronousParallel{2};
   for (const unsigned made : {0U, 1U, 4U}) CHECK(stale.bound_after(made) == 2);
   for (const unsigned made : {0U, 1U, 4U}) CHECK(Consistency{AsynchronousParallel{}}.bound_after(made) == UINT64_MAX);
@@ -71,7 +71,7 @@ TEST_CASE("Consistency: the bound after a contribution", "[ps]") {
   for (const unsigned made : {1U, 3U, 5U}) CHECK(barriers.bound_after(made) == UINT64_MAX);
 }
 
-TEST_CASE("parse_consistency: every other text is refused", "[ps]") {
+TEST_CASE("parse_consistency: refuses any other text", "[ps]") {
   for (const char* text : {"",
                            "bulk",
                            "bulk_synchronous_parallel ",

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("CutSettings: the user's are every so many, and the last one", "[ps]") {
+TEST_CASE("CutSettings: checkpoints are the multiples of keep_every and the last cut", "[ps]") {
   distrib::CutSettings settings;
   settings.keep_every = 20;
   for (const unsigned step : {0U, 20U, 40U, 50U}) CHECK(settings.is_users(step, 50));

@@ -20,14 +20,15 @@ using distrib::Error;
 using distrib::ps_errc;
 using namespace std::chrono_literals;
 
-TEST_CASE("DirectoryLock: one writer of a name at a time, and the other is told who", "[ps]") {
+TEST_CASE("DirectoryLock: refuses a second writer with the same name, and names the process that holds the lock",
+          "[ps]") {
   const support::TempDirectory folder;
   const std::string directory = folder / "not/yet";
   DirectoryLock first;
   Error error;
   first.hold(directory, "ps-0", "/job:ps/task:0", 0ms, error);
   CHECK_FALSE(error);
-  first.hold(directory, "ps-0", "/job:ps/task:0", 0ms, error);  // has it already
+  first.hold(directory, "ps-0", "/job:ps/task:0", 0ms, error);  // it holds the lock already
   CHECK_FALSE(error);
 
   DirectoryLock other_writer;
@@ -43,7 +44,7 @@ TEST_CASE("DirectoryLock: one writer of a name at a time, and the other is told 
   CHECK_FALSE(error);
 }
 
-TEST_CASE("DirectoryLock: free when its holder ends, which a waiting one notices", "[ps]") {
+TEST_CASE("DirectoryLock: a waiting process gets the lock when its holder ends", "[ps]") {
   const support::TempDirectory folder;
   const std::string directory = folder.path().string();
   std::optional<DirectoryLock> first{std::in_place};
@@ -59,7 +60,7 @@ TEST_CASE("DirectoryLock: free when its holder ends, which a waiting one notices
   CHECK(error.code == ps_errc::directory_in_use);
 }
 
-TEST_CASE("DirectoryLock: a file that a killed process left is no lock, and what it says is not trusted", "[ps]") {
+TEST_CASE("DirectoryLock: the file of a killed process is no lock, and its text is not trusted", "[ps]") {
   const support::TempDirectory folder;
   const std::string directory = folder.path().string();
   std::ofstream{folder / ".chief.lock"} << "process 1 on nowhere\n\x1b[31m";
@@ -73,9 +74,9 @@ TEST_CASE("DirectoryLock: a file that a killed process left is no lock, and what
   CHECK(error.where == "b in " + directory + ", held by process 1 on ?[31m");
 }
 
-TEST_CASE("DirectoryLock: where nothing can be locked nobody is refused", "[ps]") {
+TEST_CASE("DirectoryLock: no process is refused where locks are impossible", "[ps]") {
   const support::TempDirectory folder;
-  std::filesystem::create_directory(folder / ".ps-0.lock");  // no file, hence no lock
+  std::filesystem::create_directory(folder / ".ps-0.lock");  // a directory in place of the file: it cannot be locked
   Error error;
   DirectoryLock first;
   DirectoryLock second;
@@ -85,6 +86,6 @@ TEST_CASE("DirectoryLock: where nothing can be locked nobody is refused", "[ps]"
   second.hold("", "ps-0", "b", 0ms, error);
   CHECK_FALSE(error);
   std::ofstream{folder / "file"} << 1;
-  first.hold(folder / "file", "ps-0", "a", 0ms, error);  // no directory: who writes there will say so
+  first.hold(folder / "file", "ps-0", "a", 0ms, error);  // not a directory: the code that writes there will report it
   CHECK_FALSE(error);
 }

@@ -6,7 +6,7 @@
 using distrib::failure;
 using distrib::ps_errc;
 
-TEST_CASE("ps_errc: words and conditions", "[ps]") {
+TEST_CASE("ps_errc: texts and conditions", "[ps]") {
   struct Row {
     ps_errc value;
     int number;
@@ -19,7 +19,7 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::unknown_rank, 3, failure::invalid_argument, "no such rank"},
       {ps_errc::wrong_size, 4, failure::invalid_argument, "another size"},
       {ps_errc::no_such_task, 5, failure::invalid_argument, "a ps task that the job does not have"},
-      {ps_errc::bad_job, 6, failure::invalid_argument, "no description of a job"},
+      {ps_errc::bad_job, 6, failure::invalid_argument, "cannot use the job description"},
       {ps_errc::unknown_updater, 7, failure::unsupported, "start the servers with updaters<...>"},
       {ps_errc::shape_mismatch, 13, failure::invalid_argument, "another size than what it is combined with"},
       {ps_errc::bad_row_splits, 14, failure::invalid_argument, "ascend from 0 to the number of ids"},
@@ -35,10 +35,10 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::not_begun, 24, failure::invalid_argument, "before this"},
       {ps_errc::budget_exceeded, 25, failure::exhausted, "more memory than its budget"},
       {ps_errc::pull_too_large, 26, failure::exhausted, "more rows than one answer may hold"},
-      {ps_errc::updates_every_row, 27, failure::unsupported, "take LazyAdam"},
+      {ps_errc::updates_every_row, 27, failure::unsupported, "use LazyAdam"},
       {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
       {ps_errc::directory_in_use, 29, failure::unavailable, "the directory is in use: another process writes there"},
-      {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must always give the same"},
+      {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must always return the same"},
       {ps_errc::old_version, 32, failure::unsupported, "start all tasks with one version"},
       {ps_errc::not_in_checkpoint, 33, failure::not_found, "map its names, or set allow_missing"},
   };

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("exit_code: what the protocol calls permanent is 64 to 78", "[ps]") {
+TEST_CASE("exit_code: codes of failures that a restart cannot help are 64 to 78", "[ps]") {
   using namespace distrib;
   CHECK(exit_code::done == 0);
   CHECK(exit_code::again == 1);

@@ -9,7 +9,7 @@
 
 using namespace distrib;
 
-TEST_CASE("set_initial_values: a block a shard, its own values where the job says so, and their digests", "[ps]") {
+TEST_CASE("set_initial_values: returns a block for each shard, with the custom values, and sets the digests", "[ps]") {
   Job job = story::job(2, 1, 9, 3);  // v0 on shard 0, v1 on shard 1
   job.variables.push_back({"cut", DType::float32, {2, 3}, CustomInitializer{}});
   job.parts.push_back({2, Slice::along({2, 3}, 1, 0, 1), 1});
@@ -17,7 +17,7 @@ TEST_CASE("set_initial_values: a block a shard, its own values where the job say
   job.variables.push_back({"n", DType::int64, {2}, {}});
   job.parts.push_back({3, Slice::whole({2}), 0});
   job.variables[1].initializer = ConstantInitializer{7};
-  job.wire_format = FloatFormat::bfloat16;  // which is of no matter to contribution 0
+  job.wire_format = FloatFormat::bfloat16;  // without influence on contribution 0
   const Job before = job;
 
   const std::array<float, 6> own{1, 2, 3, 4, 5, 1.0001F};
@@ -41,22 +41,22 @@ TEST_CASE("set_initial_values: a block a shard, its own values where the job say
                                              "\ninitial_block " + to_hex(job.initial_blocks[1]) + "\nupdater"));
 
   const Job once = job;
-  CHECK(set_initial_values(job, whole).size() == 2);  // the same again
+  CHECK(set_initial_values(job, whole).size() == 2);  // a second call gives the same
   CHECK(to_text(job) == to_text(once));
   job.parts = {
       {0, Slice::whole({2}), 1}, {1, Slice::whole({2}), 1}, {2, Slice::whole({2, 3}), 1}, {3, Slice::whole({2}), 1}};
-  CHECK(set_initial_values(job, whole)[0]->size() == 0);  // a shard without parts has an empty one
+  CHECK(set_initial_values(job, whole)[0]->size() == 0);  // a shard without parts has an empty block
   CHECK(identity_difference(to_text(job), to_text(once)).empty());
 }
 
-TEST_CASE("set_initial_values: nothing where no variable has values of its own", "[ps]") {
+TEST_CASE("set_initial_values: returns nothing if no variable has custom values", "[ps]") {
   Job job = story::job(2, 1, 9, 3);
   job.initial_blocks = {{}, {}};
   CHECK(set_initial_values(job, {}).empty());
   CHECK(job.initial_blocks.empty());
 }
 
-TEST_CASE("set_initial_values: values of another size are refused by name", "[ps]") {
+TEST_CASE("set_initial_values: refuses values of another size, with the variable's name", "[ps]") {
   Job job = story::job(2, 1, 9, 3);
   job.variables[1].initializer = CustomInitializer{};
   const std::array<float, 3> three{};

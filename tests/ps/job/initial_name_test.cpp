@@ -8,7 +8,7 @@
 
 using distrib::InitialName;
 
-TEST_CASE("InitialName: two names, two prefixes, or nothing in the checkpoint", "[ps]") {
+TEST_CASE("InitialName: is valid with two names, with two prefixes, or without a name in the checkpoint", "[ps]") {
   const struct {
     InitialName entry;
     bool is_valid;
@@ -24,7 +24,7 @@ TEST_CASE("InitialName: two names, two prefixes, or nothing in the checkpoint", 
   }
 }
 
-TEST_CASE("find_initial_name: the whole name, else the longest prefix", "[ps]") {
+TEST_CASE("find_initial_name: prefers the whole name, then the longest prefix", "[ps]") {
   const std::vector<InitialName> names{{"all/", "/"},  {"linear/", "wide/"},  {"l2/", "wide/deep/"},
                                        {"", "head/"},  {"other", "wide/b"},   {"root", "w"},
                                        {"/", "from/"}, {"p/part_*", "from/t"}};

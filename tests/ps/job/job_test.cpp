@@ -47,7 +47,7 @@ TEST_CASE("Job: its canonical text", "[ps]") {
   CHECK(described_job::make().shards() == 4);
 }
 
-TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
+TEST_CASE("Job: equal jobs have equal hashes, and each fact changes the hash", "[ps]") {
   CHECK(job_hash(described_job::make()) == job_hash(described_job::make()));
   const std::function<void(Job&)> changes[] = {
       [](Job& job) { job.seed = 1; },
@@ -72,7 +72,7 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
   CHECK(job_hash(other) != job_hash(described_job::make()));
 }
 
-TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
+TEST_CASE("Job: tables are in the text, after the variables", "[ps]") {
   Job job = described_job::make();
   distrib::TableInfo user;
   user.name = "user";
@@ -95,7 +95,8 @@ TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
   job.tables[0].kept_as = distrib::FloatFormat::float16;
   CHECK(has("high=0.05\nmin_count 3\nevict_after 1000\nkept_as float16\ntable item"));
 
-  // All of it is part of the hash; which tables there are says who a job is, how keys come and go only how it goes on.
+  // All of it is part of the hash. Which tables there are is part of the identity; how keys are admitted and evicted is
+  // not.
   const std::string text = to_text(job);
   const auto with = [&](auto change) {
     Job other = job;
@@ -123,7 +124,7 @@ TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
   CHECK(job_difference(text, to_text(described_job::make())) == theirs + "part hidden/weights 0,400:0,128 shard 0'");
 }
 
-TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]") {
+TEST_CASE("Job: a variable has the updater of the longest prefix", "[ps]") {
   Job job = described_job::make();
   CHECK(job.updater_of("hidden/weights") == 0);
   job.updaters_of = {{"hidden/", "a"}, {"hidden/bias", "b"}, {"h", "c"}, {"hidden/weights/more", "d"}};
@@ -136,7 +137,7 @@ TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]"
         std::string::npos);
 }
 
-TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
+TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]") {
   CHECK(changed([](Job& job) {
           job.row_mean = distrib::RowMean::of_all;
         }).find("use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
@@ -148,7 +149,7 @@ TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
         }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
 }
 
-TEST_CASE("Job: what is said of the initial checkpoint stands behind it, in the order given", "[ps]") {
+TEST_CASE("Job: the lines about the initial checkpoint follow it, in the given order", "[ps]") {
   const auto with = [](auto change) {
     return changed([&](Job& job) {
       job.initial_checkpoint = "/m/c-1";
@@ -163,12 +164,12 @@ TEST_CASE("Job: what is said of the initial checkpoint stands behind it, in the 
       with([](Job& job) { job.initial_names = {{"old one", "hidden/weights"}, {"", "hidden/bias"}, {"a/", "/"}}; });
   CHECK(mapped.find("initial_checkpoint /m/c-1\ninitial_name hidden/weights old one\ninitial_name hidden/bias\n"
                     "initial_name / a/\nvariable") != std::string::npos);
-  CHECK(changed([](Job& job) {  // of no checkpoint nothing is said
+  CHECK(changed([](Job& job) {  // without a checkpoint there are no such lines
           job.initial_allow_missing = true;
           job.initial_names = {{"a", "b"}};
         }) == text_of_the_job);
 
-  // Which values a job begins with is its identity; whether it may begin is not.
+  // The values with which a job begins are part of its identity; whether it may begin is not.
   CHECK(identity_difference(plain, lenient).empty());
   CHECK(identity_difference(lenient, plain).empty());
   CHECK(
@@ -178,9 +179,9 @@ TEST_CASE("Job: what is said of the initial checkpoint stands behind it, in the 
   CHECK_FALSE(distrib::job_difference(plain, lenient).empty());
 }
 
-TEST_CASE("Job: asynchronous steps are shared out, the remainder to the lowest ranks", "[ps]") {
+TEST_CASE("Job: asynchronous contributions are divided among the ranks; the lowest ranks make the remainder", "[ps]") {
   Job job = described_job::make();
-  CHECK(job.steps_of(0) == job.total_steps);  // synchronous: each rank makes a contribution of each step
+  CHECK(job.steps_of(0) == job.total_steps);  // synchronous: each rank makes a contribution for each step
   CHECK(job.steps_of(2) == job.total_steps);
   job.consistency = distrib::AsynchronousParallel{};
   for (std::uint64_t total = 0; total < 20; ++total) {
@@ -214,7 +215,7 @@ TEST_CASE("Job: the replicas of a shard are on different tasks, each a service o
   }
 }
 
-TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]") {
+TEST_CASE("identity_difference: is empty for what a second run may change", "[ps]") {
   CHECK(identity_difference(text_of_the_job, text_of_the_job).empty());
   const std::function<void(Job&)> allowed[] = {
       [](Job& job) { job.parts.clear(); },
@@ -232,7 +233,7 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
   for (const auto& change : allowed) CHECK(identity_difference(text_of_the_job, changed(change)).empty());
 }
 
-TEST_CASE("identity_difference: the first difference of variables, initializers and seed is named", "[ps]") {
+TEST_CASE("identity_difference: names the first difference of variables, initializers or seed", "[ps]") {
   struct Row {
     std::function<void(Job&)> change;
     std::string difference;
@@ -258,7 +259,7 @@ TEST_CASE("identity_difference: the first difference of variables, initializers 
   for (const Row& row : rows) CHECK(identity_difference(text_of_the_job, changed(row.change)) == row.difference);
 }
 
-TEST_CASE("identity_difference: any text is borne", "[ps]") {
+TEST_CASE("identity_difference: accepts any text", "[ps]") {
   CHECK(identity_difference("", "").empty());
   CHECK(identity_difference("\n\n", "no line end").empty());
   CHECK(identity_difference("distrib job 2\n", "distrib job 1\n") ==
@@ -267,7 +268,7 @@ TEST_CASE("identity_difference: any text is borne", "[ps]") {
   CHECK(identity_difference("distrib job 1\nseed 1", "distrib job 1\nseed 1\n").empty());
 }
 
-TEST_CASE("job_difference: the first line of all", "[ps]") {
+TEST_CASE("job_difference: names the first line that differs", "[ps]") {
   CHECK(job_difference(text_of_the_job, text_of_the_job).empty());
   struct Row {
     std::function<void(Job&)> change;

@@ -7,7 +7,7 @@
 
 using distrib::Job;
 
-TEST_CASE("find_updaters: that of all variables first, then those of some, in the job's order", "[ps]") {
+TEST_CASE("find_updaters: first the updater of all variables, then the others in the job's order", "[ps]") {
   Job job;
   job.updater = "sgd learning_rate=0.5";
   job.updaters_of = {{"wide/",
@@ -23,7 +23,7 @@ TEST_CASE("find_updaters: that of all variables first, then those of some, in th
   CHECK(found[2].text() == job.updaters_of[1].updater);
 }
 
-TEST_CASE("find_updaters: the first that is not known", "[ps]") {
+TEST_CASE("find_updaters: names the first updater that is not known", "[ps]") {
   Job job;
   job.updater = "sgd learning_rate=0.5";
   job.updaters_of = {{"a", "lion x=1"}, {"b", "tiger"}};
@@ -37,7 +37,7 @@ TEST_CASE("find_updaters: the first that is not known", "[ps]") {
   CHECK(error.where.empty());
 }
 
-TEST_CASE("find_updaters: no table's may move rows that no gradient names", "[ps]") {
+TEST_CASE("find_updaters: refuses a table whose updater changes rows that no gradient names", "[ps]") {
   Job job;
   job.updater = distrib::AnyUpdater{distrib::Adam{}}.text();
   distrib::Error error;

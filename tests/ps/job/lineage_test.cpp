@@ -25,7 +25,7 @@ auto hash_of(const Job& job) -> Sha256Digest { return settings_hash(to_text(job)
 
 }  // namespace
 
-TEST_CASE("Lineage: settings hold from the step on where a job goes on with them", "[ps]") {
+TEST_CASE("Lineage: settings hold from the step at which a job continues with them", "[ps]") {
   const Lineage initial;
   CHECK(initial.empty());
   const Lineage first = initial.continued(0, settings(1));
@@ -36,24 +36,25 @@ TEST_CASE("Lineage: settings hold from the step on where a job goes on with them
 
   const Lineage changed = first.continued(15, settings(2));
   CHECK(changed.entries() == std::vector<Lineage::Entry>{{0, settings(1)}, {15, settings(2)}});
-  CHECK(changed.until(15) == first);  // the cut that it went on from
+  CHECK(changed.until(15) == first);  // the lineage of the cut that the job continued from
   CHECK(changed.until(16) == changed);
   CHECK(changed.continued(10, settings(2)).entries() ==
-        std::vector<Lineage::Entry>{{0, settings(1)}, {10, settings(2)}});  // sent back further
+        std::vector<Lineage::Entry>{{0, settings(1)}, {10, settings(2)}});  // the job went back further
   CHECK(changed.continued(0, settings(2)) == initial.continued(0, settings(2)));
-  CHECK(changed.continued(20, settings(1)).entries().size() == 3);  // and back to what it was
+  CHECK(changed.continued(20, settings(1)).entries().size() == 3);  // the first settings again
 }
 
-TEST_CASE("Lineage: its number tells lineages apart", "[ps]") {
+TEST_CASE("Lineage: different lineages have different numbers", "[ps]") {
   const Lineage first = Lineage{}.continued(0, settings(1));
   CHECK(first.digest() == Lineage{}.continued(0, settings(1)).digest());
   CHECK(Lineage{}.digest() != 0);
-  CHECK(Lineage{}.digest() == 0x141cfc9842c4b0e3U);  // of SHA-256 of nothing, e3b0c44298fc1c14...
+  // the first 8 bytes of the SHA-256 of an empty text, e3b0c44298fc1c14...
+  CHECK(Lineage{}.digest() == 0x141cfc9842c4b0e3U);
   CHECK(first.digest() != Lineage{}.continued(0, settings(2)).digest());
   CHECK(first.continued(15, settings(2)).digest() != first.continued(14, settings(2)).digest());
 }
 
-TEST_CASE("Lineage: its text reads back, and no other one does", "[ps]") {
+TEST_CASE("Lineage: reads back its text, and refuses any other text", "[ps]") {
   const Lineage lineage =
       Lineage{}.continued(0, settings(1)).continued(15, settings(0xab)).continued(1ULL << 40, settings(1));
   const std::string text = to_text(lineage);
@@ -70,7 +71,7 @@ TEST_CASE("Lineage: its text reads back, and no other one does", "[ps]") {
   }
 }
 
-TEST_CASE("Lineage: the settings of a job are all of it that may change a value", "[ps]") {
+TEST_CASE("Lineage: the settings of a job are all lines that may change a value", "[ps]") {
   const Job job = story::job(2, 2, 9, 3);
   Job longer = job;
   longer.total_steps = 90;

@@ -19,7 +19,7 @@ using distrib::TableInfo;
 
 namespace {
 
-/// With variables cut along another axis, and one without elements.
+/// A job with variables cut along another axis, and one variable without elements.
 auto cut_job() -> Job {
   Job job = described_job::make();
   job.variables.insert(job.variables.end() - 1, {{"columns", DType::float32, {2, 6}, distrib::UniformInitializer{}},
@@ -42,7 +42,7 @@ auto table(std::string name, std::uint32_t dim, std::uint64_t rows, distrib::Ini
   return info;
 }
 
-/// The same, with tables: lines 8 to 14.
+/// The same job with tables, which are lines 8 to 14 of its text.
 auto with_tables() -> Job {
   Job job = cut_job();
   job.tables = {table("user", 16, 0, distrib::UniformInitializer{}),
@@ -66,7 +66,7 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
 
-/// Where a text is refused; "" when it is accepted.
+/// Where a text is refused; empty if it is accepted.
 auto refused_at(const std::string& text) -> std::string {
   Error error;
   const Job job = parse_job(text, error);
@@ -79,7 +79,7 @@ auto refused_at(const std::string& text) -> std::string {
   return error.where;
 }
 
-/// The text of a job with the first `from` of it replaced.
+/// The text of a job with the first occurrence of `from` replaced by `to`.
 auto with(std::string_view from, std::string_view to, const Job& job = cut_job()) -> std::string {
   std::string text = to_text(job);
   const std::size_t at = text.find(from);
@@ -102,7 +102,7 @@ auto joined(const std::vector<std::string>& lines) -> std::string {
 
 }  // namespace
 
-TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
+TEST_CASE("parse_job: is the opposite of to_text", "[ps]") {
   Job job = cut_job();
   CHECK(equal(parse_job(to_text(job)), job));
   job.consistency = distrib::StaleSynchronousParallel{.staleness = 3};
@@ -139,7 +139,7 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
 }
 
-TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
+TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
   struct Row {
     std::string_view from;
     std::string_view to;
@@ -182,7 +182,7 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
        "line 4, 'variable hidden/weights float32[128] constant value=0.1'"},
       {"variable temperature", "variable hidden/bias", "line 7, 'variable hidden/bias float32[] zeros'"},
       {"variable temperature float32[]", "variable temperature float32[70368744177664]",
-       "line 7, 'variable temperature float32[70368744177664] zeros'"},  // 2^48 bytes, and what was there before
+       "line 7, 'variable temperature float32[70368744177664] zeros'"},  // 2^48 bytes, after other variables
       {"variable temperature float32[]", "variable temperature int64[35184372088832]",
        "line 7, 'variable temperature int64[35184372088832] zeros'"},  // the same
       {"variable temperature float32[]", "variable temperature float64[9223372036854775807]",
@@ -311,13 +311,13 @@ TEST_CASE("parse_job: tables", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.tasks = 512;
   CHECK(equal(parse_job(to_text(job)), job));
-  job.tasks = 513;  // more shards than there are virtual ones
+  job.tasks = 513;  // more shards than virtual shards
   CHECK(refused_at(to_text(job)) == "line 7, 'shards_per_task 2'");
   job.tables.clear();
   CHECK(equal(parse_job(to_text(job)), job));
 }
 
-TEST_CASE("parse_job: the first line of tables that is not understood is named", "[ps]") {
+TEST_CASE("parse_job: names the first line about tables that is not understood", "[ps]") {
   struct Row {
     std::string_view from;
     std::string_view to;
@@ -339,7 +339,8 @@ TEST_CASE("parse_job: the first line of tables that is not understood is named",
       {"keys 50000", "keys 0", "line 11, 'table item keys 0 " + item},
       {"keys 50000", "keys -1", "line 11, 'table item keys -1 " + item},
       {"keys 50000", "keys 050000", "line 11, 'table item keys 050000 " + item},
-      {"keys 50000", "keys 8796093022209", "line 11, 'table item keys 8796093022209 " + item},  // 2^48 bytes and a row
+      // 2^48 bytes and one row
+      {"keys 50000", "keys 8796093022209", "line 11, 'table item keys 8796093022209 " + item},
       {"keys 50000", "keys 18446744073709551615", "line 11, 'table item keys 18446744073709551615 " + item},
       {"keys 50000", "keys 18446744073709551616", "line 11, 'table item keys 18446744073709551616 " + item},
       {"dim 16", "dim 0", "line 8, 'table user keys any dim 0 uniform low=-0.05 high=0.05'"},
@@ -350,7 +351,7 @@ TEST_CASE("parse_job: the first line of tables that is not understood is named",
       {"dim 8 ", "dim 8  ", "line 11, 'table item keys 50000 dim 8  glorot_uniform'"},
       {"dim 8 glorot_uniform", "dim 8", "line 11, 'table item keys 50000 dim 8'"},
       {"dim 8 glorot_uniform", "dim 8 normal", "line 11, 'table item keys 50000 dim 8 normal'"},
-      {"min_count 5", "min_count 1", "line 9, 'min_count 1'"},  // which is what no line says
+      {"min_count 5", "min_count 1", "line 9, 'min_count 1'"},  // the default has no line
       {"min_count 5", "min_count 0", "line 9, 'min_count 0'"},
       {"min_count 5", "min_count 4294967296", "line 9, 'min_count 4294967296'"},
       {"min_count 5", "min_count 5 ", "line 9, 'min_count 5 '"},
@@ -360,9 +361,10 @@ TEST_CASE("parse_job: the first line of tables that is not understood is named",
       {"evict_after 100000", "evict_after 18446744073709551616", "line 10, 'evict_after 18446744073709551616'"},
       {"evict_after 100000", "evict_after", "line 10, 'evict_after'"},
       {"evict_after 7\n", "evict_after 7\nevict_after 7\n", "line 14, 'evict_after 7'"},
-      {"8 glorot_uniform\n", "8 glorot_uniform\nmin_count 2\n", "line 12, 'min_count 2'"},  // numbered keys
+      // not allowed with numbered keys
+      {"8 glorot_uniform\n", "8 glorot_uniform\nmin_count 2\n", "line 12, 'min_count 2'"},
       {"8 glorot_uniform\n", "8 glorot_uniform\nevict_after 2\n", "line 12, 'evict_after 2'"},
-      {"kept_as bfloat16", "kept_as float32", "line 14, 'kept_as float32'"},  // which is what no line says
+      {"kept_as bfloat16", "kept_as float32", "line 14, 'kept_as float32'"},  // the default has no line
       {"kept_as bfloat16", "kept_as double", "line 14, 'kept_as double'"},
       {"kept_as bfloat16", "kept_as", "line 14, 'kept_as'"},
       {"kept_as bfloat16", "kept_as bfloat16 ", "line 14, 'kept_as bfloat16 '"},
@@ -377,16 +379,16 @@ TEST_CASE("parse_job: the first line of tables that is not understood is named",
   }
 }
 
-TEST_CASE("parse_job: at most max_job_text bytes", "[ps]") {
+TEST_CASE("parse_job: accepts at most max_job_text bytes", "[ps]") {
   Job job = cut_job();
   job.data = std::string(distrib::max_job_text - to_text(job).size() + job.data.size(), 'd');
   CHECK(to_text(job).size() == distrib::max_job_text);
   CHECK(refused_at(to_text(job)).empty());
   job.data += 'd';
-  CHECK(refused_at(to_text(job)) == "1048577 bytes");
+  CHECK(refused_at(to_text(job)) == "1048577 bytes, more than a description may have");
 }
 
-TEST_CASE("parse_job: as many variables as there is room for", "[ps]") {
+TEST_CASE("parse_job: accepts as many variables as the text can hold", "[ps]") {
   Job job = cut_job();
   for (std::size_t v = job.variables.size(); v < 17'000; ++v) {
     job.variables.push_back({std::to_string(v), DType::float32, {0}, {}});
@@ -397,7 +399,7 @@ TEST_CASE("parse_job: as many variables as there is room for", "[ps]") {
   CHECK(refused_at(to_text(job)) == "line 17002, 'variable 5 float32[0] zeros'");
 }
 
-TEST_CASE("parse_job: its faces", "[ps]") {
+TEST_CASE("parse_job: reports errors by code and by exception", "[ps]") {
   std::error_code ec = ps_errc::bad_job;
   CHECK(equal(parse_job(to_text(cut_job()), ec), cut_job()));
   CHECK_FALSE(ec);
@@ -406,7 +408,8 @@ TEST_CASE("parse_job: its faces", "[ps]") {
   CHECK_THROWS_WITH(parse_job(with("ranks 3", "ranks 0")), ContainsSubstring("line 21, 'ranks 0'"));
 }
 
-// What a stranger may send: never a crash or more memory than the text is long, and what is accepted is exactly a job.
+// Texts as an unknown client may send them: no crash, memory in proportion to the text, and what is accepted is exactly
+// a job.
 TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
   std::mt19937 random{20160411};
   const auto below = [&random](std::size_t count) { return static_cast<std::size_t>(random()) % count; };
@@ -444,7 +447,7 @@ TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
           text = joined(lines);
           break;
         case 5: text.resize(below(text.size())); break;
-        default: {  // another number in the place of one
+        default: {  // replaces a number by another number
           const std::size_t first = text.find_first_of("0123456789", below(text.size()));
           if (first == std::string::npos) break;
           const std::size_t last = std::min(text.find_first_not_of("0123456789", first), text.size());
@@ -462,7 +465,7 @@ TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
     if (to_text(job) != text || job.ranks == 0 || job.shards() == 0 || job.total_steps == 0) FAIL(text);
     for (const TableInfo& one : job.tables)
       if (one.dim == 0 || one.min_count == 0 || one.name.empty() || job.shards() > 1024) FAIL(text);
-    // The parts cover each variable once.
+    // The parts cover each variable exactly once.
     std::vector<std::int64_t> covered(job.variables.size());
     for (const auto& part : job.parts) {
       if (part.shard >= job.shards() || !part.slice.inside(job.variables[part.variable].shape)) FAIL(text);
@@ -471,6 +474,6 @@ TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
     for (std::size_t v = 0; v < covered.size(); ++v)
       if (covered[v] != job.variables[v].shape.elements()) FAIL(text);
   }
-  CHECK(accepted > 500);  // a changed seed, rate or number of steps is a job too
+  CHECK(accepted > 500);  // a text with another seed, rate or number of steps is a job too
   CHECK(accepted < 10'000);
 }

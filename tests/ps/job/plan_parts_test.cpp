@@ -20,7 +20,7 @@ struct Everywhere {
 };
 }  // namespace
 
-TEST_CASE("plan_parts: every part takes a turn, a scalar is not cut", "[ps]") {
+TEST_CASE("plan_parts: assigns parts in turn, and does not divide a scalar", "[ps]") {
   const auto parts =
       distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{3}, distrib::RoundRobinStrategy{}, 2, 1);
   const std::vector<std::uint32_t> shards{0, 1, 0, 1, 0, 1, 0};
@@ -31,16 +31,16 @@ TEST_CASE("plan_parts: every part takes a turn, a scalar is not cut", "[ps]") {
   CHECK(parts[6].slice == distrib::Slice::whole({}));
 }
 
-TEST_CASE("plan_parts: within a task the shard with the fewest bytes takes the next part", "[ps]") {
+TEST_CASE("plan_parts: within a task the shard with the fewest bytes gets the next part", "[ps]") {
   const auto parts =
       distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{1}, distrib::RoundRobinStrategy{}, 1, 2);
   REQUIRE(parts.size() == 3);
   CHECK(parts[0].shard == 0);  // 160 bytes
-  CHECK(parts[1].shard == 1);
-  CHECK(parts[2].shard == 1);  // 16 bytes there, 160 on the other
+  CHECK(parts[1].shard == 1);  // the other shard has no bytes yet
+  CHECK(parts[2].shard == 1);  // this shard has 16 bytes, the other 160
 }
 
-TEST_CASE("plan_parts: an answer of the strategy that is no task is refused by name", "[ps]") {
+TEST_CASE("plan_parts: refuses a task that does not exist, with the name of the part", "[ps]") {
   CHECK_THROWS_WITH(distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{1}, Everywhere{}, 2, 1),
                     ContainsSubstring("w: task 2") && ContainsSubstring("does not have"));
 }

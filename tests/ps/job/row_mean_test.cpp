@@ -5,7 +5,7 @@
 
 using distrib::RowMean;
 
-TEST_CASE("RowMean: words, and what nobody chose", "[ps]") {
+TEST_CASE("RowMean: its texts and its default", "[ps]") {
   CHECK(to_text(RowMean::of_those_with_key) == "of_those_with_key");
   CHECK(to_text(RowMean::of_all) == "of_all");
   CHECK(RowMean{} == RowMean::of_those_with_key);

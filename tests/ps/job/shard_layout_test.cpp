@@ -30,7 +30,7 @@ auto initial(const Job& of) -> Whole {
 
 }  // namespace
 
-TEST_CASE("ShardLayout: parts of a shard in one block, each at a multiple of 64", "[ps]") {
+TEST_CASE("ShardLayout: the parts of a shard lie in one block, each at a multiple of 64", "[ps]") {
   const Job cut = cut_variables::job(3, 2, 0);  // rows 0-1, 2-3, 4-5
   const ShardLayout first{cut, 0};
   REQUIRE(first.entries().size() == 3);
@@ -60,7 +60,7 @@ TEST_CASE("ShardLayout: a shard without parts", "[ps]") {
   CHECK(initial_values(cut, layout).size() == 0);
 }
 
-TEST_CASE("ShardLayout: each shard's share of each table, in the job's order", "[ps]") {
+TEST_CASE("ShardLayout: has the shard's share of each table, in the job's order", "[ps]") {
   Job cut = cut_variables::job(1, 3, 0);
   CHECK(ShardLayout{cut, 0}.tables().empty());
   distrib::TableInfo any;
@@ -75,7 +75,7 @@ TEST_CASE("ShardLayout: each shard's share of each table, in the job's order", "
   REQUIRE(layouts.size() == 3);
   for (const ShardLayout& layout : layouts) {
     CHECK(layout.block_bytes() ==
-          ShardLayout{cut_variables::job(1, 3, 0), layout.shard()}.block_bytes());  // tables are not in it
+          ShardLayout{cut_variables::job(1, 3, 0), layout.shard()}.block_bytes());  // tables are not part of the block
     REQUIRE(layout.tables().size() == 2);
     CHECK(layout.tables()[0].info() == numbered);
     CHECK(layout.tables()[0].updater() == 1);
@@ -89,7 +89,7 @@ TEST_CASE("ShardLayout: each shard's share of each table, in the job's order", "
   CHECK(next == 7);
 }
 
-TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
+TEST_CASE("spread and gather: are opposites, however variables are cut", "[ps]") {
   for (const std::int64_t parts : {1, 2, 3})
     for (const std::uint32_t shards : {1U, 2U, 3U})
       for (const std::size_t axis : {0U, 1U}) {
@@ -117,7 +117,7 @@ TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
       }
 }
 
-TEST_CASE("initial_values: do not depend on the cut", "[ps]") {
+TEST_CASE("initial_values: do not depend on how variables are cut", "[ps]") {
   const Whole uncut = initial(cut_variables::job(1, 1, 0));
   CHECK(uncut.variables[2][0] == 3.0F);
   CHECK(uncut.variables[0][0] != uncut.variables[0][1]);
@@ -132,7 +132,7 @@ TEST_CASE("initial_values: do not depend on the cut", "[ps]") {
   CHECK(initial(other).variables != uncut.variables);
 }
 
-TEST_CASE("ShardLayout: what is trained is a prefix of floats, counters are behind it", "[ps]") {
+TEST_CASE("ShardLayout: trained parts are a prefix of floats; counters come after it", "[ps]") {
   Job of;
   of.variables = {{"seen", DType::int64, {5}, {}},
                   {"b", DType::float32, {3}, distrib::ConstantInitializer{1}},
@@ -150,7 +150,7 @@ TEST_CASE("ShardLayout: what is trained is a prefix of floats, counters are behi
   CHECK(layout.trained()[1].dtype == DType::float32);
   CHECK(layout.counters()[0].name == "seen");
   CHECK(layout.counters()[0].dtype == DType::int64);
-  CHECK(layout.counters()[0].updater == 0);  // whatever the prefixes say
+  CHECK(layout.counters()[0].updater == 0);  // although a prefix fits its name
   CHECK(layout.counters()[0].offset_bytes == 128);
   CHECK(layout.counters()[0].size_bytes == 40);
   CHECK(layout.counters()[1].dtype == DType::float64);
@@ -174,7 +174,7 @@ TEST_CASE("ShardLayout: what is trained is a prefix of floats, counters are behi
   CHECK(counters.trained().empty());
 }
 
-TEST_CASE("spread and gather: elements of 8 bytes, for any cut", "[ps]") {
+TEST_CASE("spread and gather: elements of 8 bytes, however variables are cut", "[ps]") {
   for (const std::uint32_t shards : {1U, 2U, 3U})
     for (const std::size_t axis : {0U, 1U}) {
       CAPTURE(shards, axis);

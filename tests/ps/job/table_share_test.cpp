@@ -34,7 +34,7 @@ const std::uint64_t some_keys[] = {0, 1, 2, 11, 12, 13, 64, 12345678901234567ULL
 
 }  // namespace
 
-TEST_CASE("TableShare: each key is one shard's, that which TableSharding says", "[ps]") {
+TEST_CASE("TableShare: each key is on exactly one shard, the one that TableSharding returns", "[ps]") {
   for (const std::uint32_t tasks : {1U, 2U, 3U})
     for (const std::uint64_t rows : {1U, 5U, 13U, 100U}) {
       const Job of = job(tasks, 2, rows);
@@ -56,7 +56,7 @@ TEST_CASE("TableShare: each key is one shard's, that which TableSharding says", 
     }
 }
 
-TEST_CASE("TableShare: owns keys that ascend when it owns each of them", "[ps]") {
+TEST_CASE("TableShare: owns_all is true if it owns each of the keys", "[ps]") {
   const Job of = job(2, 2, 13);
   for (std::size_t table = 0; table < 2; ++table)
     for (std::uint32_t shard = 0; shard < of.shards(); ++shard) {
@@ -70,7 +70,7 @@ TEST_CASE("TableShare: owns keys that ascend when it owns each of them", "[ps]")
     }
 }
 
-TEST_CASE("TableShare: numbered keys are cut in ranges, one after the other", "[ps]") {
+TEST_CASE("TableShare: numbered keys are divided into consecutive ranges", "[ps]") {
   const Job of = job(3, 1, 8);
   const std::uint64_t firsts[] = {0, 3, 6};
   const std::uint64_t rows[] = {3, 3, 2};
@@ -101,7 +101,7 @@ TEST_CASE("TableShare: knows the table and its updater", "[ps]") {
   CHECK(TableShare{of, 1, 0}.updater() == 1);
 }
 
-TEST_CASE("TableShare: hashed keys are dealt evenly", "[ps]") {
+TEST_CASE("TableShare: hashed keys are distributed evenly", "[ps]") {
   const Job of = job(4, 1, 8);
   std::vector<std::uint32_t> counts(4);
   const TableSharding sharding{of.tables[0], 4};

@@ -258,8 +258,14 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
   tell(ShardStory{
       {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
       {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
-      {"size", short_one, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
-      {"size", no_block, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+      {"size",
+       short_one,
+       {"refused 10 step=1 rank=0: the size does not match the job's variables and tables: run the same model on every "
+        "worker"}},
+      {"size",
+       no_block,
+       {"refused 10 step=1 rank=0: the size does not match the job's variables and tables: run the same model on every "
+        "worker"}},
   });
   CHECK(shard.core.step() == 0);
 }
@@ -322,7 +328,8 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
       {"an item too far", shard.push(0, 1, block(1, {{5, 1}}, {{3, 1}})), {"refused 10 step=1 rank=0" + row}},
       {"no keys",
        shard.push(0, 1, block(1)),
-       {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+       {"refused 10 step=1 rank=0: the size does not match the job's variables and tables: run the same model on every "
+        "worker"}},
       {"nothing has changed", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=0 cuts=0"}},
       {"the first good one", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
   });

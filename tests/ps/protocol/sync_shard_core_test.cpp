@@ -132,7 +132,8 @@ TEST_CASE("SyncShardCore: what nobody may send is refused", "[ps]") {
   const auto push = [&](Contribution contribution) {
     return [&, contribution](ShardActions& out) { shard.core.push(10, contribution, out); };
   };
-  const std::string size = ": the contribution has another size than the shard's variables";
+  const std::string size =
+      ": the size does not match the job's variables and tables: run the same model on every worker";
   tell(ShardStory{
       {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
       {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
@@ -643,7 +644,8 @@ TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change 
        {"refused 11 step=1 rank=1: the keys of a sparse gradient must ascend and be unique"}},
       {"no keys",
        shard.push(1, 1, block(1)),
-       {"refused 11 step=1 rank=1: the contribution has another size than the shard's variables"}},
+       {"refused 11 step=1 rank=1: the size does not match the job's variables and tables: run the same model on every "
+        "worker"}},
       {"none of these was stored", shard.push(1, 1, block(1, {{5, 1}})), {"pushed 11 step=1 k=0 cuts=0"}},
       {"the first good one counts", shard.push(0, 1, block(1, {})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"nothing else changed",

@@ -24,7 +24,7 @@ auto length(std::span<const float> row) -> double {
 
 }  // namespace
 
-TEST_CASE("clip_rows: longer rows are scaled, shorter ones keep their bits", "[ps]") {
+TEST_CASE("clip_rows: longer rows are scaled, shorter rows keep their bits", "[ps]") {
   Floats rows{3, 4, 0.3F, 0.4F, 0, 0, -30, 40};
   clip_rows(rows, 2, 1.0F);
   CHECK(rows == Floats{3.0F / 5.0F, 4.0F / 5.0F, 0.3F, 0.4F, 0, 0, -30.0F / 50.0F, 40.0F / 50.0F});
@@ -32,11 +32,11 @@ TEST_CASE("clip_rows: longer rows are scaled, shorter ones keep their bits", "[p
   Floats exact{3, 4};
   clip_rows(exact, 2, 5.0F);
   CHECK(exact == Floats{3, 4});
-  clip_rows(exact, 1, 2.0F);  // each element is a row
+  clip_rows(exact, 1, 2.0F);  // rows of one element
   CHECK(exact == Floats{2, 2});
 }
 
-TEST_CASE("clip_rows: of any size of row", "[ps]") {
+TEST_CASE("clip_rows: rows of any size", "[ps]") {
   for (const std::size_t row_size : {1U, 3U, 4U, 7U, 64U}) {
     const Floats before = reference::numbers(row_size * 5, 11);
     Floats rows = before;
@@ -54,15 +54,15 @@ TEST_CASE("clip_rows: of any size of row", "[ps]") {
   }
 }
 
-TEST_CASE("clip_rows: squares that no float holds", "[ps]") {
+TEST_CASE("clip_rows: elements whose squares do not fit into a float", "[ps]") {
   Floats rows{1e30F, 0, 0, 1e-30F};
   clip_rows(rows, 2, 2.0F);
   CHECK(rows[0] == Approx(2.0F));
   CHECK(rows[3] == 1e-30F);
 }
 
-TEST_CASE("clip_rows_gradient: the derivative of the clip", "[ps]") {
-  // Along a clipped row nothing is left; across it the gradient is scaled as the row was.
+TEST_CASE("clip_rows_gradient: computes the derivative of clip_rows", "[ps]") {
+  // Along a clipped row the gradient becomes 0; across the row it is scaled as the row was.
   const Floats rows{3, 4, 3, 4, 0.3F, 0.4F};
   Floats gradients{3, 4, -4, 3, 7, 9};
   clip_rows_gradient(rows, 2, 1.0F, gradients);
@@ -74,11 +74,11 @@ TEST_CASE("clip_rows_gradient: the derivative of the clip", "[ps]") {
   CHECK(gradients[5] == 9.0F);
 }
 
-TEST_CASE("clip_rows_gradient: as differences say", "[ps]") {
+TEST_CASE("clip_rows_gradient: agrees with finite differences", "[ps]") {
   const Floats row = reference::numbers(7, 2);
   const Floats gradient = reference::numbers(7, 9);
   const float most = static_cast<float>(length(row)) / 3.0F;
-  const auto value = [&](Floats at) {  // of which `gradient` is the derivative with respect to the clipped row
+  const auto value = [&](Floats at) {  // a function whose derivative with respect to the clipped row is `gradient`
     clip_rows(at, 7, most);
     double sum = 0;
     for (std::size_t i = 0; i < 7; ++i) sum += double{at[i]} * double{gradient[i]};
@@ -96,7 +96,7 @@ TEST_CASE("clip_rows_gradient: as differences say", "[ps]") {
   }
 }
 
-TEST_CASE("clip_rows: what does not fit", "[ps]") {
+TEST_CASE("clip_rows: refuses sizes and norms that are wrong", "[ps]") {
   struct Case {
     std::size_t elements;
     std::size_t row_size;

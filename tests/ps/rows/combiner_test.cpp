@@ -9,7 +9,7 @@ using distrib::Combiner;
 using distrib::ps_errc;
 using distrib::detail::parse_combiner;
 
-TEST_CASE("Combiner: TensorFlow's words, and its default", "[ps]") {
+TEST_CASE("Combiner: has TensorFlow's names and default", "[ps]") {
   CHECK(Combiner{} == Combiner::mean);
   CHECK(to_text(Combiner::sum) == "sum");
   for (const Combiner combiner : {Combiner::mean, Combiner::sqrtn, Combiner::sum}) {
@@ -20,7 +20,7 @@ TEST_CASE("Combiner: TensorFlow's words, and its default", "[ps]") {
   }
 }
 
-TEST_CASE("Combiner: other words", "[ps]") {
+TEST_CASE("Combiner: refuses other names", "[ps]") {
   for (const char* text : {"max", "", "Mean", "mean "}) {
     std::error_code ec;
     static_cast<void>(parse_combiner(text, ec));

@@ -30,7 +30,7 @@ auto rows_of(const DenseIdTable& table, const Keys& keys) -> std::vector<const f
 
 }  // namespace
 
-TEST_CASE("DenseIdTable: a row for each key, zero, aligned, in batches of all lengths", "[ps]") {
+TEST_CASE("DenseIdTable: has an aligned row of zeros for each key, in batches of all lengths", "[ps]") {
   MemoryBudget budget{std::size_t{64} << 20};
   const auto dim = static_cast<std::uint32_t>(GENERATE(1, 5, 16, 100));
   DenseIdTable table{{dim, 1}, 1000, 70'000, budget};
@@ -67,7 +67,7 @@ TEST_CASE("DenseIdTable: a row for each key, zero, aligned, in batches of all le
   CHECK(is_right);
 }
 
-TEST_CASE("DenseIdTable: with a key out of range nothing is done", "[ps]") {
+TEST_CASE("DenseIdTable: does nothing if a key is out of range", "[ps]") {
   MemoryBudget budget{1 << 20};
   DenseIdTable table{{2, 0}, 100, 10, budget};
   for (const std::uint64_t wrong : {std::uint64_t{99}, std::uint64_t{110}, std::uint64_t{0}, ~std::uint64_t{0}}) {
@@ -87,7 +87,7 @@ TEST_CASE("DenseIdTable: with a key out of range nothing is done", "[ps]") {
   CHECK_FALSE(ec);
 }
 
-TEST_CASE("DenseIdTable: the budget holds", "[ps]") {
+TEST_CASE("DenseIdTable: takes no more memory than the budget", "[ps]") {
   MemoryBudget budget{1 << 20};
   std::error_code ec;
   const DenseIdTable refused{{16, 1}, 0, 8193, budget, ec};
@@ -109,7 +109,7 @@ TEST_CASE("DenseIdTable: the budget holds", "[ps]") {
   CHECK(rows_of(none, {}).empty());
 }
 
-TEST_CASE("DenseIdTable: a large table begins where a huge page may", "[ps]") {
+TEST_CASE("DenseIdTable: a large table begins at a multiple of a huge page", "[ps]") {
   MemoryBudget budget{std::size_t{64} << 20};
   const DenseIdTable table{{16, 1}, 0, 100'000, budget};
   CHECK(reinterpret_cast<std::uintptr_t>(rows_of(table, {0})[0]) % (2 << 20) == 0);

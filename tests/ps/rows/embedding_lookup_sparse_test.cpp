@@ -31,7 +31,7 @@ auto combine(const Floats& from, std::size_t row_size, const SparseIds& lookups,
 
 }  // namespace
 
-TEST_CASE("embedding_lookup_sparse: TensorFlow's combiners", "[ps]") {
+TEST_CASE("embedding_lookup_sparse: combines as TensorFlow does", "[ps]") {
   const Ids ids{1, 3, 0, 1, 2, 2, 4};
   const Ids splits{0, 2, 3, 4, 7};
   const Floats weights{2, 0.5F, 1, 3, 1, 1, 1};
@@ -51,7 +51,7 @@ TEST_CASE("embedding_lookup_sparse: TensorFlow's combiners", "[ps]") {
         Floats{40 / root2, 42 / root2, 0, 1, 10, 11, 80 / root3, 83 / root3});
 }
 
-TEST_CASE("embedding_lookup_sparse: the order of positions is part of the answer", "[ps]") {
+TEST_CASE("embedding_lookup_sparse: adds in the order of positions", "[ps]") {
   const Floats numbers{1e8F, -1e8F, 3};
   const Ids splits{0, 3};
   CHECK(combine(numbers, 1, {Ids{0, 1, 2}, splits}, {Combiner::sum}) == Floats{3});
@@ -81,7 +81,7 @@ TEST_CASE("embedding_lookup_sparse: each operation is rounded to float", "[ps]")
   }
 }
 
-TEST_CASE("embedding_lookup_sparse: max_norm clips what is looked up, not the table", "[ps]") {
+TEST_CASE("embedding_lookup_sparse: max_norm clips the looked-up rows, not the table", "[ps]") {
   const Floats rows{3, 4, 0.3F, 0.4F};
   const Ids ids{0, 1, 0};
   const Ids splits{0, 1, 2, 3};
@@ -92,7 +92,7 @@ TEST_CASE("embedding_lookup_sparse: max_norm clips what is looked up, not the ta
   CHECK(weighted[1] == Approx(2.8));
 }
 
-TEST_CASE("embedding_lookup_sparse: rows without ids, divisors of 0", "[ps]") {
+TEST_CASE("embedding_lookup_sparse: rows without ids, and divisors of 0, give zeros", "[ps]") {
   const Ids ids{1, 2};
   const Ids splits{0, 0, 2, 2};
   for (const Combiner combiner : {Combiner::mean, Combiner::sqrtn, Combiner::sum})
@@ -107,7 +107,7 @@ TEST_CASE("embedding_lookup_sparse: rows without ids, divisors of 0", "[ps]") {
   CHECK(gradient == Floats(10));
 }
 
-TEST_CASE("embedding_lookup_sparse_gradient: a row's share of each row that it is part of", "[ps]") {
+TEST_CASE("embedding_lookup_sparse_gradient: each table row gets its share of every row that looked it up", "[ps]") {
   const Ids ids{1, 3, 1, 2};
   const Ids splits{0, 3, 4};
   const Floats weights{1, 2, 5, 4};
@@ -123,7 +123,7 @@ TEST_CASE("embedding_lookup_sparse_gradient: a row's share of each row that it i
   CHECK(gradient == Floats{0, 0, 8, 16, 4, 8, 4, 8, 0, 0});
 }
 
-TEST_CASE("embedding_lookup_sparse_gradient: as differences say", "[ps]") {
+TEST_CASE("embedding_lookup_sparse_gradient: agrees with finite differences", "[ps]") {
   const std::size_t row_size = 5;
   const Ids ids{0, 2, 2, 1, 3, 0};
   const Ids splits{0, 3, 5, 6};
@@ -154,7 +154,7 @@ TEST_CASE("embedding_lookup_sparse_gradient: as differences say", "[ps]") {
     }
 }
 
-TEST_CASE("embedding_lookup_sparse: the same bits from the rows that unique_keys asks for", "[ps]") {
+TEST_CASE("embedding_lookup_sparse: gives the same bits from the rows that unique_keys asks for", "[ps]") {
   const std::size_t row_size = 3;
   const Floats rows = reference::numbers(50 * row_size, 3);
   const std::vector<std::uint64_t> keys{40, 7, 40, 3, 7, 49};
@@ -163,7 +163,7 @@ TEST_CASE("embedding_lookup_sparse: the same bits from the rows that unique_keys
   const LookupOptions options{Combiner::mean, 2.0F};
 
   const auto unique = distrib::unique_keys(keys);
-  Floats some;  // what would come from the servers
+  Floats some;  // the rows that parameter servers would send
   for (const std::uint64_t key : unique.keys)
     some.insert(some.end(), rows.begin() + static_cast<std::ptrdiff_t>(key * row_size),
                 rows.begin() + static_cast<std::ptrdiff_t>((key + 1) * row_size));
@@ -179,7 +179,7 @@ TEST_CASE("embedding_lookup_sparse: the same bits from the rows that unique_keys
       CHECK(some_gradient[i * row_size + j] == gradient[unique.keys[i] * row_size + j]);
 }
 
-TEST_CASE("embedding_lookup_sparse: what does not fit", "[ps]") {
+TEST_CASE("embedding_lookup_sparse: refuses arguments that do not fit together", "[ps]") {
   struct Case {
     std::string what;
     Ids ids;

@@ -23,7 +23,7 @@ namespace {
 
 using Keys = std::vector<std::uint64_t>;
 
-/// What a row of a key starts with.
+/// Writes the initial row of a key.
 void write_key(std::uint64_t key, std::span<float> row) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(key % 65521 + i);
 }
@@ -40,7 +40,7 @@ auto find(const EmbeddingTable& table, const Keys& keys) -> std::vector<const fl
   return rows;
 }
 
-/// The same table, written as one would without a thought of speed.
+/// The same table in the simplest way, without regard to speed.
 struct Model {
   struct Row {
     KeyUse use;
@@ -69,7 +69,7 @@ struct Model {
   }
 };
 
-/// Whether both have the same keys, uses and rows.
+/// True if both have the same keys, uses and rows.
 auto is_same(const EmbeddingTable& table, const Model& model) -> bool {
   bool is_right = table.size() == model.size() && table.keys() == model.rows.size();
   std::size_t seen = 0;
@@ -91,7 +91,7 @@ auto is_same(const EmbeddingTable& table, const Model& model) -> bool {
 
 }  // namespace
 
-TEST_CASE("EmbeddingTable: rows are made where they are counted, and not where they are looked for", "[ps]") {
+TEST_CASE("EmbeddingTable: rows are made when keys are counted, not when they are looked up", "[ps]") {
   MemoryBudget budget{std::size_t{8} << 20};
   EmbeddingTable table{{2, 1}, budget};
   CHECK(table.bytes() == 0);
@@ -114,7 +114,7 @@ TEST_CASE("EmbeddingTable: rows are made where they are counted, and not where t
   CHECK(find(table, {7}) == std::vector<const float*>(1));
 }
 
-TEST_CASE("EmbeddingTable: batches of all lengths are handed out in order, window by window", "[ps]") {
+TEST_CASE("EmbeddingTable: batches of all lengths are passed on in order, window by window", "[ps]") {
   MemoryBudget budget{std::size_t{8} << 20};
   EmbeddingTable table{{16, 1}, budget};
   for (const std::size_t size : {0U, 1U, 15U, 16U, 17U, 31U, 32U, 33U, 48U, 49U, 100U}) {
@@ -131,7 +131,7 @@ TEST_CASE("EmbeddingTable: batches of all lengths are handed out in order, windo
   }
 }
 
-TEST_CASE("EmbeddingTable: what a map does, through random operations", "[ps]") {
+TEST_CASE("EmbeddingTable: does what a map does, in random operations", "[ps]") {
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 3));
   const auto seed = static_cast<std::uint64_t>(GENERATE(1, 2));
   MemoryBudget budget{std::size_t{1} << 30};
@@ -139,7 +139,7 @@ TEST_CASE("EmbeddingTable: what a map does, through random operations", "[ps]") 
   Model model{min_count, {}};
   std::mt19937_64 random{seed};
   for (std::uint32_t step = 0; step < 300; ++step) {
-    // Ranges of keys that move on, so that some grow old; many are met again, some in one batch.
+    // Ranges of keys that move on, so that some keys grow old; many keys occur again, some of them in one batch.
     Keys keys(random() % 700);
     for (std::uint64_t& key : keys) key = (random() % (step % 50 == 0 ? 100'000 : 1'000) + step * 100) * 0x1'0000'0001;
     switch (random() % 6) {
@@ -166,7 +166,7 @@ TEST_CASE("EmbeddingTable: what a map does, through random operations", "[ps]") 
         bool is_right = true;
         for (std::size_t i = 0; i < keys.size(); ++i) model.make(keys[i], step);
         for (std::size_t i = 0; i < keys.size(); ++i) {
-          // A key that was admitted in the middle of the batch has no row before that.
+          // A key that is admitted in the middle of a batch has no row at its earlier positions.
           if (rows[i] == nullptr) continue;
           *rows[i] += 1;
           model.rows[keys[i]].added += 1;
@@ -208,28 +208,28 @@ TEST_CASE("EmbeddingTable: rows keep their addresses while the table grows", "[p
   CHECK(find(table, odd) == odd_rows);
 }
 
-TEST_CASE("EmbeddingTable: a key is admitted when it was counted often enough", "[ps]") {
+TEST_CASE("EmbeddingTable: a key gets a row when it has been counted often enough", "[ps]") {
   MemoryBudget budget{std::size_t{8} << 20};
   EmbeddingTable table{{4, 0}, budget, {.min_count = 3}};
   CHECK(make(table, {5, 6}, 0) == std::vector<float*>(2));
   CHECK(make(table, {5}, 1) == std::vector<float*>(1));
   CHECK(table.size() == 0);
   CHECK(table.keys() == 2);
-  CHECK(table.bytes() == table.index_bytes());  // no memory for rows
+  CHECK(table.bytes() == table.index_bytes());  // no memory was taken for rows
   CHECK(make(table, {5}, 2)[0] != nullptr);
   const std::vector<float*> rows = make(table, {6, 6, 6}, 3);
   CHECK(rows[0] == nullptr);
   CHECK(rows[1] != nullptr);
   CHECK(rows[1] == rows[2]);
 
-  EmbeddingTable never{{4, 0}, budget, {.min_count = 1'000'000}};  // taken as what can be counted
+  EmbeddingTable never{{4, 0}, budget, {.min_count = 1'000'000}};  // counts as the largest count that a key can reach
   for (std::uint32_t n = 1; n < KeyUse::max_frequency; ++n) REQUIRE(make(never, {1}, 0)[0] == nullptr);
   CHECK(make(never, {1}, 0)[0] != nullptr);
   CHECK(make(never, {1}, 0)[0] != nullptr);
   CHECK(EmbeddingTableOptions{}.min_count == 1);
 }
 
-TEST_CASE("EmbeddingTable: evicts by age, and by frequency, then age, then key", "[ps]") {
+TEST_CASE("EmbeddingTable: evicts by age; or by frequency, then age, then key", "[ps]") {
   MemoryBudget budget{std::size_t{8} << 20};
   EmbeddingTable table{{1, 0}, budget};
   const auto keys_of = [&] {
@@ -240,7 +240,7 @@ TEST_CASE("EmbeddingTable: evicts by age, and by frequency, then age, then key",
   };
   make(table, {10, 11, 12, 13, 14}, 1);
   make(table, {12, 13, 20, ~std::uint64_t{0}}, 2);
-  make(table, {12}, KeyUse::max_last_use + 5);  // late is late
+  make(table, {12}, KeyUse::max_last_use + 5);  // a time beyond the largest is kept as the largest
   CHECK(table.evict_least_used(0) == 0);
   CHECK(table.evict_least_used(2) == 2);
   CHECK(keys_of() == Keys{12, 13, 14, 20, ~std::uint64_t{0}});
@@ -252,9 +252,9 @@ TEST_CASE("EmbeddingTable: evicts by age, and by frequency, then age, then key",
   CHECK(table.evict_unused_since(KeyUse::max_last_use) == 0);
 }
 
-TEST_CASE("EmbeddingTable: stops at the key for which there is no memory, and goes on when there is", "[ps]") {
-  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // one slab, and an index of 1.5 Ki slots
-  EmbeddingTable table{{1024, 1}, budget};               // 256 rows a slab
+TEST_CASE("EmbeddingTable: stops at a key for which there is no memory, and continues when there is", "[ps]") {
+  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // memory for one slab, and an index of 1.5 Ki slots
+  EmbeddingTable table{{1024, 1}, budget};  // 256 rows in a slab
   Keys keys(400);
   for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
   std::vector<float*> rows(keys.size());
@@ -262,7 +262,7 @@ TEST_CASE("EmbeddingTable: stops at the key for which there is no memory, and go
   CHECK(table.find_or_make(keys, 1, rows, write_key, ec) == 256);
   CHECK(ec == ps_errc::budget_exceeded);
   CHECK(table.size() == 256);
-  CHECK(table.keys() == 256);  // nothing is left of the key that was refused
+  CHECK(table.keys() == 256);  // the key that was refused has left nothing
   CHECK(rows[255] != nullptr);
   CHECK(rows[256] == nullptr);
   CHECK(*rows[255] == 255.0F);
@@ -273,7 +273,7 @@ TEST_CASE("EmbeddingTable: stops at the key for which there is no memory, and go
   CHECK(table.find_or_make(std::span{keys}.subspan(256), 2, rows, write_key, ec) == 100);
   CHECK(ec == ps_errc::budget_exceeded);
 
-  // The index may be what does not fit; keys before that were served.
+  // The index itself may not fit; the keys before that are served.
   MemoryBudget small{(std::size_t{2} << 20) + (20 << 10)};
   EmbeddingTable tight{{1, 0}, small};
   Keys many(5000);
@@ -285,8 +285,8 @@ TEST_CASE("EmbeddingTable: stops at the key for which there is no memory, and go
   CHECK(served == 880);
 }
 
-TEST_CASE("EmbeddingTable: a key that was counted before is still counted when it cannot be admitted", "[ps]") {
-  MemoryBudget budget{100 << 10};  // no slab fits
+TEST_CASE("EmbeddingTable: a counted key that cannot be admitted keeps its count", "[ps]") {
+  MemoryBudget budget{100 << 10};  // less than a slab
   EmbeddingTable table{{4, 0}, budget, {.min_count = 2}};
   make(table, {1}, 1);
   std::vector<float*> rows(1);
@@ -300,7 +300,7 @@ TEST_CASE("EmbeddingTable: a key that was counted before is still counted when i
   CHECK(table.keys() == 1);
 }
 
-TEST_CASE("EmbeddingTable: saved and restored it goes on as if nothing had been", "[ps]") {
+TEST_CASE("EmbeddingTable: a restored table continues as the saved one", "[ps]") {
   MemoryBudget budget{std::size_t{1} << 28};
   EmbeddingTable table{{4, 1}, budget, {.min_count = 2}};
   std::mt19937_64 random{1};
@@ -346,10 +346,10 @@ TEST_CASE("EmbeddingTable: saved and restored it goes on as if nothing had been"
   CHECK_THROWS_WITH(refused.restore(keys, uses, rows), ContainsSubstring("budget"));
 }
 
-TEST_CASE("EmbeddingTable: a function of the calls", "[ps]") {
+TEST_CASE("EmbeddingTable: its order is a function of the calls", "[ps]") {
   std::vector<Keys> orders;
   MemoryBudget budget{std::size_t{1} << 28};
-  std::vector<std::unique_ptr<EmbeddingTable>> tables;  // both at once, so that addresses differ
+  std::vector<std::unique_ptr<EmbeddingTable>> tables;  // both exist at once, so that their addresses differ
   for (int run = 0; run < 2; ++run) {
     EmbeddingTable& table = *tables.emplace_back(std::make_unique<EmbeddingTable>(distrib::RowLayout{4, 1}, budget));
     std::mt19937_64 random{9};
@@ -366,7 +366,7 @@ TEST_CASE("EmbeddingTable: a function of the calls", "[ps]") {
   CHECK(orders[0] == orders[1]);
 }
 
-TEST_CASE("EmbeddingTable: moved, and all goes back to the budget", "[ps]") {
+TEST_CASE("EmbeddingTable: can be moved, and returns all memory to the budget", "[ps]") {
   MemoryBudget budget{std::size_t{1} << 28};
   {
     EmbeddingTable table{{4, 1}, budget};
@@ -379,9 +379,9 @@ TEST_CASE("EmbeddingTable: moved, and all goes back to the budget", "[ps]") {
   CHECK(budget.used_bytes() == 0);
 }
 
-TEST_CASE("EmbeddingTable: counts a batch all at once or not at all", "[ps]") {
+TEST_CASE("EmbeddingTable: count() counts a whole batch or nothing", "[ps]") {
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
-  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // 256 rows, see above
+  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // memory for 256 rows, see above
   EmbeddingTable table{{1024, 1}, budget, {min_count}};
   Model model{min_count, {}};
   const auto range = [](std::uint64_t first, std::uint64_t end) {
@@ -415,7 +415,7 @@ TEST_CASE("EmbeddingTable: counts a batch all at once or not at all", "[ps]") {
   for (std::uint32_t n = 0; n < min_count; ++n) count(range(100, 200), 3 + n);
   const Model whole = model;
 
-  // Rows of which the last ones do not fit: old and new keys, with a row, without, and with one only from now on.
+  // The last rows do not fit: old and new keys, with a row, without one, and with one only from this call on.
   if (min_count == 2) count(range(300, 500), 5);
   const Model full = model;
   count(range(50, 600), 9);
@@ -425,7 +425,7 @@ TEST_CASE("EmbeddingTable: counts a batch all at once or not at all", "[ps]") {
   CHECK_FALSE(ec);
   CHECK(is_same(table, model));
 
-  // What was counted is taken back by its owner.
+  // The caller takes back what was counted.
   const Model counted = model;
   const Keys batch = range(0, 250);
   count(batch, 10);
@@ -436,7 +436,7 @@ TEST_CASE("EmbeddingTable: counts a batch all at once or not at all", "[ps]") {
   CHECK(whole.rows.size() <= model.rows.size());
 }
 
-TEST_CASE("EmbeddingTable: says the rows that it evicts for their age", "[ps]") {
+TEST_CASE("EmbeddingTable: reports the keys that it evicts for their age", "[ps]") {
   MemoryBudget budget{std::size_t{8} << 20};
   EmbeddingTable table{{2, 0}, budget, {.min_count = 2}};
   make(table, {1, 2, 3, 4}, 1);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
-/// The key of a hash: `hash_key` is a bijection.
+/// The key that has this hash: `hash_key` is a bijection.
 auto key_of_hash(std::uint64_t hash) -> std::uint64_t {
   const auto unshift = [](std::uint64_t x, unsigned bits) {
     std::uint64_t found = x;
@@ -49,7 +49,7 @@ void insert(KeyIndex& index, std::uint64_t key, std::uint32_t row) {
   slot->set_row(row);
 }
 
-/// Whether the index has the keys of `expected` with these rows and no others.
+/// True if the index has exactly the keys of `expected`, with these rows.
 auto is_same(const KeyIndex& index, const std::map<std::uint64_t, std::uint32_t>& expected) -> bool {
   std::map<std::uint64_t, std::uint32_t> seen;
   index.for_each([&](const KeySlot& slot) { seen[slot.key()] = slot.row(); });
@@ -67,7 +67,7 @@ auto order_of(const KeyIndex& index) -> std::vector<std::uint64_t> {
 
 }  // namespace
 
-TEST_CASE("KeySlot: a use counts as far as its bits go", "[ps]") {
+TEST_CASE("KeySlot: a use is limited to what its bits can hold", "[ps]") {
   KeySlot slot{};
   CHECK(slot.is_empty());
   slot.set_use({4095, 7});
@@ -84,7 +84,7 @@ TEST_CASE("KeySlot: a use counts as far as its bits go", "[ps]") {
   CHECK(KeyUse{1, 9} < KeyUse{2, 0});
 }
 
-TEST_CASE("KeyIndex: empty", "[ps]") {
+TEST_CASE("KeyIndex: an empty index", "[ps]") {
   MemoryBudget budget{1 << 20};
   KeyIndex index{budget};
   CHECK(index.size() == 0);
@@ -94,7 +94,7 @@ TEST_CASE("KeyIndex: empty", "[ps]") {
   CHECK(order_of(index).empty());
 }
 
-TEST_CASE("KeyIndex: every key may be one", "[ps]") {
+TEST_CASE("KeyIndex: any 64 bits can be a key", "[ps]") {
   MemoryBudget budget{1 << 20};
   KeyIndex index{budget};
   std::map<std::uint64_t, std::uint32_t> expected;
@@ -111,7 +111,7 @@ TEST_CASE("KeyIndex: every key may be one", "[ps]") {
   CHECK(is_same(index, expected));
 }
 
-TEST_CASE("KeyIndex: grows by segments, through every size, and moves no more than one", "[ps]") {
+TEST_CASE("KeyIndex: grows by segments, through every size, and never moves more than one segment", "[ps]") {
   const std::string name = GENERATE("sequential", "multiples", "drawn");
   MemoryBudget budget{std::size_t{1} << 30};
   KeyIndex index{budget};
@@ -136,13 +136,14 @@ TEST_CASE("KeyIndex: grows by segments, through every size, and moves no more th
   CHECK(is_right);
 }
 
-TEST_CASE("KeyIndex: what a map does, through random operations", "[ps]") {
+TEST_CASE("KeyIndex: does what a map does, in random operations", "[ps]") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(1, 2, 3));
   MemoryBudget budget{std::size_t{1} << 30};
   KeyIndex index{budget};
   std::map<std::uint64_t, std::uint32_t> expected;
   std::mt19937_64 random{seed};
-  // Few hashes: the same first line, the line at the end, which wraps around, and some others.
+  // Few different hashes: the first line of a segment, the last line, from which the search wraps around, and two
+  // others.
   const auto draw = [&] {
     const std::uint64_t low = random() % 4 == 0 ? 0xFFFF'FFFF : random() % 3 * 0x5555'5555;
     return key_of_hash((random() % 1500) << 32 | low);
@@ -175,7 +176,7 @@ TEST_CASE("KeyIndex: what a map does, through random operations", "[ps]") {
   }
 }
 
-TEST_CASE("KeyIndex: goes through the keys in pieces, each once, while it grows", "[ps]") {
+TEST_CASE("KeyIndex: for_each_from visits each key once while the index grows", "[ps]") {
   MemoryBudget budget{std::size_t{64} << 20};
   KeyIndex index{budget};
   std::vector<std::uint64_t> seen;
@@ -209,17 +210,17 @@ TEST_CASE("KeyIndex: keys that share the bits of the directory, or of the virtua
   std::map<std::uint64_t, std::uint32_t> expected;
   for (std::uint32_t n = 0; n < 120'000; ++n) {
     const std::uint64_t low = n * std::uint64_t{0x9E37'79B1} & 0xFFFF'FFFF;
-    // The same 22 bits in the middle cannot be split; the same ten on top do not matter.
+    // Keys with the same 22 middle bits cannot be split; the same ten top bits make no difference.
     const std::uint64_t hash = is_directory ? std::uint64_t{n % 1024} << 54 | std::uint64_t{0x2A'AAAA} << 32 | low
                                             : std::uint64_t{0x155} << 54 | (low & 0x3F'FFFF) << 32 | low;
     insert(index, key_of_hash(hash), n);
     expected[key_of_hash(hash)] = n;
   }
   CHECK(is_same(index, expected));
-  CHECK(index.bytes() < 56 * index.size());  // however far the directory had to be doubled for nothing
+  CHECK(index.bytes() < 56 * index.size());  // although the directory was doubled without effect
 }
 
-TEST_CASE("KeyIndex: thousand keys of one hash but for the virtual shard", "[ps]") {
+TEST_CASE("KeyIndex: 1024 keys whose hashes differ only in the virtual shard", "[ps]") {
   MemoryBudget budget{1 << 24};
   KeyIndex index{budget};
   std::map<std::uint64_t, std::uint32_t> expected;
@@ -237,13 +238,13 @@ TEST_CASE("KeyIndex: thousand keys of one hash but for the virtual shard", "[ps]
   CHECK(is_same(index, expected));
 }
 
-TEST_CASE("KeyIndex: a place goes stale when slots moved, and says so", "[ps]") {
+TEST_CASE("KeyIndex: positions become invalid when slots move, and growths() shows it", "[ps]") {
   MemoryBudget budget{1 << 20};
   KeyIndex index{budget};
   CHECK(index.begin(1) == nullptr);
   CHECK(index.growths() == 0);
   insert(index, 1, 0);
-  CHECK(index.growths() == 1);  // null was stale, too
+  CHECK(index.growths() == 1);  // the null of before is invalid too
   const KeySlot* const begin = index.begin(1);
   for (std::uint64_t key = 2; index.growths() == 1; ++key) {
     CHECK(index.begin(1) == begin);
@@ -252,7 +253,7 @@ TEST_CASE("KeyIndex: a place goes stale when slots moved, and says so", "[ps]") 
   CHECK(index.begin(1) != begin);
 }
 
-TEST_CASE("KeyIndex: without memory to grow it says so and keeps what it has", "[ps]") {
+TEST_CASE("KeyIndex: if there is no memory to grow, insert() fails and the index keeps its keys", "[ps]") {
   MemoryBudget budget{3 << 20};
   KeyIndex index{budget};
   std::error_code ec;
@@ -266,7 +267,7 @@ TEST_CASE("KeyIndex: without memory to grow it says so and keeps what it has", "
   for (std::uint32_t key = 0; key < n; ++key) is_right = is_right && find(index, key)->row() == key;
   CHECK(is_right);
 
-  // Room in the segment of the key that was refused makes it fit.
+  // After other keys have been removed from its segment, the refused key fits.
   CHECK(index.erase_if([](const KeySlot& slot) { return slot.key() % 2 == 0; }) == (n + 1) / 2);
   CHECK(index.insert(n, ec) != nullptr);
   CHECK_FALSE(ec);
@@ -295,7 +296,7 @@ TEST_CASE("KeyIndex: the order is a function of the calls", "[ps]") {
   CHECK(orders[0] == orders[1]);
 }
 
-TEST_CASE("KeyIndex: pieces of pages are zeros, do not overlap and are used again", "[ps]") {
+TEST_CASE("MemoryPieces: pieces are zero, do not overlap, and are used again", "[ps]") {
   using distrib::detail::MemoryPieces;
   MemoryBudget budget{std::size_t{64} << 20};
   MemoryPieces pieces{budget};
@@ -313,7 +314,7 @@ TEST_CASE("KeyIndex: pieces of pages are zeros, do not overlap and are used agai
   };
   std::size_t most_used = 0;
   for (int n = 0; n < 4000; ++n) {
-    if (taken.size() < 120 && random() % 8 < 5) {  // of 16 KiB, of 32 KiB to 2 MiB, or of more
+    if (taken.size() < 120 && random() % 8 < 5) {  // of 16 KiB, of 32 KiB to 384 KiB, or of 3 MiB
       const std::size_t size = random() % 50 == 0 ? std::size_t{3} << 20 : (1 + random() % 24) << 14;
       const Taken one{pieces.take(size, ec), static_cast<std::byte>(1 + n % 255)};
       REQUIRE_FALSE(ec);
@@ -333,7 +334,7 @@ TEST_CASE("KeyIndex: pieces of pages are zeros, do not overlap and are used agai
     REQUIRE(pieces.bytes() == budget.used_bytes());
   }
   CHECK(is_right);
-  CHECK(most_used > 20 << 20);  // pages were cut
+  CHECK(most_used > 20 << 20);  // mappings of huge pages were cut into pieces
 
   const std::size_t before = pieces.bytes();
   std::size_t more = 0;

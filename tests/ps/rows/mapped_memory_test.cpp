@@ -15,7 +15,7 @@ using distrib::ps_errc;
 using distrib::detail::MappedMemory;
 using distrib::detail::Pages;
 
-TEST_CASE("MappedMemory: whole pages of zeros, taken from the budget", "[ps]") {
+TEST_CASE("MappedMemory: takes whole pages of zeros from the budget", "[ps]") {
   MemoryBudget budget{std::size_t{8} << 20};
   std::error_code ec;
   for (const Pages pages : {Pages::small, Pages::filled, Pages::huge}) {
@@ -25,14 +25,14 @@ TEST_CASE("MappedMemory: whole pages of zeros, taken from the budget", "[ps]") {
     CHECK(budget.used_bytes() == 8'192);
     const std::span bytes{memory.data(), memory.size()};
     CHECK(std::ranges::count(bytes, std::byte{0}) == 8'192);
-    std::ranges::fill(bytes, std::byte{1});  // all of it is ours
+    std::ranges::fill(bytes, std::byte{1});  // all of it can be written
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
     CHECK(address % (pages == Pages::huge ? distrib::detail::huge_page_bytes : distrib::detail::page_bytes) == 0);
   }
   CHECK(budget.used_bytes() == 0);
 }
 
-TEST_CASE("MappedMemory: a moved one keeps its addresses and gives back once", "[ps]") {
+TEST_CASE("MappedMemory: keeps its address when moved, and returns its memory once", "[ps]") {
   MemoryBudget budget{std::size_t{1} << 20};
   std::error_code ec;
   {
@@ -41,14 +41,14 @@ TEST_CASE("MappedMemory: a moved one keeps its addresses and gives back once", "
     MappedMemory second{std::move(first)};
     CHECK(second.data() == address);
     MappedMemory third{1, Pages::small, budget, ec};
-    third = std::move(second);  // what it had is given back
+    third = std::move(second);  // frees the old memory of `third`
     CHECK(third.data() == address);
     CHECK(budget.used_bytes() == 4'096);
   }
   CHECK(budget.used_bytes() == 0);
 }
 
-TEST_CASE("MappedMemory: none beyond the budget, nor what the system does not have", "[ps]") {
+TEST_CASE("MappedMemory: fails beyond the budget, and beyond the memory of the system", "[ps]") {
   MemoryBudget small{4'096};
   std::error_code ec;
   const MappedMemory none{4'097, Pages::small, small, ec};

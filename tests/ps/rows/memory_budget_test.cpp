@@ -6,7 +6,7 @@
 using distrib::MemoryBudget;
 using distrib::ps_errc;
 
-TEST_CASE("MemoryBudget: takes up to its limit, and all or nothing", "[ps]") {
+TEST_CASE("MemoryBudget: takes up to its limit, all or nothing", "[ps]") {
   MemoryBudget budget{100};
   std::error_code ec;
   budget.take(60, ec);
@@ -21,6 +21,6 @@ TEST_CASE("MemoryBudget: takes up to its limit, and all or nothing", "[ps]") {
   budget.give_back(60);
   CHECK(budget.used_bytes() == 40);
   CHECK(budget.limit_bytes() == 100);
-  budget.take(SIZE_MAX, ec);  // no sum of it may wrap around
+  budget.take(SIZE_MAX, ec);  // the sum must not overflow
   CHECK(ec == ps_errc::budget_exceeded);
 }

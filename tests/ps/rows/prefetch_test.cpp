@@ -7,8 +7,8 @@
 
 #include <cstddef>
 
-TEST_CASE("prefetch: asks for memory, and does not touch it", "[ps]") {
-  // Rows are asked for before it is known whether they are there.
+TEST_CASE("prefetch: does not access the memory", "[ps]") {
+  // Rows are prefetched before it is known whether they exist.
   void* const memory = ::mmap(nullptr, 4'096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
   distrib::detail::prefetch_for_read(memory);

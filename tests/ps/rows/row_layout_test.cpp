@@ -6,7 +6,7 @@
 using distrib::FloatFormat;
 using distrib::RowLayout;
 
-TEST_CASE("RowLayout: no small row lies in two cache lines", "[ps]") {
+TEST_CASE("RowLayout: no small row crosses a cache line", "[ps]") {
   struct Case {
     RowLayout layout;
     std::size_t row_bytes;
@@ -24,7 +24,7 @@ TEST_CASE("RowLayout: no small row lies in two cache lines", "[ps]") {
   }
 }
 
-TEST_CASE("RowLayout: weights of 16 bits before slots of 32", "[ps]") {
+TEST_CASE("RowLayout: weights of 16 bits lie before slots of 32 bits", "[ps]") {
   struct Case {
     RowLayout layout;
     std::size_t weight_bytes;
@@ -45,7 +45,7 @@ TEST_CASE("RowLayout: weights of 16 bits before slots of 32", "[ps]") {
   CHECK(RowLayout{16, 1, half}.floats() == 32);
 }
 
-TEST_CASE("RowLayout: the largest one does not wrap around", "[ps]") {
+TEST_CASE("RowLayout: sizes of the largest layout do not overflow", "[ps]") {
   const RowLayout largest{0xFFFF'FFFF, 0xFFFF};
   CHECK(largest.row_bytes() == (std::size_t{0xFFFF'FFFF} << 18));
   CHECK(largest.stride_bytes() >= largest.row_bytes());

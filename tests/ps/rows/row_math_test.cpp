@@ -12,7 +12,7 @@ namespace detail = distrib::detail;
 
 namespace {
 
-/// `size` numbers and one more, which no function may touch.
+/// `size` numbers, and one more that no function may touch.
 auto numbers(std::size_t size, float first) -> std::vector<float> {
   std::vector<float> made(size + 1);
   for (std::size_t i = 0; i < size; ++i) made[i] = first + static_cast<float>(i) / 3;
@@ -22,7 +22,7 @@ auto numbers(std::size_t size, float first) -> std::vector<float> {
 
 }  // namespace
 
-TEST_CASE("row_math: elements that are whole rows", "[ps]") {
+TEST_CASE("row_math: counts only whole rows", "[ps]") {
   std::error_code ec;
   CHECK(detail::count_rows(12, 4, ec) == 3);
   CHECK(detail::count_rows(0, 4, ec) == 0);
@@ -41,7 +41,7 @@ TEST_CASE("row_math: elements that are whole rows", "[ps]") {
   CHECK_FALSE(detail::has_row(-1, 3));
 }
 
-TEST_CASE("row_math: rows of every length, element by element", "[ps]") {
+TEST_CASE("row_math: works element by element on rows of every length", "[ps]") {
   for (std::size_t size = 0; size <= 37; ++size) {
     const std::vector<float> row = numbers(size, 1);
     const std::vector<float> old = numbers(size, -5);
@@ -63,19 +63,20 @@ TEST_CASE("row_math: rows of every length, element by element", "[ps]") {
   }
 }
 
-TEST_CASE("row_math: products and norms in double, even and odd elements apart", "[ps]") {
+TEST_CASE("row_math: products and norms are in double, even and odd elements apart", "[ps]") {
   const std::vector<float> a{1, 2, 3, 4, 5};
   const std::vector<float> b{2, 3, 4, 5, 6};
   CHECK(detail::dot(a.data(), b.data(), 5).value == 70);
   CHECK(detail::dot(a.data(), b.data(), 0).value == 0);
   const std::vector<float> large{1e20F, 1, 1e20F, 1};
   const std::vector<float> sign{1, 1, -1, 1};
-  CHECK(detail::dot(large.data(), sign.data(), 4).value == 2);  // in one sum the first 1 would be lost
+  CHECK(detail::dot(large.data(), sign.data(), 4).value == 2);  // in a single sum the first 1 would be lost
   CHECK(detail::norm(b.data(), 2).value == std::sqrt(13.0));
 }
 
-TEST_CASE("clip_gradient: what a clipped row lets through", "[ps]") {
-  // Along the row nothing: the norm of the clipped row stays. Across it all, scaled as the row was.
+TEST_CASE("clip_gradient: removes the part along the row, and scales the rest", "[ps]") {
+  // Along the row the gradient becomes 0, because the norm of the clipped row cannot change. Across the row it is
+  // scaled as the row was.
   const std::vector<float> row{3, 4};
   std::vector<float> along{3, 4};
   std::vector<float> across{-4, 3};

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t slab_bytes = 2 << 20;
 
-/// Takes `count` rows and writes each row's own number all over it.
+/// Takes `count` rows and fills each with its number.
 auto take(RowSlabs& slabs, std::size_t count) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> rows;
   for (std::size_t i = 0; i < count; ++i) {
@@ -31,7 +31,7 @@ auto take(RowSlabs& slabs, std::size_t count) -> std::vector<std::uint32_t> {
 
 }  // namespace
 
-TEST_CASE("RowSlabs: rows of all sizes lie apart, aligned, and stay", "[ps]") {
+TEST_CASE("RowSlabs: rows of all sizes are aligned, do not overlap, and do not move", "[ps]") {
   const RowLayout layout =
       GENERATE(RowLayout{1, 0}, RowLayout{3, 0}, RowLayout{16, 1}, RowLayout{17, 1},
                RowLayout{1, 0, distrib::FloatFormat::float16}, RowLayout{17, 1, distrib::FloatFormat::bfloat16},
@@ -60,7 +60,7 @@ TEST_CASE("RowSlabs: rows of all sizes lie apart, aligned, and stay", "[ps]") {
   CHECK(addresses.size() == count);
 }
 
-TEST_CASE("RowSlabs: freed rows are taken again, the last one first", "[ps]") {
+TEST_CASE("RowSlabs: freed rows are used again, the last freed row first", "[ps]") {
   MemoryBudget budget{slab_bytes};
   RowSlabs slabs{{16, 1}, budget};
   const std::vector<std::uint32_t> rows = take(slabs, 100);
@@ -72,7 +72,7 @@ TEST_CASE("RowSlabs: freed rows are taken again, the last one first", "[ps]") {
   CHECK(slabs.bytes() == slab_bytes);
 }
 
-TEST_CASE("RowSlabs: the budget holds, and a row that is given back makes room", "[ps]") {
+TEST_CASE("RowSlabs: takes no more than the budget; a freed row can be taken again", "[ps]") {
   MemoryBudget budget{2 * slab_bytes + 100};
   RowSlabs slabs{{16, 1}, budget};
   const std::vector<std::uint32_t> rows = take(slabs, 2 * slab_bytes / 128);
@@ -85,7 +85,7 @@ TEST_CASE("RowSlabs: the budget holds, and a row that is given back makes room",
   CHECK_FALSE(ec);
 }
 
-TEST_CASE("RowSlabs: a row that is larger than any memory", "[ps]") {
+TEST_CASE("RowSlabs: a row larger than any memory fails with an error code", "[ps]") {
   MemoryBudget budget{std::size_t{1} << 30};
   RowSlabs slabs{{0xFFFF'FFFF, 0xFFFF}, budget};
   std::error_code ec;
@@ -94,16 +94,16 @@ TEST_CASE("RowSlabs: a row that is larger than any memory", "[ps]") {
   CHECK(budget.used_bytes() == 0);
 }
 
-TEST_CASE("RowSlabs: what the system refuses is no exception", "[ps]") {
+TEST_CASE("RowSlabs: memory that the system refuses fails with an error code", "[ps]") {
   MemoryBudget budget{SIZE_MAX};
-  RowSlabs slabs{{0xFFFF'FFFF, 0xFFFF}, budget};  // 2^54 bytes: more addresses than there are
+  RowSlabs slabs{{0xFFFF'FFFF, 0xFFFF}, budget};  // rows of 2^50 bytes, slabs of 2^54: more than the address space
   std::error_code ec;
   (void)slabs.take(ec);
   CHECK(ec == std::errc::not_enough_memory);
   CHECK(budget.used_bytes() == 0);
 }
 
-TEST_CASE("RowSlabs: all goes back to the budget, also of a moved one", "[ps]") {
+TEST_CASE("RowSlabs: returns all memory to the budget, also after a move", "[ps]") {
   MemoryBudget budget{std::size_t{1} << 30};
   {
     RowSlabs slabs{{16, 1}, budget};

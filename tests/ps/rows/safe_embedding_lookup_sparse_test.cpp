@@ -32,7 +32,7 @@ auto safe(const SparseIds& lookups, LookupOptions options, std::optional<std::in
 
 }  // namespace
 
-TEST_CASE("prune_ids: negative ids and weights that are not positive", "[ps]") {
+TEST_CASE("prune_ids: removes negative ids, and ids whose weight is not positive", "[ps]") {
   const PrunedIds plain = prune_ids({ids, splits});
   CHECK(plain.ids == Ids{1, 2, 3, 0});
   CHECK(plain.row_splits == Ids{0, 1, 3, 3, 3, 4});
@@ -43,7 +43,8 @@ TEST_CASE("prune_ids: negative ids and weights that are not positive", "[ps]") {
   CHECK(mean.row_splits == Ids{0, 1, 2, 2, 2, 2});
   CHECK(mean.weights == Floats{2, 3});
 
-  const PrunedIds sum = prune_ids({ids, splits, some_weights}, Combiner::sum);  // TensorFlow keeps all weights of a sum
+  // for a sum TensorFlow keeps all weights
+  const PrunedIds sum = prune_ids({ids, splits, some_weights}, Combiner::sum);
   CHECK(sum.ids == Ids{1, 2, 3, 0});
   CHECK(sum.weights == Floats{2, 0, 3, -1});
 
@@ -60,7 +61,7 @@ TEST_CASE("prune_ids: empty rows get the default id with weight 1", "[ps]") {
   CHECK(prune_ids({{}, Ids{0, 0}}, Combiner::mean, 5).ids == Ids{5});
 }
 
-TEST_CASE("safe_embedding_lookup_sparse: zeros, or the row of the default id", "[ps]") {
+TEST_CASE("safe_embedding_lookup_sparse: empty rows become zeros, or the row of the default id", "[ps]") {
   CHECK(safe({ids, splits}, {}, {}) == Floats{10, 11, 25, 26, 0, 0, 0, 0, 0, 1});
   CHECK(safe({ids, splits, some_weights}, {}, {}) == Floats{10, 11, 30, 31, 0, 0, 0, 0, 0, 0});
   CHECK(safe({ids, splits, some_weights}, {}, 2) == Floats{10, 11, 30, 31, 20, 21, 20, 21, 20, 21});
@@ -69,7 +70,7 @@ TEST_CASE("safe_embedding_lookup_sparse: zeros, or the row of the default id", "
   CHECK(clipped == Floats{0, 0.5F});
 }
 
-TEST_CASE("safe_embedding_lookup_sparse: the way back by what was left", "[ps]") {
+TEST_CASE("safe_embedding_lookup_sparse: the gradient is computed from the pruned ids", "[ps]") {
   const Floats table{0, 1, 10, 11, 20, 21, 30, 31};
   const PrunedIds kept = prune_ids({ids, splits}, Combiner::mean);
   Floats gradient(8);
@@ -78,7 +79,7 @@ TEST_CASE("safe_embedding_lookup_sparse: the way back by what was left", "[ps]")
   CHECK(gradient == Floats{5, 7, 1, 2, 2, 3, 2, 3});
 }
 
-TEST_CASE("safe_embedding_lookup_sparse: what does not fit", "[ps]") {
+TEST_CASE("safe_embedding_lookup_sparse: refuses arguments that do not fit together", "[ps]") {
   std::error_code ec;
   Floats combined(2, -7.0F);
   const Floats table(4);
@@ -91,7 +92,7 @@ TEST_CASE("safe_embedding_lookup_sparse: what does not fit", "[ps]") {
   CHECK(ec == ps_errc::bad_row_splits);
   safe_embedding_lookup_sparse(table, 2, {Ids{2}, Ids{0, 1}}, {}, {}, combined, ec);
   CHECK(ec == ps_errc::no_such_row);
-  safe_embedding_lookup_sparse(table, 2, {Ids{-2}, Ids{0, 1}}, {}, -1, combined, ec);  // an id of no row
+  safe_embedding_lookup_sparse(table, 2, {Ids{-2}, Ids{0, 1}}, {}, -1, combined, ec);  // the default id has no row
   CHECK(ec == ps_errc::no_such_row);
   CHECK(combined == Floats(2, -7.0F));
   CHECK_THROWS_WITH(safe_embedding_lookup_sparse(table, 2, {Ids{2}, Ids{0, 1}}, {}, {}, combined),

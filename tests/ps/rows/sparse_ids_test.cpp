@@ -12,7 +12,7 @@ using distrib::SparseIds;
 using distrib::detail::check_sparse_ids;
 using Ids = std::vector<std::int64_t>;
 
-TEST_CASE("SparseIds: rows by their splits", "[ps]") {
+TEST_CASE("SparseIds: row_splits divide the ids into rows", "[ps]") {
   const Ids ids{5, 6, 7};
   const Ids splits{0, 2, 2, 3};
   const SparseIds lookups{ids, splits};
@@ -23,7 +23,7 @@ TEST_CASE("SparseIds: rows by their splits", "[ps]") {
   CHECK(lookups.size_of(1) == 0);
 }
 
-TEST_CASE("SparseIds: lists that do not fit together", "[ps]") {
+TEST_CASE("SparseIds: refuses lists that do not fit together", "[ps]") {
   struct Case {
     std::size_t ids;
     Ids splits;

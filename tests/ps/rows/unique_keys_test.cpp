@@ -17,7 +17,7 @@ using Keys = std::vector<std::uint64_t>;
 using Index = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-TEST_CASE("unique_keys: ascending, once each, and where each position finds its own", "[ps]") {
+TEST_CASE("unique_keys: each key once, ascending, and for each position the number of its key", "[ps]") {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   struct Case {
     Keys list;
@@ -34,7 +34,7 @@ TEST_CASE("unique_keys: ascending, once each, and where each position finds its 
   for (const Case& c : cases) CHECK(unique_keys(c.list) == c.unique);
 }
 
-TEST_CASE("unique_keys: as a map of the keys says", "[ps]") {
+TEST_CASE("unique_keys: gives what a map of the keys gives", "[ps]") {
   std::mt19937_64 random{5};
   for (const std::uint64_t below : {std::uint64_t{3}, std::uint64_t{5000}, std::uint64_t{1} << 40, std::uint64_t{0}}) {
     Keys list(3000);
@@ -51,7 +51,7 @@ TEST_CASE("unique_keys: as a map of the keys says", "[ps]") {
   }
 }
 
-TEST_CASE("KeyIndexer: one list after the other", "[ps]") {
+TEST_CASE("KeyIndexer: one list after another", "[ps]") {
   KeyIndexer indexer;
   CHECK(indexer.index(Keys{5, 1, 5}) == UniqueKeys{{1, 5}, {1, 0, 1}});
   CHECK(indexer.index(Keys{}) == UniqueKeys{});
@@ -62,10 +62,10 @@ TEST_CASE("KeyIndexer: one list after the other", "[ps]") {
   CHECK(indexer.index(Keys{4, 3, 2, 1}).index.data() == memory);
 }
 
-TEST_CASE("sum_by_key: rows of equal keys, in the order of positions", "[ps]") {
+TEST_CASE("sum_by_key: adds rows of equal keys in the order of positions", "[ps]") {
   const Keys list{9, 4, 9, 5, 9};
   const UniqueKeys unique = unique_keys(list);
-  // In floats 1e8 + 3 - 1e8 is 0, and 1e8 - 1e8 + 3 is 3.
+  // As floats 1e8 + 3 - 1e8 is 0, and 1e8 - 1e8 + 3 is 3.
   const Floats rows{1e8F, 1, 2, 3, 3, 4, 5, 6, -1e8F, 7};
   Floats sums(6, -7.0F);
   sum_by_key(unique.index, rows, 2, sums);
@@ -92,7 +92,7 @@ TEST_CASE("sum_by_key: each addition is rounded to float", "[ps]") {
   }
 }
 
-TEST_CASE("sum_by_key: what does not fit", "[ps]") {
+TEST_CASE("sum_by_key: refuses arguments that do not fit together", "[ps]") {
   struct Case {
     Index index;
     Floats rows;

@@ -83,5 +83,5 @@ TEST_CASE("adopt_job: refusals", "[ps]") {
   CHECK(refused([](Job& job) { job.tables[0].rows = 1 << 20; }) == ps_errc::too_large);
   const Error too_large = refusal(request(good_job()), {}, 3 * 64 + 50 * 64 - 1);
   CHECK(too_large.code == ps_errc::too_large);
-  CHECK(too_large.where == "3392 bytes of 3391");
+  CHECK(too_large.where == "3392 bytes needed, allowed are 3391");
 }

@@ -43,8 +43,11 @@ TEST_CASE("PeerCalls: items of the stream, until it is over", "[ps]") {
   peer.join(2);
   peer.calls.refuse(distrib::ps_errc::bad_job, "here");
   CHECK_FALSE(peer.calls.joined());
-  CHECK(peer.told == Texts{"a1 joined k=1 cuts=0", "a1 lost rank 7", "a1 end",
-                           "a2 failed: this is no description of a job that can be served (here)"});
+  CHECK(
+      peer.told ==
+      Texts{
+          "a1 joined k=1 cuts=0", "a1 lost rank 7", "a1 end",
+          "a2 failed: this server cannot use the job description: run one version of the program on all tasks (here)"});
 }
 
 TEST_CASE("PeerCalls: what the client has not asked for yet is owed, as it is then", "[ps]") {
@@ -84,7 +87,7 @@ TEST_CASE("PeerCalls: a lost rank is told in any case", "[ps]") {
   peer.connection.credit = 0;
   peer.calls.tell_lost(3);
   CHECK_FALSE(peer.calls.joined());
-  CHECK(peer.told == Texts{"a1 failed: a worker is lost for good (rank 3)"});
+  CHECK(peer.told == Texts{"a1 failed: a worker is lost permanently: find out why, then start the job again (rank 3)"});
 }
 
 TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {

@@ -256,7 +256,8 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
     std::function<void(Job&)> change;
     std::string refused;
   };
-  const std::string other = "this belongs to another job (the job has ";
+  const std::string other =
+      "this belongs to another job: use the same program and flags, or another directory (the job has ";
   const Row rows[] = {
       {{.tasks = 2}, [](Job&) {}, other + "1 parameter servers, this cluster 2)"},
       {{.ranks = 3}, [](Job&) {}, other + "2 workers, this cluster 3)"},
@@ -266,10 +267,11 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
        "the parameter server does not have this updater: start the servers with updaters<...> (adagrad)"},
       {{},
        [](Job& job) { job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3}; },
-       "this is no description of a job that can be served (line 10, 'ranks 2')"},
+       "this server cannot use the job description: run one version of the program on all tasks (line 10, 'ranks 2')"},
       {{},
        [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
-       "the job needs more memory than this parameter server may take (256 bytes of 200)"},
+       "the job needs more memory than this parameter server may take: use more servers, or raise the limit (256 bytes "
+       "needed, allowed are 200)"},
   };
   for (const Row& row : rows) {
     Job job = job_of(2, 9, 3);
@@ -287,9 +289,11 @@ TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
   other.total_steps = 10;
   ServiceBench bench{job};
   const std::string differs =
-      "failed: this belongs to another job (it has 'total_steps 9', this job has 'total_steps 10')";
+      "failed: this belongs to another job: use the same program and flags, or another directory (it has 'total_steps "
+      "9', this job has 'total_steps 10')";
   const distrib::JoinRequest forged{0, hash_of(other), to_text(job), {}};
-  const std::string bad = " failed: this is no description of a job that can be served (its hash)";
+  const std::string bad =
+      " failed: this server cannot use the job description: run one version of the program on all tasks (its hash)";
   bench.tell({
       {"forged", bench.call<distrib::Join>('a', 1, forged), {"a1" + bad}},
       {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -372,7 +376,8 @@ TEST_CASE("ShardService: a replica that everybody has left asks the other one fo
           {"none", bench.state_came(0, 0), {}},
           {"nobody comes",
            bench.wakes_after(1s),
-           {"shell ended 70: a worker is lost for good (rank 0; no other replica is ahead of step 3)"}},
+           {"shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0; no other "
+            "replica is ahead of step 3)"}},
       });
   }
 }
@@ -386,7 +391,8 @@ TEST_CASE("ShardService: the other replica is sent the newest cut, or one that i
       {"waits", bench.ask_state('b', 1, 0), {}},
       {"they could not be read",
        [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); },
-       {"b1 no state", "a1 failed: this belongs to another job (cut-3)"}},
+       {"b1 no state",
+        "a1 failed: this belongs to another job: use the same program and flags, or another directory (cut-3)"}},
       {"again", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another job", other_job, {"c2 failed: a call before Join"}},
       {"its cuts are being read", bench.ask_state('c', 3, 0), {}},
@@ -435,7 +441,8 @@ TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
       {"another one", bench.join('b', 1, 1), {}},
       {"both are refused",
        not_opened,
-       {"a1 failed: this belongs to another job (cut-3)", "b1 failed: this belongs to another job (cut-3)"}},
+       {"a1 failed: this belongs to another job: use the same program and flags, or another directory (cut-3)",
+        "b1 failed: this belongs to another job: use the same program and flags, or another directory (cut-3)"}},
       {"it knows no job", bench.join('a', 2, 0), {"a2 text wanted", "a2 end"}},
       {"again", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened(), {"a3 joined k=0 cuts=0"}},
@@ -781,7 +788,8 @@ TEST_CASE("ShardService: Leave", "[ps]") {
       {"it leaves", bench.call<distrib::Leave>('a', 6), {"a6 ok", "a5 end"}},
       {"it is missed",
        bench.wakes_after(3s),
-       {"b1 lost rank 0", "b1 end", "shell ended 70: a worker is lost for good (rank 0)"}},
+       {"b1 lost rank 0", "b1 end",
+        "shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0)"}},
   });
 }
 
@@ -839,8 +847,9 @@ TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
       {"parked", bench.pull('a', 2, 1), {}},
       {"the others hear of it",
        bench.wakes_after(3s),
-       {"a1 lost rank 1", "c1 failed: a worker is lost for good (rank 1)", "a2 failed: the connection is closed",
-        "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
+       {"a1 lost rank 1", "c1 failed: a worker is lost permanently: find out why, then start the job again (rank 1)",
+        "a2 failed: the connection is closed", "a1 end",
+        "shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 1)"}},
   });
   CHECK(bench.service.over());
   CHECK(bench.of('a').open() == 0);
@@ -860,14 +869,18 @@ TEST_CASE("ShardService: ranks that never come are lost, counted from when the j
       {"opened", bench.opened(), {"a1 joined k=0 cuts=0"}},
       {"rank 1",
        bench.wakes_after(3s),
-       {"a1 lost rank 1", "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
+       {"a1 lost rank 1", "a1 end",
+        "shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 1)"}},
   });
 }
 
 TEST_CASE("ShardService: nobody comes", "[ps]") {
   const ShardOptions options{.lease = 1s, .restart_window = 2s, .linger = 500ms};
   ServiceBench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
-  bench.tell({{"in vain", bench.wakes_after(3s), {"shell ended 1: no worker has come (/job:ps/task:4)"}}});
+  bench.tell({{"in vain",
+               bench.wakes_after(3s),
+               {"shell ended 1: no worker connected in time: look at the workers' logs, then start this task again "
+                "(/job:ps/task:4)"}}});
   ServiceBench finished{job_of(1, 9, 3), {.finished = true}, options};
   finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
   ServiceBench meanwhile{job_of(1, 9, 3), {}, options};
@@ -1072,10 +1085,11 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
   };
   const std::string unsorted_keys = "the keys of a sparse gradient must ascend and be unique";
   const std::string no_such_row = "the table has no such row";
-  const std::string wrong_size = "the contribution has another size than the shard's variables";
+  const std::string wrong_size =
+      "the size does not match the job's variables and tables: run the same model on every worker";
   const std::string not_finite = "a gradient is not finite: NaN or infinity";
   const Row rows[] = {
-      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes of 256",
+      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes, allowed are 256",
        "a pull asks for more rows than one answer may hold"},
       {"the same key twice", raw_pull(0, body({2, 5, 0, 0, 0})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
       {"a list too few", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},

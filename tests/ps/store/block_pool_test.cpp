@@ -14,7 +14,7 @@
 
 using distrib::BlockPool;
 
-TEST_CASE("BlockPool: a block is taken again when nobody holds it", "[ps]") {
+TEST_CASE("BlockPool: a block is used again when only the pool holds it", "[ps]") {
   BlockPool pool{100};
   auto first = pool.take();
   auto second = pool.take();
@@ -26,7 +26,7 @@ TEST_CASE("BlockPool: a block is taken again when nobody holds it", "[ps]") {
   const distrib::AlignedBuffer* memory = first.get();
   const distrib::SharedBuffer reader = first;
   first = nullptr;
-  CHECK(pool.take().get() != memory);  // somebody reads it
+  CHECK(pool.take().get() != memory);  // `reader` still holds that block
   CHECK(reader->as<float>()[0] == 7.0F);
 }
 
@@ -36,14 +36,14 @@ TEST_CASE("BlockPool: no allocation in steady state", "[ps]") {
   std::shared_ptr<distrib::AlignedBuffer> published;
   for (int i = 0; i < 100; ++i) {
     auto next = pool.take();
-    next->as<float>()[0] += 1.0F;  // what it held is still there
+    next->as<float>()[0] += 1.0F;  // the block still holds what it held before
     seen.insert(next.get());
     published = next;
   }
   CHECK(seen.size() == 2);
 }
 
-TEST_CASE("BlockPool: whichever are held, others are found, and few more are made than were needed at once", "[ps]") {
+TEST_CASE("BlockPool: finds free blocks in any order, and makes few more blocks than were held at once", "[ps]") {
   BlockPool pool{64};
   std::mt19937 random{1};
   std::vector<std::shared_ptr<distrib::AlignedBuffer>> held;
@@ -58,7 +58,7 @@ TEST_CASE("BlockPool: whichever are held, others are found, and few more are mad
   };
   while (held.size() < 500) take();
   CHECK(seen.size() == 500);
-  for (int i = 0; i < 5000; ++i) {  // half of them in any order
+  for (int i = 0; i < 5000; ++i) {  // in each turn give back one of about half of the blocks, and take another
     std::swap(held[random() % 250], held.back());
     held.pop_back();
     take();
@@ -66,12 +66,12 @@ TEST_CASE("BlockPool: whichever are held, others are found, and few more are mad
   CHECK(seen.size() < 550);
 }
 
-TEST_CASE("BlockPool: blocks of no size", "[ps]") {
+TEST_CASE("BlockPool: blocks of size 0", "[ps]") {
   BlockPool pool{0};
   CHECK(pool.take()->size() == 0);
 }
 
-TEST_CASE("BlockPool: many blocks lie in large slabs, outlive the pool, and are zero and apart", "[ps]") {
+TEST_CASE("BlockPool: many blocks lie in large slabs; they outlive the pool, are zero, and do not overlap", "[ps]") {
   for (const std::size_t size : {4'160U, 100'000U, 3'000'000U}) {
     CAPTURE(size);
     std::vector<std::shared_ptr<distrib::AlignedBuffer>> held;
@@ -87,8 +87,8 @@ TEST_CASE("BlockPool: many blocks lie in large slabs, outlive the pool, and are 
         std::ranges::fill(held.back()->bytes(), static_cast<std::byte>(held.size()));
       }
       held.front() = nullptr;
-      CHECK(pool.take(size / 2)->size() == size / 2);  // which is used again
-      pool.take(2 * size)->data()[2 * size - 1] = std::byte{1};  // has room elsewhere
+      CHECK(pool.take(size / 2)->size() == size / 2);  // the freed block is used again
+      pool.take(2 * size)->data()[2 * size - 1] = std::byte{1};  // a larger block gets memory elsewhere
     }
     for (std::size_t i = 1; i < held.size(); ++i)
       for (const std::byte b : held[i]->bytes())

@@ -21,7 +21,7 @@ constexpr std::uint32_t good_bits[] = {0x00000000, 0x80000000, 0x00000001, 0x807
 
 }  // namespace
 
-TEST_CASE("all_finite: any element, at any place of any number of them", "[ps]") {
+TEST_CASE("all_finite: finds a bad element at any position, for any number of elements", "[ps]") {
   for (std::size_t size = 0; size <= 37; ++size) {
     for (const std::uint32_t good : good_bits) {
       std::vector<float> elements(size, std::bit_cast<float>(good));
@@ -36,10 +36,10 @@ TEST_CASE("all_finite: any element, at any place of any number of them", "[ps]")
   }
   std::vector<float> elements(8, 1.0F);
   elements[0] = elements[7] = std::numeric_limits<float>::quiet_NaN();
-  CHECK(all_finite(std::span{elements}.subspan(1, 6)));  // it does not look around
+  CHECK(all_finite(std::span{elements}.subspan(1, 6)));  // elements beside the range are not read
 }
 
-TEST_CASE("check_numerics: the first variable or table is named", "[ps]") {
+TEST_CASE("check_numerics: names the first variable or table that is not finite", "[ps]") {
   Job job = story::with_tables(story::job(1, 1, 1, 0));
   job.variables.push_back({"more", DType::float32, {3}, ZerosInitializer{}});
   job.parts.push_back({1, Slice::whole({3}), 0});
@@ -73,7 +73,7 @@ TEST_CASE("check_numerics: the first variable or table is named", "[ps]") {
   CHECK(check_numerics(ShardLayout{Job{}, 0}, AlignedBuffer{0}, {}).where.empty());
 }
 
-TEST_CASE("check_numerics: counters of doubles are looked at, integers are what they are", "[ps]") {
+TEST_CASE("check_numerics: checks counters of doubles, but not integers", "[ps]") {
   constexpr std::uint64_t bad[] = {0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001, 0xfff8000000000000,
                                    0xffffffffffffffff};
   constexpr std::uint64_t good[] = {0, 0x8000000000000000, 1, 0x7fefffffffffffff, 0xffefffffffffffff};
@@ -100,8 +100,8 @@ TEST_CASE("check_numerics: counters of doubles are looked at, integers are what 
   TableGradients tables;
   REQUIRE_FALSE(tables.read(layout, block.bytes()));
   const std::uint64_t nan = 0x7ff8000000000000;
-  block.as<std::uint64_t>()[8] = nan;                      // an integer
-  block.as<double>()[18] = std::bit_cast<double>(nan);     // a gap
+  block.as<std::uint64_t>()[8] = nan;  // an element of the int64 counter
+  block.as<double>()[18] = std::bit_cast<double>(nan);  // a gap of the block
   CHECK_FALSE(check_numerics(layout, block, tables));
   block.as<double>()[17] = std::bit_cast<double>(nan);
   CHECK(check_numerics(layout, block, tables).where == "sum");

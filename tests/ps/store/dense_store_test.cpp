@@ -24,7 +24,7 @@ using distrib::SharedBuffer;
 
 namespace {
 
-/// Says which update it was and which slot it saw.
+/// An updater whose results show the number of the update, and how often it has changed each slot.
 struct Counting {
   static constexpr std::string_view name = "counting";
   auto slots() const -> std::array<distrib::Slot, 2> { return {{{"a", 5.0F}, {"b", -1.0F}}}; }
@@ -41,7 +41,7 @@ struct Counting {
   auto operator==(const Counting&) const -> bool = default;
 };
 
-/// One shard with two variables of 16 elements.
+/// A job of one shard with two variables of 16 elements.
 auto job() -> distrib::Job {
   distrib::Job job;
   for (const char* name : {"deep/w", "wide/w"}) {
@@ -61,7 +61,7 @@ auto values(float number) -> AlignedBuffer {
   return block;
 }
 
-/// One contribution, of ones.
+/// A list of one contribution, whose gradients are all 1.
 auto gradient() -> std::span<const distrib::ByteView> {
   static const AlignedBuffer block = values(1.0F);
   static const distrib::ByteView bytes = block.bytes();
@@ -70,7 +70,7 @@ auto gradient() -> std::span<const distrib::ByteView> {
 
 }  // namespace
 
-TEST_CASE("DenseStore: updates are applied out of place; what was published never changes", "[ps]") {
+TEST_CASE("DenseStore: an update goes into another block; a published block never changes", "[ps]") {
   DenseStore store = store_of({Counting{}}, values(10));
   const SharedBuffer before = store.values();
   CHECK(store.block_bytes() == 128);
@@ -82,13 +82,13 @@ TEST_CASE("DenseStore: updates are applied out of place; what was published neve
   CHECK(store.values()->as<float>()[31] == 13.0F);
 }
 
-TEST_CASE("DenseStore: blocks nobody holds are used again", "[ps]") {
+TEST_CASE("DenseStore: blocks that are no longer held are used again", "[ps]") {
   DenseStore store = store_of({Counting{}}, values(0));
   std::vector<const void*> used;
   SharedBuffer held;
   for (std::uint64_t count = 1; count <= 6; ++count) {
     store.apply(count, gradient());
-    held = store.values();  // as a reader does, until there are newer ones
+    held = store.values();  // holds a block until the next one is published, as a reader does
     used.push_back(held.get());
   }
   CHECK(used[0] != used[1]);
@@ -96,7 +96,7 @@ TEST_CASE("DenseStore: blocks nobody holds are used again", "[ps]") {
   CHECK(used[1] == used[5]);
 }
 
-TEST_CASE("DenseStore: a block that nobody else holds is updated where it is", "[ps]") {
+TEST_CASE("DenseStore: a block that no reader holds is updated in place", "[ps]") {
   DenseStore store = store_of({Counting{}}, values(0));
   store.apply(1, gradient());
   const void* const first = store.values().get();
@@ -117,7 +117,7 @@ TEST_CASE("DenseStore: a block that nobody else holds is updated where it is", "
   CHECK(store.values()->as<float>()[31] == 10.0F);
 }
 
-TEST_CASE("DenseStore: a cut is a moment; going back to it brings everything back", "[ps]") {
+TEST_CASE("DenseStore: a cut is the state at one moment; loading it restores values and slots", "[ps]") {
   DenseStore store = store_of({Counting{}}, values(0));
   store.apply(1, gradient());
   const distrib::Cut cut = store.cut(1, {1, 0});
@@ -137,7 +137,7 @@ TEST_CASE("DenseStore: a cut is a moment; going back to it brings everything bac
   CHECK(cut.values->as<float>()[3] == 1.0F);
 }
 
-TEST_CASE("DenseStore: the library's updaters", "[ps]") {
+TEST_CASE("DenseStore: works with the library's updaters", "[ps]") {
   DenseStore store = store_of({Momentum{.learning_rate = 1.0F, .momentum = 0.5F}}, values(0));
   store.apply(1, gradient());
   store.apply(2, gradient());
@@ -155,7 +155,7 @@ TEST_CASE("DenseStore: a shard without variables", "[ps]") {
   store.load(store.cut(1));
 }
 
-TEST_CASE("DenseStore: each variable by its own updater", "[ps]") {
+TEST_CASE("DenseStore: each variable is updated by its own updater", "[ps]") {
   distrib::Job two = job();
   two.updaters_of = {{"wide/", "counting "}};
   const distrib::ShardLayout layout{two, 0};
@@ -178,7 +178,7 @@ TEST_CASE("DenseStore: each variable by its own updater", "[ps]") {
   CHECK(store.values()->as<float>()[31] == 3.0F);
 }
 
-TEST_CASE("DenseStore: counters are added to, in the order of the contributions, and by no updater", "[ps]") {
+TEST_CASE("DenseStore: contributions are added to counters in order, without an updater", "[ps]") {
   distrib::Job counting = job();
   counting.variables.insert(counting.variables.begin(), {"seen", distrib::DType::int64, distrib::Shape{2}, {}});
   counting.variables.push_back({"sum", distrib::DType::float64, distrib::Shape{3}, {}});
@@ -203,7 +203,7 @@ TEST_CASE("DenseStore: counters are added to, in the order of the contributions,
     std::ranges::fill(blocks[i].as<float>().first(32), 1.0F);
     std::ranges::copy(seen[i], blocks[i].as<std::int64_t>().begin() + 16);
     std::ranges::copy(sums[i], blocks[i].as<double>().begin() + 24);
-    blocks[i].as<double>()[27] = 5;  // the gaps stay what they are
+    blocks[i].as<double>()[27] = 5;  // not added: the gaps of the store keep their contents
     contributions.push_back(blocks[i].bytes());
   }
   const auto counts = [](const SharedBuffer& block) {
@@ -217,7 +217,7 @@ TEST_CASE("DenseStore: counters are added to, in the order of the contributions,
   store.apply(1, contributions);
   const SharedBuffer first = store.values();
   CHECK(counts(first) == std::vector<std::int64_t>{-89, std::numeric_limits<std::int64_t>::min() + 1});
-  CHECK(doubles(first) == std::vector<double>{0.0, 0.0, 0.1 + 0.2 + 0.3});  // 1e16 + 1 is 1e16
+  CHECK(doubles(first) == std::vector<double>{0.0, 0.0, 0.1 + 0.2 + 0.3});  // 1e16 + 1 rounds to 1e16
   CHECK(first->as<double>()[27] == 0);
   CHECK(first->as<float>()[0] == 1.0F);
   const distrib::Cut cut = store.cut(1);
@@ -234,7 +234,7 @@ TEST_CASE("DenseStore: counters are added to, in the order of the contributions,
   CHECK(counts(store.values()) == std::vector<std::int64_t>{-189, std::numeric_limits<std::int64_t>::min() + 2});
 }
 
-TEST_CASE("DenseStore: the mean of contributions is the same in pieces, at every element", "[ps]") {
+TEST_CASE("DenseStore: a mean computed in pieces is the same at every element", "[ps]") {
   distrib::Job large;
   large.updaters_of = {{"wide/", "counting "}};
   for (const auto& [name, elements] : {std::pair{"deep/w", 40'000}, {"wide/w", 16'385}}) {

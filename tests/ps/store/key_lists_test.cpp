@@ -33,7 +33,7 @@ auto written(const KeyLists& lists) -> Bytes {
   return made;
 }
 
-/// Whether `of` are so many lists. Memory of its own, so that a byte read beyond it is seen.
+/// True if `of` can be read as that number of lists. Reads a copy, so that a sanitizer sees a read beyond its end.
 auto is_read(const Bytes& of, std::size_t lists) -> bool {
   const Bytes own{of};
   KeyLists read(lists, {1, 2, 3});
@@ -46,7 +46,7 @@ auto ascends(const std::vector<std::uint64_t>& keys) -> bool {
 
 }  // namespace
 
-TEST_CASE("varint_bytes: seven bits a byte", "[ps]") {
+TEST_CASE("varint_bytes: one byte for each seven bits", "[ps]") {
   CHECK(varint_bytes(0) == 1);
   CHECK(varint_bytes(127) == 1);
   CHECK(varint_bytes(128) == 2);
@@ -59,21 +59,21 @@ TEST_CASE("varint_bytes: seven bits a byte", "[ps]") {
     CHECK(varint_bytes(std::uint64_t{1} << bit) == distrib::detail::write_varint(std::uint64_t{1} << bit, to));
 }
 
-TEST_CASE("append_keys: twice how many, the first, then differences", "[ps]") {
+TEST_CASE("append_keys: writes twice the number of keys, the first key, then differences", "[ps]") {
   CHECK(written({}).empty());
   CHECK(written({{}}) == bytes({0}));
   CHECK(written({{0}}) == bytes({2, 0}));
   CHECK(written({{5, 6, 300}, {}, {128}}) == bytes({6, 5, 1, 0xA6, 2, 0, 2, 0x80, 1}));
 }
 
-TEST_CASE("append_keys: as they are where differences do not save a quarter", "[ps]") {
+TEST_CASE("append_keys: writes keys of 8 bytes if differences do not save a quarter", "[ps]") {
   CHECK(written({{largest_number}}) == bytes({3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}));
   CHECK(written({{2, largest_number - 1}}) == bytes({4, 2, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}));
-  CHECK(written({{1ULL << 42}}).size() == 9);  // 7 bytes of 8 otherwise
+  CHECK(written({{1ULL << 42}}).size() == 9);  // the difference would take 7 bytes of 8
   CHECK(written({{(1ULL << 42) - 1}}) == bytes({2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}));
 }
 
-TEST_CASE("read_key_lists: what append_keys wrote", "[ps]") {
+TEST_CASE("read_key_lists: reads what append_keys wrote", "[ps]") {
   std::mt19937_64 random{3};
   for (int round = 0; round < 200; ++round) {
     KeyLists lists(random() % 5);
@@ -89,14 +89,14 @@ TEST_CASE("read_key_lists: what append_keys wrote", "[ps]") {
   }
 }
 
-TEST_CASE("read_key_lists: as varints one by one say, also such that could be shorter", "[ps]") {
+TEST_CASE("read_key_lists: gives what reading varint by varint gives, also for varints longer than needed", "[ps]") {
   std::mt19937 random{2};
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     const std::size_t count = random() % 12;
     Bytes of{static_cast<std::byte>(2 * count)};
     for (std::size_t left = count; left > 0;) {
-      const bool is_last = random() % 2 == 0;  // of a number
+      const bool is_last = random() % 2 == 0;  // of the bytes of a varint
       of.push_back(static_cast<std::byte>(random() % 127 + (is_last ? 1 : 129)));
       left -= is_last ? 1 : 0;
     }
@@ -118,7 +118,7 @@ TEST_CASE("read_key_lists: as varints one by one say, also such that could be sh
   CHECK(accepted > 5000);
 }
 
-TEST_CASE("read_key_lists: nothing else", "[ps]") {
+TEST_CASE("read_key_lists: refuses everything else", "[ps]") {
   CHECK(is_read({}, 0));
   CHECK_FALSE(is_read({}, 1));
   CHECK_FALSE(is_read(bytes({0}), 0));
@@ -126,27 +126,27 @@ TEST_CASE("read_key_lists: nothing else", "[ps]") {
   CHECK_FALSE(is_read(bytes({0}), 2));
   CHECK_FALSE(is_read(bytes({0, 0}), 1));
   CHECK(is_read(bytes({4, 0, 1}), 1));
-  CHECK_FALSE(is_read(bytes({4, 0, 0}), 1));  // a repeat
+  CHECK_FALSE(is_read(bytes({4, 0, 0}), 1));  // a key twice
   CHECK_FALSE(is_read(bytes({4, 7, 0}), 1));
-  // Beyond 64 bits: to the same key, to a smaller one.
+  // Sums beyond 64 bits: the second key would be the same, or smaller.
   CHECK_FALSE(is_read(bytes({4, 5, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
   CHECK_FALSE(is_read(bytes({4, 5, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
   CHECK(is_read(bytes({4, 5, 0xFA, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
-  // As they are: none, one, such that ascend, the same twice, such that descend.
+  // Keys of 8 bytes: none, one, two that ascend, the same twice, two that descend.
   CHECK(is_read(bytes({1}), 1));
   CHECK(is_read(bytes({3, 7, 0, 0, 0, 0, 0, 0, 0}), 1));
   CHECK(is_read(bytes({5, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}), 1));
   CHECK_FALSE(is_read(bytes({5, 7, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}), 1));
   CHECK_FALSE(is_read(bytes({5, 0, 1, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}), 1));
-  // More keys than there are bytes, up to what no memory holds.
+  // More keys than bytes, up to numbers that no memory can hold.
   CHECK_FALSE(is_read(bytes({6, 0, 1}), 1));
   CHECK_FALSE(is_read(bytes({3, 7, 0, 0, 0, 0, 0, 0}), 1));
   for (const int lowest : {0xFE, 0xFF})
     CHECK_FALSE(is_read(bytes({lowest, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 1}), 1));
-  CHECK_FALSE(is_read(bytes({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}), 1));  // no varint
+  CHECK_FALSE(is_read(bytes({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}), 1));  // not a varint
 }
 
-TEST_CASE("read_key_lists: cut short anywhere it is refused", "[ps]") {
+TEST_CASE("read_key_lists: refuses lists that are cut short anywhere, or too long", "[ps]") {
   const KeyLists lists{{1, 300, 70'000}, {}, {largest_number - 1, largest_number}, {8}};
   const Bytes whole = written(lists);
   CHECK(is_read(whole, 4));
@@ -157,7 +157,7 @@ TEST_CASE("read_key_lists: cut short anywhere it is refused", "[ps]") {
   CHECK_FALSE(is_read(longer, 4));
 }
 
-TEST_CASE("read_key_lists: 100 000 random bytes", "[ps]") {
+TEST_CASE("read_key_lists: 100 000 lists of random bytes", "[ps]") {
   std::mt19937 random{1};
   std::size_t accepted = 0;
   for (int round = 0; round < 100'000; ++round) {

@@ -29,7 +29,7 @@ auto body(const std::vector<std::byte>& bytes) -> SharedBuffer {
 
 }  // namespace
 
-TEST_CASE("read_pull_rows: what was written, or nothing", "[ps]") {
+TEST_CASE("read_pull_rows: reads what was written; without a body nothing is asked", "[ps]") {
   const ShardLayout of = layout();
   PullRows rows{{{1}}, true};
   CHECK_FALSE(read_pull_rows(of, nullptr, 0, rows));
@@ -39,14 +39,14 @@ TEST_CASE("read_pull_rows: what was written, or nothing", "[ps]") {
   for (const bool digests : {false, true}) {
     std::vector<std::byte> bytes;
     append_pull_rows({{{7, 1ULL << 63}, {0}}, digests}, bytes);
-    const std::size_t size = 128 + 64 + (digests ? 64 : 0);  // rows of either table, two digests of 32 bytes
+    const std::size_t size = 128 + 64 + (digests ? 64 : 0);  // the rows of both tables; two digests of 32 bytes
     CHECK_FALSE(read_pull_rows(of, body(bytes), size, rows));
     CHECK(rows.keys == KeyLists{{7, 1ULL << 63}, {0}});
     CHECK(rows.digests == digests);
     CHECK(answer_bytes(of, rows) == size);
     const Error large = read_pull_rows(of, body(bytes), size - 1, rows);
     CHECK(large.code == ps_errc::pull_too_large);
-    CHECK(large.where == std::to_string(size) + " bytes of " + std::to_string(size - 1));
+    CHECK(large.where == std::to_string(size) + " bytes, allowed are " + std::to_string(size - 1));
 
     for (std::size_t length = 0; length < bytes.size(); ++length)
       CHECK(
@@ -59,7 +59,7 @@ TEST_CASE("read_pull_rows: what was written, or nothing", "[ps]") {
   }
 }
 
-TEST_CASE("answer_bytes: of halves a row takes half, digests what they always take", "[ps]") {
+TEST_CASE("answer_bytes: with 16-bit floats rows take half of the bytes, digests the same", "[ps]") {
   const PullRows rows{{std::vector<std::uint64_t>(20, 1), std::vector<std::uint64_t>(8, 1)}, true};
   CHECK(answer_bytes(layout(), rows) == 20 * 64 + 8 * 16 + 64);
   for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16})

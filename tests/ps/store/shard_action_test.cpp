@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-TEST_CASE("SaveCut: finished, it has the cut's own blocks, and its tables in the job's order", "[ps]") {
+TEST_CASE("SaveCut: finish() returns the cut with its own blocks and the tables in the job's order", "[ps]") {
   const distrib::RowLayout layout{1, 0};
   const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
   distrib::SaveCut save{{7, block, {}, {3, 4}}};

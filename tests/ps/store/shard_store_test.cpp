@@ -28,7 +28,7 @@ auto store_job(bool with_tables) -> Job {
 
 auto sgd_of_rate_1() -> JobUpdaters { return {Sgd{.learning_rate = 1}}; }
 
-// A gradient of the dense block, and for each of these keys one of the same number everywhere.
+// A contribution: `dense` for each element of the dense block, `row` for each element of the rows of `keys`.
 auto contribution(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row)
     -> SharedBuffer {
   const ContributionLayout places{layout, {keys}};
@@ -62,7 +62,7 @@ auto row_of(const SharedBuffer& values, std::size_t row) -> float {
 
 }  // namespace
 
-TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contributions", "[ps]") {
+TEST_CASE("ShardStore: the mean of the contributions updates the dense block and the rows together", "[ps]") {
   ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   store.keep_previous(true);
   const SharedBuffer before = store.dense();
@@ -77,8 +77,8 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
   const SharedBuffer values = store.values(keys);
   REQUIRE(values->size() == 64 + 64);
   CHECK(values->as<float>()[1] == 1 - 3);  // the mean of 2 and 4
-  CHECK(row_of(values, 0) == 8 - 1);       // one of them had it
-  CHECK(row_of(values, 1) == 8);           // nobody
+  CHECK(row_of(values, 0) == 8 - 1);  // only one contribution has key 3
+  CHECK(row_of(values, 1) == 8);  // no contribution has key 5
   CHECK(row_of(values, 2) == 8 - 2);       // the mean of 1 and 3
   const SharedBuffer old = store.previous_values(before, keys);
   CHECK(old->as<float>()[1] == 1);
@@ -93,7 +93,7 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
   CHECK(store.previous_values(before, {}) == before);
 }
 
-TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says so", "[ps]") {
+TEST_CASE("ShardStore: with RowMean::of_all a row's gradients are divided by the number of all contributions", "[ps]") {
   Job job = store_job(true);
   job.row_mean = RowMean::of_all;
   ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
@@ -101,7 +101,7 @@ TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says 
   std::error_code ec;
   store.apply(1, std::vector{read(store, 2, {3, 7}, 1), read(store, 4, {7}, 3)}, ec);
   REQUIRE_FALSE(ec);
-  CHECK(row(3) == 8 - 0.5F);  // one of two had it
+  CHECK(row(3) == 8 - 0.5F);  // one of two contributions has key 3
   CHECK(row(7) == 8 - 2);
   const auto nothing = [&] { return read(store, 0, {}, 0); };
   store.apply(2, std::vector{nothing(), read(store, 0, {3}, 2), nothing(), nothing()}, ec);
@@ -113,7 +113,7 @@ TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says 
 
 namespace {
 
-// The same contribution as it travels.
+// The same contribution in the format in which it travels.
 auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row)
     -> SharedBuffer {
   const ContributionLayout places{layout, {keys}};
@@ -128,7 +128,7 @@ auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint
 
 }  // namespace
 
-TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[ps]") {
+TEST_CASE("ShardStore: floats are rounded to 16 bits where they travel, and kept as float32", "[ps]") {
   Job job = store_job(true);
   job.wire_format = GENERATE(FloatFormat::bfloat16, FloatFormat::float16);
   ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
@@ -163,14 +163,14 @@ TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[
   const SharedBuffer alone = store.values({});
   CHECK(alone->size() == 64);
   CHECK(sent(alone, 2) == half(dense));
-  CHECK(store.values({}) == alone);  // one block for all who ask
+  CHECK(store.values({}) == alone);  // all pulls of these values get the same block
   const SharedBuffer values = store.values({{{3, 5, 7}}, true});
   REQUIRE(values->size() == 64 + 64 + 64);
   CHECK(sent(values, 2) == half(dense));
   CHECK(sent(values, 64) == half(8 - rounded[0]));
   CHECK(sent(values, 64 + 8) == 8);
   CHECK(sent(values, 64 + 16) == half(8 - (rounded[0] + 2) / 2));
-  TableDigest digest;  // of what is kept
+  TableDigest digest;  // digests are of the kept float32 values
   digest.add(3, std::vector<float>(4, 8 - rounded[0]));
   digest.add(7, std::vector<float>(4, 8 - (rounded[0] + 2) / 2));
   CHECK(std::memcmp(values->data() + 128, &digest, sizeof digest) == 0);
@@ -181,13 +181,13 @@ TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[
   CHECK(cut_of(store, 1).values->as<float>()[0] == dense);
 
   store.apply(2, std::vector{both.front()}, ec);
-  CHECK(sent(alone, 2) == half(dense));  // it never changes
+  CHECK(sent(alone, 2) == half(dense));  // a block that was returned never changes
   CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
   store.load(cut_of(store, 2));
   CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
 }
 
-TEST_CASE("ShardStore: what binary16 cannot hold is infinite, and found when the job asks for it", "[ps]") {
+TEST_CASE("ShardStore: numbers too large for float16 become infinite; check_numerics finds them", "[ps]") {
   Job job = store_job(true);
   job.check_numerics = true;
   const auto refused = [&](FloatFormat format, float dense, float row) -> Error {
@@ -203,7 +203,7 @@ TEST_CASE("ShardStore: what binary16 cannot hold is infinite, and found when the
   CHECK_FALSE(refused(FloatFormat::float32, 70'000, 1e38F));
 }
 
-TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
+TEST_CASE("ShardStore: a refused contribution, pull or update changes nothing", "[ps]") {
   ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   CHECK(store.read(nullptr).second.code == ps_errc::wrong_size);
   CHECK(store.read(std::make_shared<AlignedBuffer>(64)).second.code == ps_errc::wrong_size);
@@ -220,7 +220,7 @@ TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   CHECK(row_of(poor.values({{{3}}}), 0) == 8);
 }
 
-TEST_CASE("ShardStore: what is not finite is refused when the job asks for it", "[ps]") {
+TEST_CASE("ShardStore: with check_numerics a contribution that is not finite is refused", "[ps]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   Job job = store_job(true);
@@ -239,7 +239,7 @@ TEST_CASE("ShardStore: what is not finite is refused when the job asks for it", 
   CHECK(strict.read(nullptr).second.code == ps_errc::wrong_size);
 }
 
-TEST_CASE("ShardStore: a cut and back", "[ps]") {
+TEST_CASE("ShardStore: loading a cut restores the dense block and the rows", "[ps]") {
   ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   std::error_code ec;
   store.apply(1, std::vector{read(store, 1, {3}, 1)}, ec);
@@ -275,7 +275,7 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   CHECK(half.dense()->as<float>()[1] == -1);
 }
 
-TEST_CASE("table_budget: what dense values leave", "[ps]") {
+TEST_CASE("table_budget: what the dense values leave for the tables", "[ps]") {
   Error error;
   Job job = store_job(true);
   CHECK(table_budget(job, 0, sgd_of_rate_1(), 1000, error) == 1000 - 3 * 64);
@@ -290,7 +290,7 @@ TEST_CASE("table_budget: what dense values leave", "[ps]") {
   CHECK_FALSE(error);
 }
 
-TEST_CASE("ShardStore: counters get the sum of what counts, whatever the mean of gradients is", "[ps]") {
+TEST_CASE("ShardStore: counters get the sum of the counted contributions, not the mean", "[ps]") {
   for (const bool with_tables : {false, true}) {
     CAPTURE(with_tables);
     Job job = store_job(with_tables);
@@ -317,7 +317,7 @@ TEST_CASE("ShardStore: counters get the sum of what counts, whatever the mean of
     std::error_code ec;
     store.apply(1, three, ec);
     REQUIRE_FALSE(ec);
-    CHECK(store.dense()->as<float>()[0] == 1 - 3);  // the mean
+    CHECK(store.dense()->as<float>()[0] == 1 - 3);  // the mean of 1, 2 and 6
     CHECK(store.dense()->as<std::int64_t>()[8] == 0);
     CHECK(store.dense()->as<std::int64_t>()[9] == 25);
     CHECK(store.dense()->as<double>()[16] == 8.75);

@@ -27,14 +27,14 @@ auto keys_of(const TableCut& cut) -> std::vector<std::uint64_t> {
 
 }  // namespace
 
-TEST_CASE("TableCopy: keys by order, those with a row first, and of each what was added first", "[ps]") {
+TEST_CASE("TableCopy: sorts keys, those with a row first; of a key added twice the first time counts", "[ps]") {
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<TableCopy>);
   const distrib::RowLayout layout{2, 1};
   TableCopy copy{layout, {layout, 7, "words"}, true, 0};
   const std::vector<std::vector<float>> rows{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 9, 9, 9}};
   copy.add(30, {4, 1}, rows[0].data());
-  copy.add(20, {}, nullptr);               // came later: there was no such key
-  copy.add(10, {2, 1}, nullptr);           // was counted, but had no row
+  copy.add(20, {}, nullptr);  // a key that the table did not have at that moment
+  copy.add(10, {2, 1}, nullptr);  // a key that was counted, but had no row
   copy.add(20, {1, 2}, rows[2].data());
   copy.add(30, {5, 2}, rows[2].data());
   copy.add(5, {6, 1}, rows[1].data());
@@ -45,7 +45,7 @@ TEST_CASE("TableCopy: keys by order, those with a row first, and of each what wa
   CHECK(rows_of(cut) == std::vector<float>{5, 6, 7, 8, 1, 2, 3, 4});
 }
 
-TEST_CASE("TableCopy: numbered keys have no uses, and many of them need more than one block", "[ps]") {
+TEST_CASE("TableCopy: numbered keys have no uses; many rows take more than one block", "[ps]") {
   const distrib::RowLayout layout{16, 0};
   TableCopy copy{layout, {layout, 7, "items"}, false, 1};
   constexpr std::uint64_t count = 10'000;

@@ -7,7 +7,7 @@
 
 using distrib::TableDigest;
 
-TEST_CASE("TableDigest: rows in any order, in any parts", "[ps]") {
+TEST_CASE("TableDigest: does not depend on the order of the rows, or on how they are divided", "[ps]") {
   const std::vector<float> a{1, 2}, b{3, 4};
   TableDigest one;
   one.add(7, a);
@@ -26,7 +26,7 @@ TEST_CASE("TableDigest: rows in any order, in any parts", "[ps]") {
   CHECK(one != exchanged);
 }
 
-TEST_CASE("TableDigest: the hash of one row", "[ps]") {
+TEST_CASE("TableDigest: the digest of one row is its SHA-256", "[ps]") {
   // printf '\x07\0\0\0\0\0\0\0\0\0\x80\x3f' | sha256sum
   TableDigest digest;
   digest.add(7, std::vector<float>{1});

@@ -25,7 +25,8 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// Two shards, a dense variable of 5, two tables: any keys with rows of 3, keys 0 .. 9 with rows of 20.
+/// A job of two shards, with a dense variable of 5 elements and two tables: any keys with rows of 3, keys 0 .. 9 with
+/// rows of 20.
 auto job_of_two_tables() -> Job {
   Job job;
   job.shards_per_task = 2;
@@ -42,7 +43,7 @@ auto job_of_two_tables() -> Job {
   return job;
 }
 
-/// Keys of table 0 that are the shard's, ascending.
+/// The first `count` keys of table 0 that lie on the shard, ascending.
 auto owned(const ShardLayout& layout, std::size_t count) -> std::vector<std::uint64_t> {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t key = 0; keys.size() < count; ++key)
@@ -50,7 +51,7 @@ auto owned(const ShardLayout& layout, std::size_t count) -> std::vector<std::uin
   return keys;
 }
 
-/// A contribution whose float number n is n.
+/// A contribution whose rows have the floats 1, 2, 3 ...
 auto contribution(const ShardLayout& layout, const KeyLists& keys) -> AlignedBuffer {
   const ContributionLayout places{layout, keys};
   AlignedBuffer made{places.size_bytes()};
@@ -62,7 +63,7 @@ auto contribution(const ShardLayout& layout, const KeyLists& keys) -> AlignedBuf
   return made;
 }
 
-/// What is said of `bytes`, in memory of its own, so that a byte read beyond it is seen.
+/// Reads `bytes` and checks what was read. Reads a copy, so that a sanitizer sees a read beyond its end.
 auto read(const ShardLayout& layout, distrib::ByteView bytes) -> std::error_code {
   AlignedBuffer own{bytes.size()};
   std::copy(bytes.begin(), bytes.end(), own.bytes().begin());
@@ -85,7 +86,7 @@ auto read(const ShardLayout& layout, distrib::ByteView bytes) -> std::error_code
 
 }  // namespace
 
-TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]") {
+TEST_CASE("TableGradients: reads what was written where ContributionLayout says", "[ps]") {
   const Job job = job_of_two_tables();
   for (const std::uint32_t shard : {0U, 1U}) {
     const ShardLayout layout{job, shard};
@@ -103,7 +104,7 @@ TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]")
       for (const float element : gradients.rows(t)) CHECK(element == ++n);
     }
     CHECK(rows_bytes(layout, keys) == 512 + 256);
-    // Read again, with fewer keys.
+    // The same object reads another contribution, with fewer keys.
     const AlignedBuffer less = contribution(layout, {{}, {first}});
     REQUIRE_FALSE(gradients.read(layout, less.bytes()));
     CHECK(gradients.keys(0).empty());
@@ -112,7 +113,7 @@ TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]")
   }
 }
 
-TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
+TEST_CASE("TableGradients: rows of 16-bit floats are read, and then decoded", "[ps]") {
   Job job = job_of_two_tables();
   for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     job.wire_format = format;
@@ -120,14 +121,14 @@ TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
     const KeyLists keys{owned(layout, 40), {0, 2, 4}};
     const ContributionLayout places{layout, keys};
     CHECK(layout.wire_block_bytes() == 64);
-    CHECK(rows_bytes(layout, keys) == 256 + 128);  // 40 rows of 3, and 3 of 20
+    CHECK(rows_bytes(layout, keys) == 256 + 128);  // 40 rows of 3 elements, and 3 rows of 20
     CHECK(places.size_bytes() == 128 + 256 + 128);
     AlignedBuffer bytes{places.size_bytes()};
     places.write_keys(bytes.bytes());
     Floats expected[2];
     for (std::size_t t = 0; t < 2; ++t) {
       for (std::size_t i = 0; i < keys[t].size() * job.tables[t].dim; ++i)
-        expected[t].push_back(static_cast<float>(i % 100) / 4);  // which any half can say
+        expected[t].push_back(static_cast<float>(i % 100) / 4);  // numbers that both formats can represent
       encode_elements(format, expected[t], bytes.data() + places.rows_at(t));
     }
     TableGradients gradients;
@@ -135,23 +136,23 @@ TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
     Floats floats(gradients.floats(layout));
     CHECK(floats.size() == 40 * 3 + 3 * 20);
     gradients.decode(layout, floats);
-    std::ranges::fill(bytes.bytes(), std::byte{0xFF});  // it is not needed any more
+    std::ranges::fill(bytes.bytes(), std::byte{0xFF});  // after decoding the contribution is not needed any more
     for (std::size_t t = 0; t < 2; ++t) {
       CHECK(std::ranges::equal(gradients.keys(t), keys[t]));
       CHECK(std::ranges::equal(gradients.rows(t), expected[t]));
     }
-    // What somebody sends who does not know of it.
+    // A worker that does not know the job's format sends float32.
     const AlignedBuffer whole = contribution(ShardLayout{job_of_two_tables(), 0}, keys);
     CHECK(gradients.read(layout, whole.bytes()) == ps_errc::wrong_size);
     CHECK(gradients.read(ShardLayout{job_of_two_tables(), 0}, bytes.bytes()) == ps_errc::wrong_size);
   }
 }
 
-TEST_CASE("TableGradients: no keys at all", "[ps]") {
+TEST_CASE("TableGradients: a contribution without keys", "[ps]") {
   const ShardLayout layout{job_of_two_tables(), 0};
   const ContributionLayout places{layout, KeyLists(2)};
   CHECK(layout.block_bytes() == 64);
-  CHECK(places.size_bytes() == 128);  // dense block; eight bytes, and two counts of 0
+  CHECK(places.size_bytes() == 128);  // the dense block; then 8 bytes and two varints 0
   CHECK(places.rows_at(0) == 128);
   CHECK_FALSE(read(layout, contribution(layout, KeyLists(2)).bytes()));
   CHECK(rows_bytes(layout, KeyLists(2)) == 0);
@@ -172,7 +173,7 @@ TEST_CASE("TableGradients: without tables a contribution is the dense block", "[
   CHECK(read(layout, {}) == ps_errc::wrong_size);
 }
 
-TEST_CASE("TableGradients: keys of another shard, or of none", "[ps]") {
+TEST_CASE("TableGradients: refuses keys of another shard, and keys that the table does not have", "[ps]") {
   const ShardLayout mine{job_of_two_tables(), 0};
   const ShardLayout other{job_of_two_tables(), 1};
   const std::uint64_t theirs = owned(other, 1)[0];
@@ -184,7 +185,7 @@ TEST_CASE("TableGradients: keys of another shard, or of none", "[ps]") {
   CHECK(read(mine, contribution(mine, {{}, {~std::uint64_t{0}}}).bytes()) == ps_errc::no_such_row);
 }
 
-TEST_CASE("TableGradients: sizes and keys that do not fit", "[ps]") {
+TEST_CASE("TableGradients: refuses sizes and keys that do not fit together", "[ps]") {
   const ShardLayout layout{job_of_two_tables(), 0};
   const AlignedBuffer good = contribution(layout, {owned(layout, 3), {1, 2}});
   CHECK_FALSE(read(layout, good.bytes()));
@@ -194,7 +195,7 @@ TEST_CASE("TableGradients: sizes and keys that do not fit", "[ps]") {
     std::memcpy(made.data() + at, &number, size_bytes);
     return made;
   };
-  constexpr std::size_t at = 64;  // of the size of the keys: 3 and three keys, 2 and two
+  constexpr std::size_t at = 64;  // offset of the size of the keys: two varints, three keys and two keys, a byte each
   CHECK(distrib::load_le<std::uint64_t>(good.data() + at) == 7);
   for (const std::uint64_t key_bytes : {std::uint64_t{6}, std::uint64_t{8}, std::uint64_t{0}, std::uint64_t{100}})
     CHECK(read(layout, with(at, key_bytes, 8).bytes()) == ps_errc::unsorted_keys);
@@ -203,11 +204,11 @@ TEST_CASE("TableGradients: sizes and keys that do not fit", "[ps]") {
   CHECK(read(layout, with(at + 8 + 2, 0, 1).bytes()) == ps_errc::unsorted_keys);  // a key twice
   CHECK(read(layout, with(at + 8, 200, 1).bytes()) == ps_errc::unsorted_keys);
   CHECK(read(layout, {}) == ps_errc::wrong_size);
-  // One key less of the first table makes its last one the count of the second.
+  // With one key less in the first table, its last key is read as the number of keys of the second table.
   CHECK(read(layout, contribution(layout, {owned(layout, 3), {}}).bytes().first(128)) == ps_errc::wrong_size);
 }
 
-TEST_CASE("TableGradients: cut short or too long it is refused", "[ps]") {
+TEST_CASE("TableGradients: refuses a contribution that is cut short anywhere, or too long", "[ps]") {
   const ShardLayout layout{job_of_two_tables(), 0};
   const AlignedBuffer good = contribution(layout, {owned(layout, 3), {1, 2}});
   for (std::size_t size = 0; size < good.size(); ++size) CHECK(read(layout, good.bytes().first(size)));
@@ -230,7 +231,7 @@ TEST_CASE("TableGradients: 50 000 damaged contributions", "[ps]") {
       if (bytes.size() > 72) distrib::store_le<std::uint64_t>(bytes.data() + 64, random() % (bytes.size() - 72));
     } else {
       bytes = contribution(layout, {owned(layout, random() % 5), {1, 2}});
-      for (std::size_t n = 1 + random() % 2; n > 0; --n)  // in the keys, and close to them
+      for (std::size_t n = 1 + random() % 2; n > 0; --n)  // damage bytes among the keys, or close to them
         bytes.data()[64 + random() % 20] = static_cast<std::byte>(random() % 2 == 0 ? random() : random() % 8);
     }
     const std::error_code ec = read(layout, bytes.bytes());

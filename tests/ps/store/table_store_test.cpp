@@ -45,7 +45,7 @@ using Floats = std::vector<float>;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t plenty = std::uint64_t{1} << 30;
-/// A table of its own takes this much at least, as soon as it has a key: a segment and a directory of keys.
+/// Least memory of the key index of a table with at least one key: a segment and a directory.
 constexpr std::uint64_t least_index = (16 << 10) + (4 << 10);
 constexpr std::uint64_t slab = 2 << 20;
 
@@ -57,15 +57,14 @@ auto table_info(std::string name, std::uint32_t dim, std::uint64_t rows) -> Tabl
   return info;
 }
 
-/// Two shards, a dense variable, three tables.
-/// The copy that is whole.
+/// The copy that `copy_some` has completed, as cuts.
 auto taken(TableStore& store) -> std::vector<TableCut> {
   std::vector<TableCut> cuts;
   for (distrib::TableCopy& copy : store.take_copy()) cuts.push_back(std::move(copy).finish());
   return cuts;
 }
 
-/// The state of this moment.
+/// The current state.
 auto cut_of(TableStore& store) -> std::vector<TableCut> {
   store.begin_copy();
   while (!store.copy_some(1 << 20)) {
@@ -92,13 +91,13 @@ auto job_of_three_tables() -> Job {
   return job;
 }
 
-/// What one rank says of each table.
+/// What one rank contributes to each table.
 struct Gradients {
   KeyLists keys;
   std::vector<Floats> rows;
 };
 
-/// The bytes of it, and what is read of them.
+/// A contribution as bytes, and what was read from them.
 class RankContribution {
  public:
   RankContribution(const ShardLayout& layout, const Gradients& of) {
@@ -117,13 +116,13 @@ class RankContribution {
   TableGradients read_;
 };
 
-/// The same tables, written as one would without a thought of speed or memory.
+/// The same tables in the simplest way, without regard to speed or memory.
 class Oracle {
  public:
   struct Entry {
     std::uint32_t frequency = 0;
     std::uint64_t last_update = 0;
-    Floats row;  // empty below min_count
+    Floats row;  // empty until the key was counted `min_count` times
   };
 
   Oracle(const Job& job, const ShardLayout& layout, distrib::JobUpdaters updaters)
@@ -165,7 +164,8 @@ class Oracle {
       }
       if (info.evict_after == 0 || count % 64 != 0) continue;
       std::erase_if(tables[t], [&](const auto& one) {
-        const std::uint64_t latest = one.second.last_update / 64 * 64 + 63;  // that it may have been
+        // the last update of the unit that its last use belongs to
+        const std::uint64_t latest = one.second.last_update / 64 * 64 + 63;
         return latest + info.evict_after <= count;
       });
     }
@@ -205,7 +205,7 @@ class Oracle {
   std::vector<TableShare> shares_;
 };
 
-/// A cut as text that is compared and shown.
+/// A cut in a form that can be compared and shown.
 struct PlainCut {
   Keys keys;
   std::vector<std::uint32_t> uses;
@@ -267,7 +267,7 @@ void apply(TableStore& store, const ShardLayout& layout, std::uint64_t count, co
   REQUIRE_FALSE(ec);
 }
 
-/// Keys of some of the shard's, and gradients of them. Keys of hashed tables move on with the updates.
+/// Makes random keys of the shard, and gradients for them. Keys of hashed tables move on as updates are done.
 class Batches {
  public:
   Batches(const ShardLayout& layout, std::uint64_t seed) : layout_{&layout}, random_{seed} {}
@@ -300,7 +300,7 @@ class Batches {
   std::mt19937_64 random_;
 };
 
-/// One gradient of each key, all elements the same.
+/// One gradient for each key; all its elements are the same.
 auto gradients(const Job& job, KeyLists keys, float element = 1.0F) -> Gradients {
   Gradients made{std::move(keys), {}};
   for (std::size_t t = 0; t < made.keys.size(); ++t)
@@ -323,7 +323,7 @@ auto one_table(TableInfo info) -> Job {
 
 }  // namespace
 
-TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds", "[ps]") {
+TEST_CASE("TableStore: does what maps of rows do, in random updates with all options", "[ps]") {
   const std::vector<distrib::JobUpdaters> updaters{{distrib::Sgd{.learning_rate = 0.1F}, distrib::Adagrad{}},
                                                    {distrib::Adagrad{.learning_rate = 0.2F}, distrib::Ftrl{.l1 = 0.5F}},
                                                    {distrib::LazyAdam{}, distrib::Momentum{}},
@@ -350,7 +350,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
   std::size_t evicted = 0;
   std::size_t without_row = 0;
   std::size_t copies = 0;
-  std::optional<std::vector<PlainCut>> copied;  // by a copy that is being made: the state when it began
+  std::optional<std::vector<PlainCut>> copied;  // the state when the copy now being made was begun
   for (std::uint64_t count = 1; count <= 400; ++count) {
     std::vector<Gradients> of_ranks;
     for (std::uint64_t rank = 0; rank <= count % 4; ++rank) of_ranks.push_back(batches.gradients(count, 25));
@@ -359,7 +359,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
     apply(store, layout, count, of_ranks);
     if (oracle.tables[2].size() < before.tables[2].size()) ++evicted;
     if (store.sizes()[2].rows < store.sizes()[2].keys) ++without_row;
-    // Keys of this update, of all times, and all that there were before: those that it evicted among them.
+    // Ask for keys of this update, for keys of any time, and for all keys that existed before, evicted ones among them.
     KeyLists asked = batches.keys(count, 60);
     REQUIRE_FALSE(store.check(asked));
     REQUIRE(values(store, layout, asked) == oracle.values(asked));
@@ -396,7 +396,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
   CHECK(store.bytes() == bytes);
 }
 
-TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]") {
+TEST_CASE("TableStore: large batches, where all or only some keys have a row", "[ps]") {
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
   Job job = one_table(table_info("t", 7, 0));
   job.tables[0].min_count = min_count;
@@ -420,15 +420,14 @@ TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]
   CHECK(values(store, layout, {range(0, 20'000)}) == oracle.values({range(0, 20'000)}));
 }
 
-TEST_CASE("TableStore: a copy holds what was there when it began, while the index grows and segments are split",
-          "[ps]") {
+TEST_CASE("TableStore: a copy holds the state at its begin, while the index grows and its segments are split", "[ps]") {
   const Job job = one_table(table_info("word", 4, 0));
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {distrib::Adagrad{}}, plenty};
   std::mt19937_64 random{1};
   Keys all;
   std::uint64_t count = 0;
-  const auto update = [&] {  // of keys that are new, and of some that are not
+  const auto update = [&] {  // new keys, and some that exist
     Keys keys;
     for (int i = 0; i < 2000; ++i) keys.push_back(all.emplace_back(random()));
     for (int i = 0; i < 500; ++i) keys.push_back(all[random() % all.size()]);
@@ -447,7 +446,8 @@ TEST_CASE("TableStore: a copy holds what was there when it began, while the inde
   CHECK(plain(taken(store)) == before);
 }
 
-TEST_CASE("TableStore: a copy has rows that went while it was made, to whomever their memory was given", "[ps]") {
+TEST_CASE("TableStore: a copy has rows that are evicted while it is made, also if another key gets their memory",
+          "[ps]") {
   Job job = one_table(table_info("word", 4, 0));
   job.tables[0].evict_after = 64;
   const ShardLayout layout{job, 0};
@@ -460,7 +460,7 @@ TEST_CASE("TableStore: a copy has rows that went while it was made, to whomever 
   update(0);
   const auto before = plain(cut_of(store));
   store.begin_copy();
-  REQUIRE_FALSE(store.copy_some(20'000));  // in the middle of a segment
+  REQUIRE_FALSE(store.copy_some(20'000));  // stops in the middle of a segment
   const std::size_t bytes = store.sizes()[0].bytes;
   while (count < 192) update(100'000);
   while (count < 384) update(200'000);
@@ -471,7 +471,7 @@ TEST_CASE("TableStore: a copy has rows that went while it was made, to whomever 
   CHECK(plain(taken(store)) == before);
 }
 
-TEST_CASE("TableStore: a copy has keys whose last use, in a cut that was loaded, is later than all updates", "[ps]") {
+TEST_CASE("TableStore: a copy has keys whose last use, loaded with a cut, is later than all updates", "[ps]") {
   const Job job = one_table(table_info("word", 4, 0));
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {distrib::Sgd{}}, plenty};
@@ -482,7 +482,8 @@ TEST_CASE("TableStore: a copy has keys whose last use, in a cut that was loaded,
   CHECK(before[0].keys == Keys{1, 2, 3});
   store.begin_copy();
   for (const std::uint64_t count : {std::uint64_t{64 * 6}, std::uint64_t{64 * 7}, std::uint64_t{64 * 8}})
-    apply(store, layout, count, {gradients(job, {{2, 3}})});  // a key twice and once more
+    // The copy gets each key more than once: the first time counts.
+    apply(store, layout, count, {gradients(job, {{2, 3}})});
   while (!store.copy_some(1 << 20)) {
   }
   CHECK(plain(taken(store)) == before);
@@ -516,7 +517,8 @@ TEST_CASE("TableStore: rows that all ranks have get the bits of a dense mean", "
   }
 }
 
-TEST_CASE("TableStore: a row that nobody used goes between evict_after and 126 updates later", "[ps]") {
+TEST_CASE("TableStore: an unused row is evicted between evict_after and evict_after + 126 updates after its last use",
+          "[ps]") {
   for (const std::uint64_t evict_after : {1U, 2U, 63U, 64U, 65U, 100U, 500U})
     for (const std::uint64_t used : {1U, 62U, 63U, 64U, 65U, 127U, 128U}) {
       Job job = one_table(table_info("t", 1, 0));
@@ -534,7 +536,7 @@ TEST_CASE("TableStore: a row that nobody used goes between evict_after and 126 u
     }
 }
 
-TEST_CASE("TableStore: after 67 million updates last uses stand still and nothing is evicted early", "[ps]") {
+TEST_CASE("TableStore: after 67 million updates last uses no longer advance, and no key is evicted early", "[ps]") {
   Job job = one_table(table_info("t", 1, 0));
   job.tables[0].evict_after = 1;
   const ShardLayout layout{job, 0};
@@ -546,7 +548,7 @@ TEST_CASE("TableStore: after 67 million updates last uses stand still and nothin
   CHECK(copied<std::uint64_t>(cut_of(store)[0].keys) == Keys{2, 3});
 }
 
-TEST_CASE("TableStore: who asks changes nothing", "[ps]") {
+TEST_CASE("TableStore: reading values changes nothing", "[ps]") {
   const Job job = job_of_three_tables();
   const ShardLayout layout{job, 0};
   const distrib::JobUpdaters updaters{distrib::Sgd{}, distrib::Adagrad{}};
@@ -557,9 +559,9 @@ TEST_CASE("TableStore: who asks changes nothing", "[ps]") {
   CHECK(plain(cut_of(store)) == plain(Oracle{job, layout, updaters}, job));
 }
 
-TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
+TEST_CASE("TableStore: values that travel as 16-bit floats are the same values, rounded", "[ps]") {
   Job job = one_table(table_info("t", 3, 0));
-  job.tables.push_back(table_info("wide", 6000, 9));  // one row is more than is encoded at a time
+  job.tables.push_back(table_info("wide", 6000, 9));  // one row has more elements than are encoded at a time
   job.tables.push_back(table_info("numbered", 5, 2000));
   const KeyLists keys = [] {
     KeyLists lists(3);
@@ -596,7 +598,7 @@ TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
     TableStore store{job, layout, updaters, plenty};
     store = std::move(made);
     store.keep_previous(true);
-    // Rounded is what leaves it: what comes has been decoded when it gets it.
+    // Values are rounded when they leave the store; contributions reach it decoded.
     std::vector<RankContribution> contributions;
     for (const Gradients& one : of_ranks) contributions.emplace_back(whole, one);
     std::error_code ec;
@@ -609,7 +611,7 @@ TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
   }
 }
 
-TEST_CASE("TableStore: previous values are kept on demand, and forgotten", "[ps]") {
+TEST_CASE("TableStore: previous values are kept only on request, and can be forgotten", "[ps]") {
   const Job job = one_table(table_info("t", 2, 0));
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {distrib::Sgd{.learning_rate = 1.0F}}, plenty};
@@ -619,7 +621,7 @@ TEST_CASE("TableStore: previous values are kept on demand, and forgotten", "[ps]
   apply(store, layout, 1, {gradients(job, {{1, 2}})});
   const Bytes first = values(store, layout, keys);
   CHECK(first != initial);
-  CHECK(values(store, layout, keys, true) == first);  // not told to keep any
+  CHECK(values(store, layout, keys, true) == first);  // keep_previous was not called yet
   store.keep_previous(true);
   apply(store, layout, 2, {gradients(job, {{2, 3}})});
   CHECK(values(store, layout, keys, true) == first);
@@ -636,7 +638,7 @@ TEST_CASE("TableStore: previous values are kept on demand, and forgotten", "[ps]
   CHECK(values(store, layout, keys, true) == initial);
 }
 
-TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps]") {
+TEST_CASE("TableStore: after saving and loading it continues with the same results", "[ps]") {
   const std::uint32_t shard = GENERATE(0U, 1U);
   Job job = job_of_three_tables();
   job.tables[0].evict_after = 40;
@@ -672,7 +674,8 @@ TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps
   CHECK(plain(cut_of(other)) == plain(saved));
 }
 
-TEST_CASE("TableStore: rows that were kept otherwise are rounded to the nearest, and slots are not", "[ps]") {
+TEST_CASE("TableStore: loading into a table of 16-bit weights rounds them to the nearest, and slots not at all",
+          "[ps]") {
   const Job floats = one_table(table_info("t", 5, 0));
   Job halves = floats;
   halves.tables[0].kept_as = FloatFormat::bfloat16;
@@ -688,17 +691,17 @@ TEST_CASE("TableStore: rows that were kept otherwise are rounded to the nearest,
   CHECK(plain(cut_of(other))[0] == expected);
   CHECK(other.digests() != store.digests());
 
-  store.load(cut_of(other));  // which needs no rounding
+  store.load(cut_of(other));  // these values are exact in float32
   CHECK(plain(cut_of(store))[0] == expected);
   CHECK(other.digests() == store.digests());
 }
 
-TEST_CASE("TableStore: rows of 16 bits take the less memory, and learn in steps too small for them", "[ps]") {
+TEST_CASE("TableStore: 16-bit rows take half of the memory, and learn in steps too small for their format", "[ps]") {
   Job job = one_table(table_info("t", 16, 200'000));
   job.tables[0].initializer = distrib::ConstantInitializer{1.0F};
   const distrib::JobUpdaters updaters{distrib::Sgd{.learning_rate = 1.0F / 4096}};
   const std::uint64_t whole = TableStore{job, ShardLayout{job, 0}, updaters, plenty}.bytes();
-  job.tables[0].kept_as = FloatFormat::bfloat16;  // whose neighbours of 1 are 1/128 above and 1/256 below it
+  job.tables[0].kept_as = FloatFormat::bfloat16;  // its neighbours of 1 are 1/128 above and 1/256 below
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, updaters, plenty};
   CHECK(store.bytes() <= whole / 2 + slab);
@@ -710,7 +713,7 @@ TEST_CASE("TableStore: rows of 16 bits take the less memory, and learn in steps 
   CHECK(cut.rows[0] == 1.0F);
 }
 
-TEST_CASE("TableStore: a large table is loaded whole", "[ps]") {
+TEST_CASE("TableStore: loads a table of more than one batch of keys", "[ps]") {
   const Job job = one_table(table_info("t", 2, 0));
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {distrib::Adagrad{}}, plenty};
@@ -721,7 +724,7 @@ TEST_CASE("TableStore: a large table is loaded whole", "[ps]") {
   CHECK(plain(cut_of(other)) == plain(cut_of(store)));
 }
 
-TEST_CASE("TableStore: another min_count keeps the rows that there are", "[ps]") {
+TEST_CASE("TableStore: loading with another min_count keeps all rows of the cut", "[ps]") {
   Job job = one_table(table_info("t", 2, 0));
   job.tables[0].min_count = 2;
   const ShardLayout layout{job, 0};
@@ -746,8 +749,8 @@ TEST_CASE("TableStore: another min_count keeps the rows that there are", "[ps]")
   }
 }
 
-TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
-  // A slab is 256 rows of two times 1024 floats.
+TEST_CASE("TableStore: a refused update changes nothing", "[ps]") {
+  // A slab has 256 rows of two times 1024 floats.
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
   Job job = one_table(table_info("a", 3, 0));
   job.tables.push_back(table_info("b", 1024, 0));
@@ -780,7 +783,7 @@ TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
     CHECK(values(store, layout, all, true) == previous);
     CHECK(store.bytes() <= 2 * slab + 4 * least_index + 8192);
   };
-  // Where min_count is 2, keys 100 .. 199 have their row since the third update, and 200 .. 299 only a count.
+  // With min_count 2, keys 100 .. 199 have had a row since the third update, and 200 .. 299 are only counted.
   both({gradients(job, {{}, range(200, 250), {}})});
   if (min_count == 1) {
     refused({gradients(job, {range(0, 300), range(50, 600), {1, 2}})});
@@ -788,16 +791,17 @@ TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
     both({gradients(job, {{}, range(250, 300), {}})});
     refused({gradients(job, {{1, 100}, range(0, 300), {1}}), gradients(job, {{1, 101}, range(200, 400), {1}})});
   }
-  both({gradients(job, {{1, 2, 3}, range(150, 250), {3}})});  // keys that exist, as before
+  both({gradients(job, {{1, 2, 3}, range(150, 250), {3}})});  // keys that existed are updated as before
   CHECK(plain(cut_of(store)) == plain(cut_of(twin)));
 
-  // The index may be what does not fit: of the first table many keys are new, of the third none can fail.
+  // The index itself may be too large: many keys of the first table are new. The third table, with numbered keys,
+  // cannot fail.
   const Keys many = range(1000, 20'000);
   refused({gradients(job, {many, {}, {1, 2}})});
   both({gradients(job, {{1, 2}, {}, {3}})});
   CHECK(plain(cut_of(store)) == plain(cut_of(twin)));
 
-  // When rows are evicted there is room again.
+  // After rows have been evicted there is memory again.
   count = 640;
   both({gradients(job, {{1}, {7}, {}})});
   CHECK(store.sizes()[1].keys == 1);
@@ -806,7 +810,7 @@ TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
   CHECK(plain(cut_of(store)) == plain(cut_of(twin)));
 }
 
-TEST_CASE("TableStore: memory that the budget does not have is not taken", "[ps]") {
+TEST_CASE("TableStore: does not take more memory than the budget", "[ps]") {
   Job job = one_table(table_info("numbers", 16, 1'000'000));
   job.tables.push_back(table_info("words", 1024, 0));
   const ShardLayout layout{job, 0};
@@ -828,7 +832,7 @@ TEST_CASE("TableStore: memory that the budget does not have is not taken", "[ps]
   apply(tight, small, 1, {gradients(job, {{2}, range(0, 500)})});
 }
 
-TEST_CASE("TableStore: keys that are not this shard's are found out", "[ps]") {
+TEST_CASE("TableStore: check() finds keys that are not on this shard", "[ps]") {
   const Job job = job_of_three_tables();
   for (const std::uint32_t shard : {0U, 1U}) {
     const ShardLayout layout{job, shard};
@@ -867,7 +871,7 @@ TEST_CASE("TableStore: a job without tables", "[ps]") {
           .empty());
 }
 
-TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
+TEST_CASE("TableStore: load() refuses cuts that do not fit these tables", "[ps]") {
   Job job = one_table(table_info("any", 2, 0));
   job.tables.push_back(table_info("numbers", 3, 7));
   job.shards_per_task = 2;
@@ -888,9 +892,10 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
   store.load(std::vector{empty, good});
   CHECK(plain(cut_of(store))[1].keys == Keys{0, 1, 2, 3});
   store.load(std::vector{any({ours[0], ours[1], ours[2]}, {{1, 0}, {0, 0}, {1, 5}}, 8), good});
-  CHECK(plain(cut_of(store))[0].uses == std::vector<std::uint32_t>{1, 0, 1, 0, 1, 5});  // a frequency of 0 cannot be
+  // a key cannot have a frequency of 0
+  CHECK(plain(cut_of(store))[0].uses == std::vector<std::uint32_t>{1, 0, 1, 0, 1, 5});
 
-  store.load(std::vector{TableCut{}, good});  // as it was at first
+  store.load(std::vector{TableCut{}, good});  // buffers of null: the initial state
   CHECK(plain(cut_of(store))[0].keys.empty());
 
   struct Row {
@@ -929,7 +934,7 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
   }
 }
 
-TEST_CASE("TableStore: keys that came and went while a copy was made are not in it", "[ps]") {
+TEST_CASE("TableStore: a copy does not have keys that appear and are evicted while it is made", "[ps]") {
   Job job = one_table(table_info("word", 4, 0));
   job.tables[0].evict_after = 1;
   const ShardLayout layout{job, 0};
@@ -947,7 +952,7 @@ TEST_CASE("TableStore: keys that came and went while a copy was made are not in 
     for (int piece = 0; piece < pieces; ++piece) REQUIRE_FALSE(store.copy_some(20'000));
     update(100'000, 103'000);
     while (count < 64) update(0, 1);
-    CHECK(store.sizes()[0].keys == 1);  // all others went
+    CHECK(store.sizes()[0].keys == 1);  // all other keys were evicted
     while (!store.copy_some(20'000)) {
     }
     CHECK(plain(taken(store)) == before);

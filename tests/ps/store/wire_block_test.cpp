@@ -34,7 +34,7 @@ auto rounded(FloatFormat format, const std::vector<float>& elements) -> std::vec
 
 }  // namespace
 
-TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way of any cut", "[ps]") {
+TEST_CASE("gather_to_send, spread_received: whole variables arrive rounded, however they are cut", "[ps]") {
   for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16})
     for (const std::int64_t parts : {1, 2, 3})
       for (const std::uint32_t shards : {1U, 2U, 3U})
@@ -48,7 +48,7 @@ TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way
             AlignedBuffer sent{layout.wire_block_bytes()};
             support::gather_to_send(layout, from, sent.data());
             support::spread_received(layout, sent.data(), to);
-            // The same bytes as a block of float32 gives that was gathered first.
+            // The same bytes as encoding a gathered block of float32.
             AlignedBuffer block{layout.block_bytes()};
             support::gather(layout, from, block.data());
             AlignedBuffer encoded{layout.wire_block_bytes()};
@@ -65,7 +65,7 @@ TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way
         }
 }
 
-TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[ps]") {
+TEST_CASE("wire_block: counters travel unchanged, after the rounded floats", "[ps]") {
   Job job;
   job.wire_format = FloatFormat::bfloat16;
   job.variables = {{"seen", DType::int64, {3}}, {"w", DType::float32, {17}}, {"sum", DType::float64, {2}}};
@@ -104,7 +104,7 @@ TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[p
   CHECK(w_there == rounded(FloatFormat::bfloat16, w));
 }
 
-TEST_CASE("wire_block: half of the bytes; of float32 the block itself", "[ps]") {
+TEST_CASE("wire_block: takes half of the bytes; with float32 returns the block itself", "[ps]") {
   for (const std::int64_t size : {1, 16, 17, 1000, 1024}) {
     Job job;
     job.variables = {{"v", DType::float32, {size}, UniformInitializer{}}};

@@ -461,7 +461,8 @@ TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[
     std::string failed;
   };
   const Row rows[] = {
-      {ps_errc::job_mismatch, "the first line", "this belongs to another job (shard 1: the first line)"},
+      {ps_errc::job_mismatch, "the first line",
+       "this belongs to another job: use the same program and flags, or another directory (shard 1: the first line)"},
       {ps_errc::unknown_rank, "", "the job has no such rank (shard 1)"},
       {rpc_errc::unknown_method, "", "the server has no such method (shard 1)"},
       {rpc_errc::bad_message, "x", "the message does not decode (shard 1: x)"},
@@ -485,7 +486,9 @@ TEST_CASE("WorkerNode: somebody who is lost ends it", "[ps]") {
   bench.connect(0);
   bench.joined(0, 0)();
   bench.tell({
-      {"lost", bench.item(0, {JoinItem::Kind::rank_lost, {}, 7}), {"shell failed: a worker is lost for good (rank 7)"}},
+      {"lost",
+       bench.item(0, {JoinItem::Kind::rank_lost, {}, 7}),
+       {"shell failed: a worker is lost permanently: find out why, then start the job again (rank 7)"}},
       {"nothing is told any more", bench.values(0, 0), {}},
       {"nor said", bench.item(0, {JoinItem::Kind::text_wanted, {}, 0}), {}},
   });
@@ -557,7 +560,8 @@ TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
       {"", values(0, 7), {}},
       {"",
        values(2, 8),
-       {"shell failed: two replicas of a shard gave different values of one step (step 0 of shard 0)"}},
+       {"shell failed: two replicas of a shard returned different values for one step: memory or a processor may be "
+        "faulty; start again from a checkpoint (step 0 of shard 0)"}},
   });
 }
 

@@ -12,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Updates a block by the kernel of `factors`. Programmer errors: spans that are not equally long, other slots.
+/// Updates a block with the kernel of `factors`. Programmer errors: spans of different length, another number of slots.
 template <class Factors>
 void apply_factors(const Factors& factors, std::span<const float> gradient, std::span<const float> from,
                    std::span<float> to, [[maybe_unused]] std::span<const std::span<float>> slots) noexcept {
@@ -26,7 +26,7 @@ void apply_factors(const Factors& factors, std::span<const float> gradient, std:
   update_block(factors, block);
 }
 
-/// Updates rows by the kernel of `factors`.
+/// Updates rows with the kernel of `factors`.
 template <class Factors> void apply_factors(const Factors& factors, const RowBatch& batch) noexcept {
   update_rows(factors, {batch.rows.data(), batch.gradients.data(), batch.rows.size(), batch.dim});
 }

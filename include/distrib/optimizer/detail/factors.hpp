@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the kernels of an update need to know, the same for all elements: made once for a block or a batch of rows. A
-// kernel has each of them as a register of floats.
+// The numbers that the kernel of an update needs, which are the same for all elements: computed once for a block or a
+// batch of rows. A kernel has each of them as a register of floats.
 namespace distrib {
 inline namespace v0 {
 namespace detail {
@@ -35,7 +35,7 @@ template <class T = float> struct AdagradFactors {
 
 template <class T = float> struct RMSPropFactors {
   static constexpr std::size_t slots = 2;
-  T rate, blend, momentum, epsilon;  // blend is the part of a mean that is new: 1 - decay, here and below
+  T rate, blend, momentum, epsilon;  // blend: weight of the new value in a mean, 1 - decay; here and below
 };
 
 template <class T = float> struct CenteredRMSPropFactors {
@@ -45,7 +45,7 @@ template <class T = float> struct CenteredRMSPropFactors {
 
 template <class T = float> struct AdamFactors {
   static constexpr std::size_t slots = 2;
-  T alpha, blend1, blend2, epsilon;  // alpha is the learning rate, corrected for the powers of both betas
+  T alpha, blend1, blend2, epsilon;  // alpha: the learning rate, corrected for the powers of both betas
 };
 
 template <class T = float> struct AMSGradFactors {
@@ -55,18 +55,19 @@ template <class T = float> struct AMSGradFactors {
 
 template <class T = float> struct AdamWFactors {
   static constexpr std::size_t slots = 2;
-  T alpha, blend1, blend2, epsilon, decay;  // decay is that of the weights in this update: weight_decay * learning rate
+  T alpha, blend1, blend2, epsilon, decay;  // decay: weight_decay * learning rate of this update
 };
 
 template <class T = float> struct FtrlFactors {
   static constexpr std::size_t slots = 2;
-  T rate, power, l1, l2, shrinkage;  // power is -learning_rate_power, 0.5 a root; l2 and shrinkage are doubled
+  T rate, power, l1, l2, shrinkage;  // power: -learning_rate_power, 0.5 is a root; l2 and shrinkage are doubled
 };
 
-/// What a mean that keeps `decay` of itself takes from a new value.
+/// Returns the weight of a new value in a mean that keeps `decay` of its old value.
 [[nodiscard]] inline auto blend(float decay) noexcept -> float { return opaque(1.0F - decay); }
 
-/// The alpha of `AdamFactors`: rate * sqrt(1 - beta2^count) / (1 - beta1^count), in double, rounded once at the end.
+/// Returns the alpha of `AdamFactors`: rate * sqrt(1 - beta2^count) / (1 - beta1^count), in double, rounded once at the
+/// end.
 [[nodiscard]] inline auto adam_alpha(float learning_rate, double beta1_power, double beta2_power) noexcept -> float {
   const Rounded<double> one{1.0};
   const Rounded<double> rate{static_cast<double>(learning_rate)};
@@ -74,7 +75,7 @@ template <class T = float> struct FtrlFactors {
   return static_cast<float>((rate * root / (one - Rounded<double>{beta1_power})).value);
 }
 
-/// base^exponent by repeated multiplication (and squaring) in double.
+/// Returns base^exponent, by repeated multiplication and squaring in double.
 [[nodiscard]] inline auto power(float base, std::uint64_t exponent) noexcept -> double {
   Rounded<double> result{1.0};
   for (Rounded<double> square{static_cast<double>(base)}; exponent != 0; exponent /= 2) {
@@ -84,16 +85,18 @@ template <class T = float> struct FtrlFactors {
   return result.value;
 }
 
-/// base^exponent for base > 0 and exponent >= 0, to about 1e-12: the library's own, because libm differs from machine
-/// to machine. A base that is not positive and finite comes back as it is.
+/// Returns base^exponent for base > 0 and exponent >= 0, with a relative error of about 1e-12. The library has its own
+/// function because libm differs between machines. A base that is not positive and finite is returned as it is, unless
+/// the exponent is 0.
 [[nodiscard]] inline auto power(float base, float exponent) noexcept -> double {
   using Real = Rounded<double>;
   if (exponent == 0.0F) return 1.0;
   const double wide = static_cast<double>(base);
-  const auto bits = std::bit_cast<std::uint64_t>(wide);  // every float is a normal number here
+  const auto bits = std::bit_cast<std::uint64_t>(wide);  // as a double every float but 0 is a normal number
   if (!(base > 0.0F) || bits >> 52 == 0x7ff) return wide;
 
-  // base = m * 2^e with m in [1, 2); log2(m) = 2 / ln 2 * atanh((m - 1) / (m + 1)), whose series ends by 3^-40.
+  // base = m * 2^e with m in [1, 2). log2(m) = 2 / ln 2 * atanh((m - 1) / (m + 1)); (m - 1) / (m + 1) is below 1/3, so
+  // the rest of the series is below 3^-40.
   const auto e = static_cast<double>(static_cast<int>(bits >> 52) - 1023);
   const Real m{std::bit_cast<double>((bits & 0xfffffffffffffU) | 0x3ff0000000000000U)};
   const Real one{1.0};
@@ -106,13 +109,13 @@ template <class T = float> struct FtrlFactors {
   if (y.value > 1023.0) return static_cast<double>(__builtin_inff());
   if (y.value < -1022.0) return 0.0;
   const int whole = static_cast<int>(y.value < 0.0 ? y.value - 0.5 : y.value + 0.5);
-  const Real rest = (y - Real{static_cast<double>(whole)}) * Real{0.693147180559945309};  // within 0.35
+  const Real rest = (y - Real{static_cast<double>(whole)}) * Real{0.693147180559945309};  // at most 0.35
   Real result{1.0};
   for (int term = 14; term >= 1; --term) result = one + result * rest / Real{static_cast<double>(term)};
   return (result * Real{std::bit_cast<double>(static_cast<std::uint64_t>(whole + 1023) << 52)}).value;
 }
 
-/// first + (last - first) * elapsed / steps, for elapsed < steps.
+/// Returns first + (last - first) * elapsed / steps, for elapsed < steps.
 [[nodiscard]] inline auto interpolate(float first, float last, std::uint64_t elapsed, std::uint64_t steps) noexcept
     -> float {
   const Rounded<double> start{static_cast<double>(first)};

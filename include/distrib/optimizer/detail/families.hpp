@@ -4,12 +4,12 @@
 #include <distrib/optimizer/detail/factors.hpp>
 #include <distrib/optimizer/updater.hpp>
 
-// What the updaters of one family have in common, beside the kernels.
+// What the updaters of one family share, beside the kernels.
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The `fields` of Adam and its relatives.
+/// The `fields` of Adam and the updaters derived from it.
 void adam_fields(auto& self, auto& field) {
   field("learning_rate", self.learning_rate);
   field("beta1", self.beta1);
@@ -17,7 +17,7 @@ void adam_fields(auto& self, auto& field) {
   field("epsilon", self.epsilon);
 }
 
-/// The factors of update `step` of one of them; `more`: those that it has besides.
+/// The factors of update `step` of such an updater; `more`: its further factors.
 template <class Factors> [[nodiscard]] auto adam_factors(const auto& self, UpdateStep step, auto... more) noexcept
     -> Factors {
   const float alpha =
@@ -33,7 +33,7 @@ void rmsprop_fields(auto& self, auto& field) {
   field("epsilon", self.epsilon);
 }
 
-/// The factors of update `step` of one of them.
+/// The factors of update `step` of such an updater.
 template <class Factors> [[nodiscard]] auto rmsprop_factors(const auto& self, UpdateStep step) noexcept -> Factors {
   return {self.learning_rate.at(step.count), blend(self.decay), self.momentum, self.epsilon};
 }

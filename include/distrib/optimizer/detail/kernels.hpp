@@ -14,8 +14,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// An update of `size` elements. `to` may be the memory of `from`; slots that an update does not have are memory all the
-/// same (pointers are counted on, not followed).
+/// An update of `size` elements. `to` may be the memory of `from`. Pointers to slots that the update does not have must
+/// still point to memory: they are advanced, but not read.
 struct BlockUpdate {
   const float* gradient;
   const float* from;
@@ -24,7 +24,8 @@ struct BlockUpdate {
   std::size_t size;
 };
 
-/// An update in place of `count` rows, each [weights | slot 0 | ...] of `dim` floats; gradients one after the other.
+/// An update of `count` rows in place, each [weights | slot 0 | ...] of `dim` floats. The gradients of the rows lie one
+/// after another.
 struct RowsUpdate {
   float* const* rows;
   const float* gradients;
@@ -97,9 +98,10 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The widest set of instructions that this machine has.
+/// The sets of instructions that the kernels are compiled for.
 enum class Instructions { baseline, avx2, avx512 };
 
+/// Returns the widest set of instructions that this machine has.
 [[nodiscard]] inline auto best_instructions() noexcept -> Instructions {
 #if defined(__x86_64__)
   static const Instructions best = __builtin_cpu_supports("avx512f") ? Instructions::avx512
@@ -111,7 +113,7 @@ enum class Instructions { baseline, avx2, avx512 };
 #endif
 }
 
-/// Runs an update with the widest instructions there are; all give the same bits.
+/// Updates a block with the widest instructions of this machine; all sets give the same bits.
 template <template <class> class Factors>
 void update_block(const Factors<float>& factors, const BlockUpdate& block,
                   [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
@@ -122,6 +124,7 @@ void update_block(const Factors<float>& factors, const BlockUpdate& block,
   baseline::Update<Factors>::block(factors, block);
 }
 
+/// The same for rows.
 template <template <class> class Factors>
 void update_rows(const Factors<float>& factors, const RowsUpdate& rows,
                  [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
@@ -132,6 +135,7 @@ void update_rows(const Factors<float>& factors, const RowsUpdate& rows,
   baseline::Update<Factors>::rows(factors, rows);
 }
 
+/// The same for a mean.
 inline void mean_of(const MeanOf& mean, [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
 #if defined(__x86_64__)
   if (instructions == Instructions::avx512) return avx512::mean_of(mean);

@@ -13,35 +13,38 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Every step waits for the contribution of every rank and takes their mean in rank order: the same bits at any timing.
+/// Every step waits for the contribution of every rank and applies their mean, added in rank order: the same bits at
+/// any timing.
 ///
-/// With `replicas_to_aggregate` below the number of ranks the others are backup workers: each shard completes a step with
-/// the first so many contributions that it gets, still in rank order, and drops and counts those that come later. Then
-/// bits depend on timing. More than there are ranks is an error when the job is made.
+/// With `replicas_to_aggregate` below the number of ranks, the other ranks are backup workers: each shard completes a
+/// step with the first `replicas_to_aggregate` contributions that it gets, still added in rank order; it drops and
+/// counts later ones. Then bits depend on timing. A number above the number of ranks is an error when the job is made.
 struct BulkSynchronousParallel {
-  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions of a step; 0: those of all ranks.
+  /// Number of contributions that complete a step. 0: all ranks must contribute.
+  std::uint32_t replicas_to_aggregate = 0;
   [[nodiscard]] auto operator==(const BulkSynchronousParallel&) const -> bool = default;
 };
 
-/// Every contribution is applied as it arrives; a rank waits only when it is more than `staleness` contributions ahead
-/// of the slowest other one.
+/// Every contribution is applied as it arrives. A rank waits only while it is more than `staleness` contributions ahead
+/// of the slowest other rank.
 struct StaleSynchronousParallel {
-  std::uint64_t staleness = 3;
+  std::uint64_t staleness = 3;  ///< 0: ranks stay together, at most one contribution apart.
   [[nodiscard]] auto operator==(const StaleSynchronousParallel&) const -> bool = default;
 };
 
 /// Every contribution is applied as it arrives. No rank waits for another, except at barriers.
 struct AsynchronousParallel {
-  /// After each so many contributions of its own a rank waits for all others to have made as many; then all go on with
-  /// the same values. 0: there are no barriers.
+  /// After this many contributions of its own a rank waits until all other ranks have made as many; then all continue
+  /// with the same values. 0: no barriers.
   std::uint64_t barrier_every = 0;
   [[nodiscard]] auto operator==(const AsynchronousParallel&) const -> bool = default;
 };
 
-/// When contributions count: one of the three above, and no other. Part of a job (`Job::consistency`). A value.
+/// When contributions count: one of the three modes above, and no other. Part of a job (`Job::consistency`). A value.
 ///
-/// The library asks only the questions below, and only of this class. Code that is compiled for one mode, such as the
-/// cores of shards and workers, says which mode by a constant of the same name: `SyncShardCore::is_synchronous`.
+/// The library asks about the mode only through the functions of this class. Code that is compiled for one mode, such
+/// as the cores of shards and workers, names its mode by a constant with the name of the function:
+/// `SyncShardCore::is_synchronous`.
 class Consistency {
  public:
   /// `BulkSynchronousParallel{}`: every rank counts.
@@ -50,22 +53,22 @@ class Consistency {
   constexpr Consistency(StaleSynchronousParallel choice) noexcept : choice_{choice} {}
   constexpr Consistency(AsynchronousParallel choice) noexcept : choice_{choice} {}
 
-  /// True if a step is the contributions of several ranks, which the shards apply together; steps, cuts and restores
-  /// are then those of the whole job. False if each contribution is applied by itself and is a step.
+  /// True if a step consists of the contributions of several ranks, which the shards apply together; steps, cuts and
+  /// restores then belong to the whole job. False if each contribution is applied by itself and counts as a step.
   [[nodiscard]] constexpr auto is_synchronous() const noexcept -> bool {
     return std::holds_alternative<BulkSynchronousParallel>(choice_);
   }
 
-  /// How many contributions complete a step of a job of so many ranks. Synchronous: `replicas_to_aggregate`, or `ranks`
-  /// if that is 0; a result above `ranks` means that the job cannot be made. Otherwise 1.
+  /// Number of contributions that complete a step of a job with `ranks` ranks. Synchronous: `replicas_to_aggregate`, or
+  /// `ranks` if that is 0; a result above `ranks` means that the job cannot be made. Otherwise 1.
   [[nodiscard]] constexpr auto replicas_to_aggregate(std::uint32_t ranks) const noexcept -> std::uint32_t {
     const auto* bulk = std::get_if<BulkSynchronousParallel>(&choice_);
     if (bulk == nullptr) return 1;
     return bulk->replicas_to_aggregate == 0 ? ranks : bulk->replicas_to_aggregate;
   }
 
-  /// How far a rank that has made so many contributions may be ahead of the slowest other rank before it waits: the
-  /// staleness; 0 at a barrier. Synchronous: 0.
+  /// How far a rank that has made `contributions` contributions may be ahead of the slowest other rank before it waits:
+  /// the staleness; 0 at a barrier; without limit elsewhere in an asynchronous job. Synchronous: 0.
   [[nodiscard]] constexpr auto bound_after(std::uint64_t contributions) const noexcept -> std::uint64_t {
     if (const auto* stale = std::get_if<StaleSynchronousParallel>(&choice_)) return stale->staleness;
     const auto* free = std::get_if<AsynchronousParallel>(&choice_);
@@ -74,7 +77,7 @@ class Consistency {
     return at_barrier ? 0 : std::numeric_limits<std::uint64_t>::max();
   }
 
-  /// True if two replicas of a shard always have the same values, because these do not depend on timing.
+  /// True if two replicas of a shard always have the same values, because values do not depend on timing.
   [[nodiscard]] constexpr auto can_have_replicas() const noexcept -> bool {
     return *this == Consistency{BulkSynchronousParallel{}};
   }
@@ -98,7 +101,7 @@ class Consistency {
 
 namespace detail {
 
-/// The consistency with this `describe()`; empty for every other text.
+/// Returns the consistency with this `describe()`; empty for any other text.
 [[nodiscard]] DISTRIB_DECL auto parse_consistency(std::string_view text) -> std::optional<Consistency>;
 
 }  // namespace detail

@@ -9,14 +9,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where the shards of a cluster keep their cuts, and which of them are the user's checkpoints. Workers bring it to the
-/// parameter servers with the job, but it is no part of the job: a second run may have another.
+/// Where the shards of a cluster keep their cuts, and which of these are the user's checkpoints. Workers send it to the
+/// parameter servers with the job, but it is not part of the job: a second run may have other settings.
 struct CutSettings {
-  std::string directory;  ///< As the parameter servers see it. Empty: in memory, lost with the process.
-  std::uint64_t keep_every = 0;  ///< Cuts of steps that are a multiple of this stay, and the last one; 0: only that.
-  Retention retention = {};  ///< Which of those stay when newer ones come.
+  /// As the parameter servers see it. Empty: cuts are only in memory, and lost with the process.
+  std::string directory;
+  /// Cuts of steps that are a multiple of this are checkpoints, and so is the last cut. 0: only the last cut.
+  std::uint64_t keep_every = 0;
+  Retention retention = {};  ///< Which checkpoints are kept when newer ones are made.
 
-  /// True if the cut of `step` is a checkpoint that the user asked for. `last_step`: the last step of the job.
+  /// True if the cut of `step` is one of the user's checkpoints. `last_step`: the last step of the job.
   [[nodiscard]] constexpr auto is_users(std::uint64_t step, std::uint64_t last_step) const noexcept -> bool {
     return step == last_step || (keep_every != 0 && step % keep_every == 0);
   }

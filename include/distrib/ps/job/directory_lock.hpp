@@ -11,30 +11,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Lets one process at a time write as one of a job's writers ("ps-0", "chief") in a directory: a lock on
-/// `DIRECTORY/.WRITER.lock`, which says whose it is. The system takes it away when the process ends, however it ends.
-/// Best effort: where the file can't be made or its file system has no locks, nobody is refused. Whoever only reads needs
-/// none. Two of these in one process are two writers.
+/// Lets one process at a time write in a directory under a given writer's name ("ps-0", "chief"): a lock on
+/// `DIRECTORY/.WRITER.lock`. The file names its holder. The operating system releases the lock when the process ends,
+/// however it ends. Best effort: if the file cannot be made, or its file system has no locks, no process is refused. A
+/// process that only reads needs no lock. Two objects of this class in one process are two holders.
 ///
 /// Threads: one at a time.
 class DirectoryLock {
  public:
-  /// Makes the directory and holds the lock of this writer there, in place of that of another directory; waits `within`
-  /// for a process that is ending, the first time. `error`: `ps_errc::directory_in_use`, with `who`, the directory and the
-  /// other process. Empty directory: nothing.
+  /// Makes the directory and takes the lock of `writer` in it; releases the lock of another directory that this object
+  /// held. If another process has the lock, waits up to `within` for it to end, but only in the first call for a
+  /// directory. An empty directory: does nothing. Holding this directory already: does nothing, whatever `writer` is.
+  ///
+  /// Errors: `error` becomes `ps_errc::directory_in_use` if another process has the lock; its text has `who`, the
+  /// directory and the other process. The lock that this object held stays. Call again later, or use another directory.
   DISTRIB_DECL void hold(const std::string& directory, const std::string& writer, const std::string& who,
                          std::chrono::milliseconds within, Error& error);
 
  private:
   DISTRIB_DECL static auto try_lock(const detail::FileDescriptor& file, std::chrono::milliseconds within) -> bool;
 
-  // Where there is no room for it nobody is named.
+  // Writes into the file which process holds the lock. If that fails (a full disk), no process is named.
   DISTRIB_DECL static void sign(detail::FileDescriptor& file);
 
+  // Reads which process holds the lock: a text for people, empty if the file does not say.
   DISTRIB_DECL static auto holder(detail::FileDescriptor& file) -> std::string;
 
   detail::FileDescriptor file_;
+  // the directory whose lock is held
   std::string held_;
+  // the directory whose lock another process had
   std::string refused_;
 };
 

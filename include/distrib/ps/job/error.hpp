@@ -9,64 +9,68 @@ namespace distrib {
 inline namespace v0 {
 
 // clang-format off: one line an error, however long
-/// Why a parameter server or a worker refused something.
+/// Why a parameter server or a worker refused a job, a message or a call.
 enum class ps_errc {
-  job_mismatch = 1,  ///< A checkpoint or a worker belongs to another job. Use the model, initializers and seed it was made with, or another directory.
-  not_repeatable,    ///< One (step, rank) arrived twice with different bytes. Make the model and its input a pure function of (seed, step, rank).
-  unknown_rank,      ///< A message names a rank that the job does not have. Start as many workers as the job says.
-  wrong_size,        ///< A contribution has another size than the shard's variables. Run the same model on every worker.
-  no_such_task,      ///< A placement strategy named a ps task that the job does not have. Let it answer below `num_tasks`.
-  bad_job,           ///< A job's description is not understood, or is larger than a parameter server allows. Run one version of the program on all tasks; mend what the named line says.
-  unknown_updater,   ///< The parameter server has no updater that reads this name and these hyper-parameters. Start the servers with `updaters<...>` of it.
-  not_joined,        ///< A call came before Join on this connection. Join first, and again after every new connection.
-  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Take more servers, or raise what the process may have; `ShardOptions` has the limits.
-  rank_lost,         ///< A worker was not heard of for its lease and the time to start it again. Find out why it is gone; start the job again.
-  not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in job "ps" only.
-  nobody_joined,     ///< No worker has come. Start the workers, and look at what they say.
-  shape_mismatch,    ///< A block of rows, or a gradient, has another size than what it is combined with. Pass rows times the elements of a row.
-  bad_row_splits,    ///< The rows of a lookup do not ascend from 0 to the number of ids. Give the start of each row, and the number of ids at the end.
-  bad_weights,       ///< A lookup has another number of weights than of ids. Give one weight an id, or none at all.
-  no_such_row,       ///< An id or key names no row of the table. Look up what the table has; prune negative ids with the safe lookup.
+  job_mismatch = 1,  ///< A checkpoint, a worker or another task belongs to another job. Use the model, initializers and seed that it was made with, or another directory; start all tasks of a job with the same program and flags.
+  not_repeatable,    ///< A contribution (step, rank) arrived twice with different bytes; the first one counts. Make the model and its input a pure function of (seed, step, rank).
+  unknown_rank,      ///< A message names a rank that the job does not have. Start as many workers as the job has.
+  wrong_size,        ///< A contribution, a cut or initial values have another size than the shard's variables and tables. Run the same model on every worker; use the checkpoints of this job.
+  no_such_task,      ///< A placement strategy named a ps task that the job does not have. Let it return a number below `num_tasks`.
+  bad_job,           ///< A job's description is not understood, or is larger than a parameter server allows. Run one version of the program on all tasks; correct what the line in the message says.
+  unknown_updater,   ///< The parameter server has no updater that reads this name and these hyper-parameters. Start the servers with `updaters<...>` that include it.
+  not_joined,        ///< A call arrived before Join on this connection. Join first, and again after every new connection.
+  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Use more servers, or raise the limit; `ShardOptions` has the limits.
+  rank_lost,         ///< A worker was away for longer than its lease and the restart window together, so it is lost permanently. Find out why it ended, then start the job again.
+  not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in tasks of job "ps" only.
+  nobody_joined,     ///< No worker connected in time. Look at what the workers report, then start this task again.
+  shape_mismatch,    ///< A block of rows, or a gradient, has another size than what it is combined with. Pass the number of rows times the elements of a row.
+  bad_row_splits,    ///< The `row_splits` of a lookup do not ascend from 0 to the number of ids. Pass the start of each row, and the number of ids at the end.
+  bad_weights,       ///< A lookup has another number of weights than of ids. Pass one weight for each id, or no weights.
+  no_such_row,       ///< An id or key names a row that the table does not have. Look up only rows of the table; remove negative ids with the safe lookup.
   empty_row,         ///< A row of a lookup has no id. Use the safe lookup, or `LookupOptions::empty_rows`.
-  unknown_combiner,  ///< A combiner is none of mean, sqrtn, sum. Name one of them.
-  unsorted_keys,     ///< The keys of a sparse gradient do not ascend, or one comes twice. Make them with `unique_keys` and `sum_by_key`.
-  not_positive,      ///< A number that must be positive is not. Pass one above 0.
+  unknown_combiner,  ///< The name of a combiner is not mean, sqrtn or sum. Use one of them.
+  unsorted_keys,     ///< The keys of a pull, a sparse gradient or a cut do not ascend, or a key occurs twice. Make gradients with `unique_keys` and `sum_by_key`.
+  not_positive,      ///< A number that must be positive is not. Pass a number above 0.
   too_few_tokens,    ///< Workers cannot finish the first step with so few tokens. Begin with at least replicas_to_aggregate - total_num_replicas.
-  no_variables,      ///< `SyncReplicas` was given nothing to train. Name at least one variable.
-  no_global_step,    ///< `SyncReplicas` was given no global step, without which no gradient is stale. Pass the step it starts from.
-  not_begun,         ///< `SyncReplicas` was used before it knew its variables, or before `begin()`. Call `set_variables`, then `begin`.
-  budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or take more servers.
+  no_variables,      ///< `SyncReplicas` has nothing to train. Name at least one variable.
+  no_global_step,    ///< `SyncReplicas` has no global step, which it needs to recognize stale gradients. Pass the step that it starts from.
+  not_begun,         ///< `SyncReplicas` was used before `set_variables`, or before `begin`. Call `set_variables`, then `begin`.
+  budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or use more servers.
   pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
-  updates_every_row, ///< The updater of a table moves every row at every step, also those that no gradient names. Give the table another one: `LazyAdam` for Adam, AMSGrad or AdamW.
-  not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it in the step and variable that are named: a logarithm, a root, a division, too high a learning rate.
-  directory_in_use,  ///< Another process writes there: one of the same task, or of another job. End that one, or give the job a directory of its own.
-  replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
-  bad_initial_values, ///< Custom initial values are not those whose SHA-256 the job has. Make `initial_values()` of the model give the same whenever it is called, on every worker.
-  old_version,       ///< A task is of an older version, which cannot tell apart what was trained before and after settings were changed. Start all tasks with one version.
-  not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest), or set `allow_missing`.
+  updates_every_row, ///< The updater of a table changes every row at every step, also rows that no gradient names. Give the table another updater: `LazyAdam` instead of Adam, AMSGrad or AdamW.
+  not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it, in the step and variable of the message: a logarithm, a root, a division, too high a learning rate.
+  directory_in_use,  ///< Another process writes in the directory: one of the same task, or of another job. End that process, or give the job a directory of its own.
+  replicas_differ,   ///< Two replicas of a shard returned different values for one step. Memory or a processor is faulty, or this library is: find out which machine it is, then start again from a checkpoint.
+  bad_initial_values, ///< Custom initial values do not have the SHA-256 that the job's description has. Make `initial_values()` of the model return the same values at every call and on every worker.
+  old_version,       ///< A task has an older version of the library, which cannot distinguish what was trained before and after the settings of a job were changed. Start all tasks with one version.
+  not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest names), or set `allow_missing`.
 };
 // clang-format on
 
 namespace detail {
 inline constexpr ErrorText ps_texts[] = {
-    {static_cast<int>(ps_errc::job_mismatch), failure::mismatch, "this belongs to another job"},
+    {static_cast<int>(ps_errc::job_mismatch), failure::mismatch,
+     "this belongs to another job: use the same program and flags, or another directory"},
     {static_cast<int>(ps_errc::not_repeatable), failure::mismatch,
      "a contribution arrived twice with different bytes: the model or its input is not repeatable"},
     {static_cast<int>(ps_errc::unknown_rank), failure::invalid_argument, "the job has no such rank"},
     {static_cast<int>(ps_errc::wrong_size), failure::invalid_argument,
-     "the contribution has another size than the shard's variables"},
+     "the size does not match the job's variables and tables: run the same model on every worker"},
     {static_cast<int>(ps_errc::no_such_task), failure::invalid_argument,
-     "a placement strategy named a ps task that the job does not have"},
+     "a placement strategy named a ps task that the job does not have: it must return a number below num_tasks"},
     {static_cast<int>(ps_errc::bad_job), failure::invalid_argument,
-     "this is no description of a job that can be served"},
+     "this server cannot use the job description: run one version of the program on all tasks"},
     {static_cast<int>(ps_errc::unknown_updater), failure::unsupported,
      "the parameter server does not have this updater: start the servers with updaters<...>"},
     {static_cast<int>(ps_errc::not_joined), failure::invalid_argument, "a call before Join"},
     {static_cast<int>(ps_errc::too_large), failure::exhausted,
-     "the job needs more memory than this parameter server may take"},
-    {static_cast<int>(ps_errc::rank_lost), failure::unavailable, "a worker is lost for good"},
-    {static_cast<int>(ps_errc::not_a_server), failure::invalid_argument, "only tasks of job \"ps\" serve"},
-    {static_cast<int>(ps_errc::nobody_joined), failure::timeout, "no worker has come"},
+     "the job needs more memory than this parameter server may take: use more servers, or raise the limit"},
+    {static_cast<int>(ps_errc::rank_lost), failure::unavailable,
+     "a worker is lost permanently: find out why, then start the job again"},
+    {static_cast<int>(ps_errc::not_a_server), failure::invalid_argument,
+     "only a task of job \"ps\" can serve: call join() in such tasks only"},
+    {static_cast<int>(ps_errc::nobody_joined), failure::timeout,
+     "no worker connected in time: look at the workers' logs, then start this task again"},
     {static_cast<int>(ps_errc::shape_mismatch), failure::invalid_argument,
      "a block of rows or a gradient has another size than what it is combined with"},
     {static_cast<int>(ps_errc::bad_row_splits), failure::invalid_argument,
@@ -83,22 +87,22 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::no_variables), failure::invalid_argument, "at least one variable is needed"},
     {static_cast<int>(ps_errc::no_global_step), failure::invalid_argument,
      "a global step is needed to check staleness"},
-    {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
-     "variables must be set and the job begun before this"},
+    {static_cast<int>(ps_errc::not_begun), failure::invalid_argument, "call set_variables and begin before this"},
     {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
     {static_cast<int>(ps_errc::pull_too_large), failure::exhausted,
      "a pull asks for more rows than one answer may hold"},
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
-     "the updater of a table must leave alone the rows that no gradient names: take LazyAdam"},
+     "the updater of a table must not change rows that no gradient names: use LazyAdam"},
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
     {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
-     "custom initial values are not those that the job was begun with: initial_values() must always give the same"},
+     "custom initial values are not those that the job was begun with: initial_values() must always return the same"},
     {static_cast<int>(ps_errc::not_in_checkpoint), failure::not_found,
      "the initial checkpoint lacks what the job begins with: map its names, or set allow_missing"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
-     "the directory is in use: another process writes there; end that one, or take another directory"},
+     "the directory is in use: another process writes there; end that process, or use another directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
-     "two replicas of a shard gave different values of one step"},
+     "two replicas of a shard returned different values for one step: memory or a processor may be faulty; start "
+     "again from a checkpoint"},
     {static_cast<int>(ps_errc::old_version), failure::unsupported,
      "a task of an older version cannot take part in a job whose settings were changed: start all tasks with one "
      "version"},

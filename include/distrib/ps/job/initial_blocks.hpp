@@ -11,12 +11,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gives a job the values of its variables that have a `CustomInitializer`, and makes contribution 0 of it: of each shard
-/// the dense block at step 0, for `WorkerOptions::initial_values`. `whole` has the bytes of each variable, row-major, in
-/// the job's order; of the others it is not looked at. The job then has the digests of variables and blocks, so that two
-/// workers whose values differ belong to different jobs, and a shard knows what it must be sent. To be called when all
-/// else stands in the job. Nothing happens to jobs without custom values: there are no blocks. Throws
-/// `ps_errc::wrong_size`, naming the variable, when its values are fewer or more.
+/// Sets the values of the job's variables with a `CustomInitializer`, and returns contribution 0: for each shard its
+/// dense block at step 0, to be passed as `WorkerOptions::initial_values`. If no variable has custom values, returns no
+/// blocks and only empties `Job::initial_blocks`.
+///
+/// `whole` has the bytes of each variable, row-major, in the job's order; entries of variables without custom values
+/// are ignored. Sets the digests of the variables and blocks in the job, so that two workers with different values
+/// belong to different jobs, and a shard knows which block it must receive. Call it when all else in the job is set.
+/// Throws `ps_errc::wrong_size` with the name of the variable if its values are too few or too many.
 [[nodiscard]] DISTRIB_DECL auto set_initial_values(Job& job, std::span<const ByteView> whole)
     -> std::vector<SharedBuffer>;
 

@@ -10,37 +10,39 @@
 namespace distrib {
 inline namespace v0 {
 
-/// By which name the initial checkpoint has a variable or table of a job, as `tf.train.init_from_checkpoint` is told by
-/// its assignment map. A name that ends with '/' stands for all that begin so, "/" for all.
+/// Under which name the initial checkpoint has a variable or table of the job, as in the assignment map of
+/// `tf.train.init_from_checkpoint`. A name that ends with '/' stands for all names that begin with it, "/" for all
+/// names.
 ///
-/// | in_checkpoint | of_job | |
+/// | in_checkpoint | of_job | meaning |
 /// |---|---|---|
 /// | "linear/w" | "wide/w" | one variable or table |
 /// | "linear/" | "wide/" | all below it, the rest of the name stays; also "/" to "wide/", and "linear/" to "/" |
-/// | "w/part_*" | "w" | tensors "w/part_0", "w/part_1", ... of their own, joined along the axis in which they were cut |
+/// | "w/part_*" | "w" | separate tensors "w/part_0", "w/part_1", ..., joined along the axis in which they were cut |
 /// | "" | "head/" | these begin as their initializers say |
 ///
 /// A value.
 struct InitialName {
   std::string in_checkpoint;  ///< Any text without line ends.
-  std::string of_job;  ///< Neither empty nor with spaces in it.
+  std::string of_job;  ///< Not empty, and without spaces.
 
   [[nodiscard]] auto operator==(const InitialName&) const -> bool = default;
 
-  /// Whether it is one of these forms.
+  /// True if the entry has one of the forms above.
   [[nodiscard]] DISTRIB_DECL auto is_valid() const noexcept -> bool;
-  /// Whether it is for the variable or table `name`.
+  /// True if the entry is for the variable or table `name`.
   [[nodiscard]] auto is_of(std::string_view name) const noexcept -> bool {
     return of_job == name || of_job == "/" || (of_job.ends_with('/') && name.starts_with(of_job));
   }
-  /// Under which name the checkpoint has `name`, which it must be for; empty: it does not come from there.
+  /// Returns the name that the checkpoint has for `name`; empty if `name` does not come from the checkpoint. Only if
+  /// `is_of(name)`.
   [[nodiscard]] DISTRIB_DECL auto stored_name(std::string_view name) const -> std::string;
 };
 
 namespace detail {
 
-/// The entry for the variable or table `name`: that of the whole name, else that of the longest prefix. nullptr: none,
-/// so it has its own name in the checkpoint.
+/// Returns the entry for the variable or table `name`: an entry with the whole name, otherwise the entry with the
+/// longest prefix. Null if there is none: the checkpoint has it under its own name.
 [[nodiscard]] DISTRIB_DECL auto find_initial_name(std::span<const InitialName> names, std::string_view name) noexcept
     -> const InitialName*;
 

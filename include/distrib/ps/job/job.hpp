@@ -23,88 +23,99 @@ inline namespace v0 {
 
 /// A piece of a variable and the shard that owns it.
 struct Part {
-  std::size_t variable = 0;  ///< Position in `Job::variables`.
-  Slice slice;               ///< Which piece.
-  std::uint32_t shard = 0;  ///< Which shard, 0 .. `Job::shards()` - 1; shard s lives on ps task s / shards_per_task.
+  std::size_t variable = 0;  ///< Index in `Job::variables`.
+  Slice slice;  ///< Which piece of the variable.
+  std::uint32_t shard = 0;  ///< 0 .. `Job::shards()` - 1. Shard s is on ps task s / shards_per_task.
 
   [[nodiscard]] auto operator==(const Part&) const -> bool = default;
 };
 
-/// Variables whose names begin with `prefix` have this updater.
+/// The updater of all variables and tables whose names begin with `prefix`.
 struct UpdaterOf {
   std::string prefix;  ///< Not empty.
-  std::string updater;  ///< As `Job::updater`.
+  std::string updater;  ///< In the form of `Job::updater`.
 
   [[nodiscard]] auto operator==(const UpdaterOf&) const -> bool = default;
 };
 
-/// Everything that decides what a job computes. Two processes work together only when their texts are equal; the
-/// contribution of (step, rank) is a pure function of this value. A value.
+/// Everything that decides what a job computes. Two processes work together only if their descriptions (`to_text`) are
+/// equal. The contribution of (step, rank) is a pure function of this value and of the values that it is computed from.
+/// A value.
 struct Job {
+  /// Seed of initial values, and of whatever else is random in the job.
   std::uint64_t seed = 0;
-  std::string initial_checkpoint;  ///< Variables and tables begin with its values; empty: as their initializers say.
-  bool initial_allow_missing = false;  ///< What the initial checkpoint lacks begins as its initializer says.
-  std::vector<InitialName> initial_names;  ///< By which names the initial checkpoint has them; none twice.
+  /// Variables and tables begin with the values of this checkpoint. Empty: as their initializers say.
+  std::string initial_checkpoint;
+  /// True: what the initial checkpoint lacks begins as its initializer says. False: that is an error.
+  bool initial_allow_missing = false;
+  /// Under which names the initial checkpoint has variables and tables. No `of_job` twice.
+  std::vector<InitialName> initial_names;
   std::vector<VariableInfo> variables;
   std::vector<TableInfo> tables;  ///< Their rows lie on all shards, see `ShardLayout::tables`.
-  std::vector<Part> parts;  ///< Variables in order, each one's parts in order.
-  std::uint32_t tasks = 1;  ///< Parameter server tasks; local mode counts as one.
+  std::vector<Part> parts;  ///< In the order of the variables; the parts of a variable in order.
+  std::uint32_t tasks = 1;  ///< Parameter server tasks; local mode counts as one task.
   std::uint32_t shards_per_task = 1;
-  std::uint32_t replicas = 1;  ///< Of each shard, on as many tasks; 1 or 2. Synchronous jobs only.
-  /// SHA-256 of contribution 0 of each shard, see `set_initial_values`. Empty: no variable has a `CustomInitializer`.
+  /// Replicas of each shard, each on another task: 1, or 2 in a synchronous job without backup workers.
+  std::uint32_t replicas = 1;
+  /// For each shard the SHA-256 of its contribution 0, see `set_initial_values`. Empty: no variable has a
+  /// `CustomInitializer`.
   std::vector<Sha256Digest> initial_blocks;
-  std::string updater;  ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
-  std::vector<UpdaterOf> updaters_of;  ///< Of some variables another one; the longest prefix counts.
+  std::string updater;  ///< The updater's name and hyper-parameters: "momentum learning_rate=0.05 ...".
+  /// Other updaters for some variables and tables. If several prefixes fit, the longest one counts.
+  std::vector<UpdaterOf> updaters_of;
   RowMean row_mean = RowMean::of_those_with_key;
-  bool check_numerics = false;  ///< A contribution that is not finite is refused, and ends the job.
-  FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients on their way; who sends them rounds.
+  bool check_numerics = false;  ///< True: a contribution that is not finite is refused, and the job ends.
+  FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages; the sender rounds them.
   Consistency consistency;  ///< When contributions count.
-  std::string data;  ///< What the input pipeline says of itself.
+  std::string data;  ///< Description of the input pipeline, one line.
+  /// Number of workers that contribute.
   std::uint32_t ranks = 1;
-  std::uint64_t total_steps = 0;  ///< Global steps; asynchronous: contributions of all ranks together.
-  std::uint64_t cut_interval = 0;  ///< A cut is due every so many steps, and after the last one.
+  std::uint64_t total_steps = 0;  ///< Steps of the whole job. Asynchronous: contributions of all ranks together.
+  /// A cut is due at each multiple of this many steps, and after the last step. 0: only after the last step.
+  std::uint64_t cut_interval = 0;
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
 
-  /// Replicas of all shards. Number r * `shards()` + s is replica r of shard s; those of number r = 0 are the shards'
-  /// own, and where there are no others the number is the shard's.
+  /// Number of replicas of all shards. Replica number r * `shards()` + s is replica r of shard s. So the replicas with
+  /// r = 0 have the numbers of their shards; with one replica of each shard there are no others.
   [[nodiscard]] auto num_replicas() const noexcept -> std::uint32_t { return shards() * replicas; }
-  /// The ps task of a replica: that of its shard, or the next one.
+  /// The ps task of a replica: the task of its shard for r = 0, the task after that for r = 1.
   [[nodiscard]] auto task_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return (replica % shards() / shards_per_task + replica / shards()) % tasks;
   }
-  /// The other replica of the same shard.
+  /// The other replica of the same shard. With one replica of each shard: itself.
   [[nodiscard]] auto sibling_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return (replica + shards()) % num_replicas();
   }
-  /// Which service of its task a replica is: first come the task's own shards.
+  /// Number of a replica among the services of its task. The task's own shards (r = 0) come first.
   [[nodiscard]] auto service_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return replica / shards() * shards_per_task + replica % shards_per_task;
   }
-  /// The replica that is this service of this task.
+  /// The replica that is service number `service` of task `task`: the opposite of `task_of` and `service_of`.
   [[nodiscard]] auto replica_at(std::uint32_t task, std::uint32_t service) const noexcept -> std::uint32_t {
     const std::uint32_t round = service / shards_per_task;
     return round * shards() + (task + tasks - round % tasks) % tasks * shards_per_task + service % shards_per_task;
   }
 
-  /// Which updater a variable or table has: 0 is `updater`, i + 1 is `updaters_of[i]`.
+  /// Number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
 
-  /// Contributions that `rank` makes. Synchronous: one for each step. Otherwise an equal share of all, the remainder to
-  /// the lowest ranks.
+  /// How many contributions `rank` makes. Synchronous: one for each step. Otherwise an equal share of all
+  /// contributions; the lowest ranks make the remainder.
   [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
     if (consistency.is_synchronous()) return total_steps;
     return total_steps / ranks + (rank < total_steps % ranks ? 1 : 0);
   }
 };
 
-/// Steps beyond the one being completed whose contributions a synchronous shard stores (rule 3 of the protocol).
+/// How many steps beyond the step being completed a synchronous shard stores contributions for (rule 3 of
+/// docs/design/protocol.md).
 [[nodiscard]] inline auto contribution_window(const Job& job) noexcept -> std::uint64_t {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;  // so that step + window never overflows
   return job.cut_interval > most / 2 ? most : std::max<std::uint64_t>(2, 2 * job.cut_interval);
 }
 
-/// The canonical description: one fact a line, in a fixed order. Saved with every cut and compared at Join.
+/// The canonical description of the job: one fact a line, in a fixed order. Saved with every cut, and compared at Join.
 [[nodiscard]] DISTRIB_DECL auto to_text(const Job& job) -> std::string;
 
 /// SHA-256 of the canonical description.
@@ -112,21 +123,23 @@ struct Job {
 
 namespace detail {
 
+// The lines of a description: all, or only those that are the job's identity.
 DISTRIB_DECL auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view>;
 
+// The first line in which two lists differ, as a sentence; empty if they are equal.
 DISTRIB_DECL auto first_difference(const std::vector<std::string_view>& theirs,
                                    const std::vector<std::string_view>& ours) -> std::string;
 }  // namespace detail
 
-/// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
-/// tables, initializers, initial checkpoint with its names, and seed (protocol, "A second run"). Empty: they are the same
-/// job. The text is for people.
+/// Returns the first line in which two descriptions differ, of those that a second run must share with the first:
+/// variables, tables, initializers, seed, and the initial checkpoint with its names. Empty: they describe the same job.
+/// The text is for people.
 [[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(saved, true), detail::lines_of(ours, true));
 }
 
-/// The first line in which two whole descriptions differ, in the same words: why a worker and a parameter server do not
-/// work together. Empty: all lines are equal.
+/// Returns the first line in which two whole descriptions differ, in the same form: the reason why a worker and a
+/// parameter server do not work together. Empty: all lines are equal.
 [[nodiscard]] inline auto job_difference(std::string_view theirs, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(theirs, false), detail::lines_of(ours, false));
 }

@@ -18,11 +18,12 @@ inline namespace v0 {
 /// The updaters of a job, by their numbers (`Job::updater_of`).
 using JobUpdaters = std::vector<AnyUpdater>;
 
-/// Finds the updater that a text describes, "NAME HYPER-PARAMETERS"; empty when it knows none. An `UpdaterList` is one.
+/// Returns the updater that a text "NAME HYPER-PARAMETERS" describes; empty if it does not know the updater. An
+/// `UpdaterList` is such a function.
 using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view text)>;
 
-/// Whether each table's updater moves only the rows that a gradient names: `ps_errc::updates_every_row` and the first
-/// table where it does not.
+/// Checks that the updater of each table changes only rows that a gradient names. Otherwise returns
+/// `ps_errc::updates_every_row` with the name of the first table that has another updater.
 [[nodiscard]] inline auto check_table_updaters(const Job& job, const JobUpdaters& updaters) -> Error {
   for (const TableInfo& table : job.tables) {
     const AnyUpdater& updater = updaters[job.updater_of(table.name)];
@@ -31,8 +32,9 @@ using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view t
   return {};
 }
 
-/// The updaters of a job, all of them. Fails with `ps_errc::unknown_updater`, naming the first text that `find` does
-/// not know, and as `check_table_updaters`.
+/// Returns all updaters of a job. If `find` does not know one, returns none and sets `error` to
+/// `ps_errc::unknown_updater` with its text. If a table has an updater that it must not have, sets `error` as
+/// `check_table_updaters` does.
 [[nodiscard]] DISTRIB_DECL auto find_updaters(const Job& job, const UpdaterFinder& find, Error& error) -> JobUpdaters;
 
 }  // namespace v0

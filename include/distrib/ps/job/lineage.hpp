@@ -16,15 +16,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// SHA-256 of the settings of a job: of all lines of its description but those that change no value, which are the number
-/// of steps and the steps between two cuts.
+/// SHA-256 of the settings of a job: of all lines of its description except the number of steps and the number of steps
+/// between cuts, which change no value.
 [[nodiscard]] DISTRIB_DECL auto settings_hash(std::string_view job_text) -> Sha256Digest;
 
-/// By which settings a state was made. A job that is started again may have other settings: then those hold from the step
-/// on where it goes on. Two states of one step are the same only when their lineages are. A value.
+/// By which settings a state was made. A job that is started again may have other settings; these hold from the step at
+/// which it continues. Two states of one step are the same only if their lineages are equal. A value.
 class Lineage {
  public:
-  /// From the step after `since` on these settings.
+  /// The settings of all steps after `since`, up to the next entry.
   struct Entry {
     Step since = 0;
     Sha256Digest settings{};
@@ -32,20 +32,22 @@ class Lineage {
     [[nodiscard]] auto operator==(const Entry&) const -> bool = default;
   };
 
-  /// Of the initial values, which no settings have made.
+  /// The lineage of the initial values, which no settings have made.
   Lineage() = default;
 
-  /// Steps ascend.
+  /// In ascending order of steps.
   [[nodiscard]] auto entries() const noexcept -> const std::vector<Entry>& { return entries_; }
+  /// True for the lineage of the initial values.
   [[nodiscard]] auto empty() const noexcept -> bool { return entries_.empty(); }
 
-  /// Of the state at an earlier `step` of the same history.
+  /// The lineage of the state at an earlier `step` of the same history.
   [[nodiscard]] DISTRIB_DECL auto until(Step step) const -> Lineage;
 
-  /// Of what follows when a job with these settings goes on from `step`, whose lineage this is.
+  /// The lineage of what follows when a job with these settings continues from `step` of this history. Drops the
+  /// settings of later steps; adds an entry unless the state of `step` was made by the same settings.
   [[nodiscard]] DISTRIB_DECL auto continued(Step step, const Sha256Digest& settings) const -> Lineage;
 
-  /// The first 8 bytes of the SHA-256 of its text, little-endian; never 0. By this number lineages are compared.
+  /// The first 8 bytes of the SHA-256 of its text, little endian; never 0. Lineages are compared by this number.
   [[nodiscard]] DISTRIB_DECL auto digest() const -> std::uint64_t;
 
   [[nodiscard]] auto operator==(const Lineage&) const -> bool = default;
@@ -56,13 +58,13 @@ class Lineage {
   std::vector<Entry> entries_;
 };
 
-/// A line each: the step, a blank, the settings in hexadecimal digits. Stored with a cut, see `CutTensors`.
+/// One line for each entry: the step, a space, the settings in hexadecimal digits. Stored with a cut, see `CutTensors`.
 [[nodiscard]] DISTRIB_DECL auto to_text(const Lineage& lineage) -> std::string;
 
-/// The lineage that `to_text` shows as `text`; empty for every other text.
+/// Returns the lineage whose `to_text` is `text`; empty for any other text.
 [[nodiscard]] DISTRIB_DECL auto parse_lineage(std::string_view text) -> std::optional<Lineage>;
 
-/// A cut that a shard has, and by which settings it was made.
+/// A durable cut of a shard, and by which settings it was made.
 struct DurableCut {
   Step step = 0;
   Lineage lineage;

@@ -26,31 +26,36 @@ inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
 inline constexpr std::uint32_t max_job_shards = 1U << 16;
 /// Most ranks of a job.
 inline constexpr std::uint32_t max_job_ranks = 1U << 20;
-inline constexpr std::size_t max_job_updaters = 1000;  ///< Beside the one of all other variables.
-inline constexpr std::uint32_t max_table_dim = 1U << 16;  ///< Most floats of a row of a table.
-/// Most bytes of all variables together, and of a table whose keys are numbered: no sum of sizes and offsets overflows.
+inline constexpr std::size_t max_job_updaters = 1000;  ///< Most updaters beside the one for all other variables.
+inline constexpr std::uint32_t max_table_dim = 1U << 16;  ///< Most elements of a row of a table.
+/// Most bytes of all variables together, and of a table with numbered keys: so that no sum of sizes and offsets
+/// overflows.
 inline constexpr std::size_t max_job_bytes = std::size_t{1} << 48;
 
 namespace detail {
 
-/// The lines of a description, one after the other. The first that is not understood is told in `error`; from then on
-/// there are no lines.
+/// The lines of a description, one after another. The first line that is not understood is reported in `error`; after
+/// that there are no more lines.
 class JobLines {
  public:
   JobLines(std::string_view text, Error& error) : rest_{text}, error_{error} {}
 
+  /// True if a line was not understood.
   [[nodiscard]] auto failed() const noexcept -> bool { return static_cast<bool>(error_); }
+  /// Number of the last line taken, from 1.
   [[nodiscard]] auto number() const noexcept -> std::size_t { return number_; }
 
-  /// Whether the next line is "`key` ...".
+  /// True if the next line is "`key` ...".
   [[nodiscard]] auto next_is(std::string_view key) const -> bool {
     return !failed() && rest_.starts_with(key) && rest_.substr(key.size()).starts_with(' ');
   }
 
-  /// What the next line, which must be "`key` ...", has after its key.
+  /// Takes the next line, which must be "`key` ...", and returns what follows the key. Any other line fails; the result
+  /// is empty then.
   DISTRIB_DECL auto take(std::string_view key) -> std::string_view;
 
-  /// The number of the next line, which must be "`key` NUMBER".
+  /// Takes the next line, which must be "`key` NUMBER" with a number from `least` to `most`, and returns the number.
+  /// Any other line fails; the result is `least` then.
   template <class T>
   auto take_number(std::string_view key, T least, T most = std::numeric_limits<T>::max()) -> T {
     const auto value = parse_shortest<T>(take(key));
@@ -59,8 +64,9 @@ class JobLines {
     return least;
   }
 
-  /// The line that was taken last is not understood.
+  /// Reports that the last line taken is not understood.
   void fail() { fail("line " + std::to_string(number_) + ", '" + shown(line_) + "'"); }
+  /// Reports a failure at `where`. Only the first report counts.
   void fail(std::string where) {
     if (failed()) return;
     error_ = {ps_errc::bad_job, std::move(where)};
@@ -68,7 +74,7 @@ class JobLines {
   }
 
  private:
-  // A stranger's line: not all of it, and nothing that moves the cursor of a terminal.
+  // A line may come from an unknown client: show only its beginning, and nothing that moves the cursor of a terminal.
   static auto shown(std::string_view line) -> std::string {
     std::string text{line.substr(0, 120)};
     for (char& letter : text)
@@ -82,22 +88,28 @@ class JobLines {
   Error& error_;
 };
 
-/// The parts of variable `number`: the whole, or all rows of one axis in their order. Others cannot be made
-/// (`part_slices`), and so that they cover the variable once is seen in one pass.
+/// Reads the parts of variable `number`: the whole variable, or all its rows along one axis in order. `part_slices`
+/// makes no others, so one pass is enough to see that the parts cover the variable once.
 DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 
 }  // namespace detail
 
-/// The job that `text` describes: the opposite of `to_text`, for whoever knows no model. The text may be a stranger's;
-/// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
-/// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice, names of the
-/// initial checkpoint that are not valid,
-/// initializers, element types (float32; int64 and float64 of counters, which start at zeros) and consistencies that
-/// this library does not have, replicas of shards that are not synchronous or have one task, custom initial values of
-/// tables or beside an initial checkpoint, more replicas to aggregate than ranks, parts that do not cover each variable
-/// once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`.
-/// Memory: a few times the text's, however large the job is.
+/// Returns the job that `text` describes: the opposite of `to_text`, for a process that does not know the model. The
+/// text may come from an unknown client; what is accepted gives the same text again. Updaters stay texts: see
+/// `find_updaters`. Memory: a few times that of the text, however large the job is.
+///
+/// Errors: `ps_errc::bad_job` with the first line that is not understood:
+/// - a line that is unknown, missing or in the wrong place; a number that is not canonical, or beyond `max_job_...`; a
+///   text above `max_job_text`;
+/// - a name that occurs twice; a name of the initial checkpoint that is not valid;
+/// - an initializer, a consistency or an element type that this library does not have (float32; int64 and float64 for
+///   counters, which start at zeros);
+/// - replicas in a job that is not synchronous, has backup workers, or has one task; more replicas to aggregate than
+///   ranks; tables on more shards than there are virtual shards;
+/// - custom initial values of a table, or beside an initial checkpoint;
+/// - parts that do not cover each variable once, in order and along one axis, or that lie on no shard of the job.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job;
+/// The same, but throws `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text) -> Job;
 
 }  // namespace v0

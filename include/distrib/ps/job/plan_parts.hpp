@@ -19,10 +19,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Cuts every variable and gives each part a shard: the partitioner cuts, the strategy picks the ps task, and among the
-/// shards of that task the one with the fewest bytes so far takes it. A function of its arguments, so all processes of
-/// a job plan the same. Throws what the partitioner throws, and `ps_errc::no_such_task` when the strategy names a task
-/// that is not there.
+/// Divides every variable into parts and assigns each part to a shard: the partitioner divides, the strategy chooses
+/// the ps task, and of that task's shards the one with the fewest bytes so far gets the part. A function of its
+/// arguments, so all processes of a job make the same plan. Throws what the partitioner throws, and
+/// `ps_errc::no_such_task` with the name of the part if the strategy names a task that does not exist.
 template <Partitioner Cut, PlacementStrategy Placement>
 [[nodiscard]] auto plan_parts(std::span<const VariableInfo> variables, const Cut& partitioner, Placement placement,
                               std::uint32_t tasks, std::uint32_t shards_per_task) -> std::vector<Part> {

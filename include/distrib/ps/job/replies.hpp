@@ -13,14 +13,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which connection a message came by. A worker that comes back has a new one; a zombie still has its own.
+/// Number of one connection to a shard. A worker that connects again is a new peer; an older process of the same rank
+/// keeps its own.
 using Peer = std::uint64_t;
 
-/// To be pulled in an asynchronous job: the values when every rank's contributions are counted
-/// and durable.
+/// A step to pull in an asynchronous job: answered with the final values when the contributions of all ranks are
+/// counted and durable.
 inline constexpr Step end_of_job = std::numeric_limits<Step>::max();
 
-/// A cut by its step and the number of its lineage.
+/// A cut, named by its step and the number of its lineage.
 struct NamedCut {
   Step step = 0;
   std::uint64_t lineage = 0;  ///< `Lineage::digest`.
@@ -28,75 +29,90 @@ struct NamedCut {
   [[nodiscard]] auto operator==(const NamedCut&) const -> bool = default;
 };
 
-/// What a shard always tells of itself: how far it is and which cuts it has.
+/// What a shard reports of itself with every reply: how far it is, and which cuts it has.
 struct Progress {
-  Step done = 0;  ///< Synchronous: k, steps completed. Asynchronous: the asking rank's contributions counted.
-  std::vector<Step> cuts;  ///< Ascending. Synchronous: steps with a durable cut of its history, 0 always among them.
-      ///< Asynchronous: one entry, the last contribution of the asking rank that a durable cut holds.
-  bool no_room = false;  ///< The last cut could not be written: the disk is full. Workers need not wait for the next.
-  bool no_values = false;  ///< It is at step 0 and waits for contribution 0, which has the custom initial values.
-  bool doubled = false;  ///< Synchronous, with Gone: the newest contribution of the asking rank came from another
-      ///< process of it, which is connected.
-  /// The lineage of what it computes next, see `Lineage::digest`. 0: it tells none, because it is of an older version, or the
-  /// job is asynchronous or has backup workers.
+  /// Synchronous: k, the last step completed. Asynchronous: the last contribution counted of the asking rank.
+  Step done = 0;
+  /// Ascending. Synchronous: steps with a durable cut of the shard's history; 0 is always one of them. Asynchronous:
+  /// one entry, the last contribution of the asking rank that a durable cut has.
+  std::vector<Step> cuts;
+  /// True if the last cut could not be written because the disk is full. Workers with full buffers then do not wait for
+  /// the next cut.
+  bool no_room = false;
+  /// True if the shard is at step 0 and waits for contribution 0, which has the custom initial values.
+  bool no_values = false;
+  /// Synchronous, with Gone: true if the newest contribution of the asking rank came from another process of that rank,
+  /// which is connected.
+  bool doubled = false;
+  /// Number of the lineage of what the shard computes next, see `Lineage::digest`. 0: the shard reports none, because
+  /// it is of an older version, or the job is asynchronous or has backup workers.
   std::uint64_t history = 0;
-  /// With Joined: its durable cuts, also those of other histories, steps ascending. Empty: it tells no history, or all have
-  /// the lineage of its own, which has one entry.
+  /// With Joined: all durable cuts, also those of other histories, in ascending order of steps. Empty: the shard
+  /// reports no history, or all its cuts have the shard's own lineage, which has one entry.
   std::vector<NamedCut> all_cuts = {};
 
-  /// Whether there is a cut of this step or a later one.
+  /// True if there is a cut of this step or of a later one.
   [[nodiscard]] auto has_cut_from(Step step) const noexcept -> bool { return !cuts.empty() && cuts.back() >= step; }
 
   [[nodiscard]] auto operator==(const Progress&) const -> bool = default;
 };
 
-/// One gradient: the name (step, rank) and the shard's block of it, see `ps/store/table_gradients.hpp`. Whoever carries
-/// it fills in the checksum, which is compared only between repeats of one name. Of step 0 the block is the dense block
-/// itself, in float32: the initial values of a job that has custom ones.
+/// One contribution to a shard: its name (step, rank), and the block for this shard, see
+/// `ps/store/table_gradients.hpp`. For step 0 the block is the dense block alone, in float32: the custom initial values
+/// of the job.
 struct Contribution {
   Step step = 0;
   Rank rank = 0;
   SharedBuffer block;
+  /// Of the block; set by the shell that carries the contribution. Compared only between repeats of one name.
   std::uint32_t checksum = 0;
-  Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
-  std::uint64_t history = 0;  ///< Of the values that it was made from, see `Progress::history`.
+  Step common_cut = 0;  ///< The newest cut that, as the worker knows, every shard has.
+  std::uint64_t history = 0;  ///< Lineage of the values that it was computed from, see `Progress::history`.
 };
 
-/// Answers and notices of a shard to the worker behind `peer`.
+/// Answers Join. Also sent when the worker behind `peer` must begin with this shard as after a Join.
 struct JoinedReply {
   Peer peer = 0;
   Progress progress;
 };
+/// Reports to the worker behind `peer` that the shard's progress has changed.
 struct NoticeReply {
   Peer peer = 0;
   Progress progress;
 };
+/// Answers a pull with values.
 struct ValuesReply {
   Peer peer = 0;
-  Step step = 0;  ///< The step that was asked for.
+  Step step = 0;  ///< The step that was pulled.
   SharedBuffer block;
   Progress progress;
-  Step counted = 0;  ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
+  /// What the values are made of. Synchronous: steps. Asynchronous: contributions of all ranks together.
+  Step counted = 0;
 };
+/// Answers a pull of `step`: the shard does not have those values any more.
 struct GoneReply {
   Peer peer = 0;
   Step step = 0;
   Progress progress;
 };
+/// Answers a push of `step`.
 struct PushedReply {
   Peer peer = 0;
   Step step = 0;
   Progress progress;
 };
+/// Refuses a Join, a push or a pull of the worker behind `peer`. `ps_errc::not_repeatable` only reports: the push is
+/// answered too.
 struct RefusedReply {
   Peer peer = 0;
+  /// The reason, usually a `ps_errc`.
   std::error_code code;
   Step step = 0;
   Rank rank = 0;
-  std::string what = {};  ///< The variable or table that it is about, or why; may be empty.
+  std::string what = {};  ///< The variable or table concerned, or the reason. May be empty.
 };
 
-/// Which contribution it was, and what of it: "step 3 of rank 1, hidden/weights".
+/// A text for people about the contribution that was refused: "step 3 of rank 1, hidden/weights".
 [[nodiscard]] inline auto to_string(const RefusedReply& refused) -> std::string {
   return "step " + std::to_string(refused.step) + " of rank " + std::to_string(refused.rank) +
          (refused.what.empty() ? "" : ", " + refused.what);

@@ -7,13 +7,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What the gradients of one key of a table are divided by, when those of a step's contributions are added.
+/// What the sum of the gradients of one key is divided by, when the contributions of a step are added.
 enum class RowMean : std::uint8_t {
-  of_those_with_key,  ///< By how many contributions had the key, as TensorFlow's sparse accumulators do. The default.
-  of_all,  ///< By how many contributions were counted: the mean of dense gradients, which are 0 where a key is missing.
+  /// The number of contributions that have the key, as in TensorFlow's sparse accumulators. The default.
+  of_those_with_key,
+  of_all,  ///< The number of contributions of the step, as for dense gradients: a missing gradient counts as 0.
 };
 
-/// As a job's text has it.
+/// The word for it in a job's description.
 [[nodiscard]] constexpr auto to_text(RowMean mean) noexcept -> std::string_view {
   return mean == RowMean::of_all ? "of_all" : "of_those_with_key";
 }

@@ -21,55 +21,60 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
-/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together, and the counters, which have
-/// none, behind all of those: what is trained is a prefix of floats. And which rows of the tables the shard has. Made
-/// from the job alone, so workers and shards agree. A value.
+/// How the parts of one shard lie in one block of memory, which may hold values, gradients or slots; and which rows of
+/// the tables the shard has. Each part begins at a multiple of `tensor_alignment`; the gaps are zeros. Parts with the
+/// same updater lie together. The counters, which have no updater, come after all other parts, so that everything that
+/// is trained is a prefix of the block, made of floats. Computed from the job alone, so workers and shards agree. A
+/// value.
 class ShardLayout {
  public:
-  /// One part: which variable, which piece of it, where in the block.
+  /// One part: its variable, the piece of the variable, and its position in the block.
   struct Entry {
     std::size_t variable = 0;
-    std::size_t updater = 0;  ///< Its number, see `Job::updater_of`. Of a counter 0, and it says nothing.
-    std::string name;      ///< Of the whole variable.
+    std::size_t updater = 0;  ///< Number of the updater, see `Job::updater_of`. For a counter 0, without meaning.
+    std::string name;  ///< Name of the whole variable.
     DType dtype = DType::float32;
-    Shape whole;           ///< Shape of the whole variable.
+    Shape whole;  ///< Shape of the whole variable.
     Slice slice;
     std::size_t offset_bytes = 0;
     std::size_t size_bytes = 0;
-    bool travels_whole = false;  ///< The variable is one part, and travels as it lies in memory.
+    bool travels_whole = false;  ///< True if the variable is one part that travels exactly as it lies in memory.
   };
 
-  /// The parts of one updater, one after the other: a piece of the block that it updates at once. All are float32.
+  /// All parts with one updater, one after another: a range of the block that is updated by one call. All are float32.
   struct Group {
     std::size_t updater = 0;
     std::size_t offset_bytes = 0;
     std::size_t size_bytes = 0;
   };
 
+  /// `shard`: 0 .. `Job::shards()` - 1.
   DISTRIB_DECL ShardLayout(const Job& job, std::uint32_t shard);
 
   [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
+  /// All parts, in the order in which they lie in the block.
   [[nodiscard]] auto entries() const noexcept -> std::span<const Entry> { return {entries_.data(), entries_.size()}; }
-  /// Those of what is trained, the first of the entries.
+  /// The parts that are trained: the first of the entries.
   [[nodiscard]] auto trained() const noexcept -> std::span<const Entry> { return entries().first(trained_); }
-  /// Those of counters, the others.
+  /// The counters: the other entries.
   [[nodiscard]] auto counters() const noexcept -> std::span<const Entry> { return entries().subspan(trained_); }
-  /// In the order in which they lie in the block. Counters are in none.
+  /// The groups of the trained parts, in the order in which they lie in the block.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
+  /// Size of the block in memory.
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
-  /// How much of the block, from its beginning, is trained: floats. Counters are behind it.
+  /// Size of the trained part of the block, from its beginning. Counters follow it.
   [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
-  /// How what is trained travels, and the bytes of it and of the whole block in a message: see
-  /// `ps/store/wire_block.hpp`.
+  /// Format of trained elements in messages, see `ps/store/wire_block.hpp`.
   [[nodiscard]] auto wire_format() const noexcept -> FloatFormat { return wire_format_; }
+  /// Bytes of all trained elements in a message, rounded up to a multiple of `tensor_alignment`.
   [[nodiscard]] auto wire_float_bytes() const noexcept -> std::size_t {
     return detail::aligned_size(float_bytes_ / sizeof(float) * element_bytes(wire_format_));
   }
+  /// Bytes of the whole dense block in a message.
   [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
   }
-  /// The shard's share of each table of the job, in the job's order.
+  /// The shard's share of each table, in the job's order.
   [[nodiscard]] auto tables() const noexcept -> std::span<const TableShare> { return {tables_.data(), tables_.size()}; }
 
  private:
@@ -79,18 +84,18 @@ class ShardLayout {
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
   std::size_t float_bytes_ = 0;
-  std::size_t trained_ = 0;  // so many entries are no counters
+  std::size_t trained_ = 0;  // number of entries that are not counters
   std::vector<TableShare> tables_;
 };
 
-/// The layouts of all shards of a job, in their order.
+/// The layouts of all shards of a job, in order.
 [[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
   std::vector<ShardLayout> layouts;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
   return layouts;
 }
 
-/// The initial values of a shard: a pure function of the job. Counters are zero.
+/// Returns the initial values of a shard: a pure function of the job. Counters are zero.
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
   for (const auto& entry : layout.trained())

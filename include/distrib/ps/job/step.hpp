@@ -6,10 +6,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A step of the job. Values of step k are what k rounds of contributions have made of the initial values (step 0).
+/// A step of the job. The values of step k are the initial values (step 0) after k updates.
 using Step = std::uint64_t;
 
-/// Who contributes: the chief is 0, then the workers.
+/// Number of a worker. The chief is 0.
 using Rank = std::uint32_t;
 
 }  // namespace v0

@@ -17,28 +17,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which shard the row of a key lies on. Numbered keys are cut in ranges (`RangeSharding`); where any 64 bits are a
-/// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
+/// Which shard has the row of a key. Numbered keys are divided into ranges (`RangeSharding`). If any 64 bits are a key,
+/// the virtual shards are divided among the shards (`ConsistentHashSharding`). A value.
 class TableSharding {
  public:
   DISTRIB_DECL TableSharding(const TableInfo& table, std::uint32_t shards);
 
-  /// A key beyond the last numbered one counts to the last shard.
+  /// Returns the shard of a key. A key beyond the last numbered one counts as the last shard's.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     return owners_.empty() ? ranges_.shard(key) : owners_[virtual_shard(key)];
   }
 
-  /// The first of a shard's numbered keys, and how many it has; 0 and 0 where any 64 bits are a key.
+  /// The first of a shard's numbered keys. 0 if any 64 bits are a key.
   [[nodiscard]] auto first(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(ranges_.first_row(shard));
   }
+  /// How many numbered keys a shard has. 0 if any 64 bits are a key.
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(ranges_.rows_of(shard));
   }
 
  private:
   RangeSharding ranges_;
-  std::vector<std::uint16_t> owners_;  // of the virtual shards; empty: ranges
+  std::vector<std::uint16_t> owners_;  // owner of each virtual shard; empty: ranges
 };
 
 /// One shard's share of a table. A value.
@@ -48,17 +49,18 @@ class TableShare {
       : info_{job.tables[table]}, updater_{job.updater_of(info_.name)}, shard_{shard}, sharding_{info_, job.shards()} {}
 
   [[nodiscard]] auto info() const noexcept -> const TableInfo& { return info_; }
-  /// Its number, see `Job::updater_of`.
+  /// Number of the table's updater, see `Job::updater_of`.
   [[nodiscard]] auto updater() const noexcept -> std::size_t { return updater_; }
-  /// Of numbered keys the first one of this shard, and how many it has.
+  /// The first of this shard's numbered keys. 0 if any 64 bits are a key.
   [[nodiscard]] auto first() const noexcept -> std::uint64_t { return sharding_.first(shard_); }
+  /// How many numbered keys this shard has. 0 if any 64 bits are a key.
   [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return sharding_.rows_of(shard_); }
 
-  /// Whether the table has this key, and its row lies on this shard.
+  /// True if the table has this key, and its row lies on this shard.
   [[nodiscard]] auto owns(std::uint64_t key) const noexcept -> bool {
     return info_.any_key() ? sharding_.shard(key) == shard_ : key - first() < rows();
   }
-  /// Whether it owns all of `keys`, which ascend.
+  /// True if the shard owns all of `keys`, which must ascend.
   [[nodiscard]] auto owns_all(std::span<const std::uint64_t> keys) const noexcept -> bool {
     if (!info_.any_key()) return keys.empty() || (owns(keys.front()) && owns(keys.back()));
     return std::ranges::all_of(keys, [this](std::uint64_t key) { return owns(key); });

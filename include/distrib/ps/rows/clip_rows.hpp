@@ -12,11 +12,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Scales each row that is longer than `max_norm` (l2) to it, in place; shorter rows keep their bits. What TensorFlow's
-/// `max_norm` of `embedding_lookup` does to the rows that were looked up. Norms are summed in double, in a fixed order
-/// of elements. Fails with `ps_errc::shape_mismatch` (no whole rows of `row_size`) and `ps_errc::not_positive`
-/// (`max_norm`).
+/// Scales each row whose l2 norm is above `max_norm` down to that norm, in place; shorter rows keep their bits.
+/// TensorFlow does this to looked-up rows for `max_norm` of `embedding_lookup`. Norms are summed in double, in a fixed
+/// order of elements.
+///
+/// Errors: `ps_errc::shape_mismatch` if `rows` are not whole rows of `row_size` elements; `ps_errc::not_positive` if
+/// `max_norm` is not above 0. The rows are unchanged then.
 DISTRIB_DECL void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm, std::error_code& ec);
+/// The same, but throws `std::system_error`.
 inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm) {
   std::error_code ec;
   clip_rows(rows, row_size, max_norm, ec);
@@ -24,11 +27,14 @@ inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_nor
     throw_error(ec, "rows of " + std::to_string(row_size) + " elements with max_norm " + std::to_string(max_norm));
 }
 
-/// The way back: of `gradients`, those of the clipped rows, makes those of `rows` as they were before, in place. The
-/// true derivative: what points along a clipped row is gone, the rest is scaled as the row was. Fails as `clip_rows`,
-/// and with `ps_errc::shape_mismatch` when there is not one gradient for each row.
+/// The gradient of `clip_rows`: turns the gradients of the clipped rows into the gradients of `rows` as they were
+/// before, in place. It is the true derivative: the component along a clipped row becomes 0, the rest is scaled as the
+/// row was.
+///
+/// Errors: as `clip_rows`; also `ps_errc::shape_mismatch` if `gradients` is not as long as `rows`.
 DISTRIB_DECL void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
                                      std::span<float> gradients, std::error_code& ec);
+/// The same, but throws `std::system_error`.
 inline void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
                                std::span<float> gradients) {
   std::error_code ec;

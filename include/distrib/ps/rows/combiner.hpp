@@ -10,14 +10,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the rows of a table that one row of ids looks up become one: the sum of weight * row, divided. TensorFlow's.
+/// How the rows of a table that one row of ids looks up are combined, as in TensorFlow: the sum of weight * row,
+/// divided by:
 enum class Combiner : std::uint8_t {
-  mean,   ///< By the sum of the weights. The default, as in TensorFlow.
-  sqrtn,  ///< By the root of the sum of the squared weights.
-  sum,    ///< By nothing.
+  mean,  ///< The sum of the weights. The default, as in TensorFlow.
+  sqrtn,  ///< The square root of the sum of the squared weights.
+  sum,  ///< 1.
 };
 
-/// TensorFlow's word for it: "mean", "sqrtn", "sum".
+/// TensorFlow's name: "mean", "sqrtn", "sum".
 [[nodiscard]] constexpr auto to_text(Combiner combiner) noexcept -> std::string_view {
   switch (combiner) {
     case Combiner::sqrtn: return "sqrtn";
@@ -29,8 +30,9 @@ enum class Combiner : std::uint8_t {
 
 namespace detail {
 
-/// The opposite; fails with `ps_errc::unknown_combiner`.
+/// The opposite of `to_text`. Fails with `ps_errc::unknown_combiner`.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner;
+/// The same, but throws `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text) -> Combiner;
 
 }  // namespace detail

@@ -20,21 +20,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Rows of the keys first .. first + size - 1: one shard's part of a table with keys 0 .. n-1, which is cut by rows. An
-/// array, without hash; rows as those of an `EmbeddingTable`, all there from the start, zero, and never moved.
+/// Rows of the keys first .. first + size - 1: one shard's share of a table with keys 0 .. n-1, which is divided by
+/// rows. It is an array, without a hash. Rows have the layout of an `EmbeddingTable`; all exist from the start with
+/// zeros, and never move.
 ///
-/// There are operations on batches only, and those that find a key out of range do nothing else. Movable. Threads: one
-/// at a time.
+/// All operations work on batches of keys. If one key is out of range, the operation does nothing but fail. Movable.
+///
+/// Threads: one at a time.
 class DenseIdTable {
  public:
-  /// Takes all memory. On failure `ec` is `ps_errc::budget_exceeded` or what the system says, and the table is empty.
-  /// The budget must outlive it.
+  /// Takes all memory. If it cannot, sets `ec` to `ps_errc::budget_exceeded` or to an error of the operating system,
+  /// and the table is empty. The budget must outlive the table.
   DenseIdTable(RowLayout layout, std::uint64_t first, std::size_t size, MemoryBudget& budget,
                std::error_code& ec) noexcept
       : layout_{layout}, stride_bytes_{layout.stride_bytes()}, first_{first} {
     ec.clear();
     if (size == 0) return;
-    if (size > budget.limit_bytes() / stride_bytes_) {  // before it is multiplied
+    if (size > budget.limit_bytes() / stride_bytes_) {  // checked before the multiplication below, which could overflow
       ec = ps_errc::budget_exceeded;
       return;
     }
@@ -43,7 +45,7 @@ class DenseIdTable {
     memory_ = {bytes, is_large ? detail::Pages::huge : detail::Pages::small, budget, ec};
     if (!ec) size_ = size;
   }
-  /// The same. Throws `std::system_error`.
+  /// The same, but throws `std::system_error`.
   DenseIdTable(RowLayout layout, std::uint64_t first, std::size_t size, MemoryBudget& budget) {
     std::error_code ec;
     *this = DenseIdTable{layout, first, size, budget, ec};
@@ -53,31 +55,31 @@ class DenseIdTable {
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return layout_; }
   /// The smallest key.
   [[nodiscard]] auto first() const noexcept -> std::uint64_t { return first_; }
-  /// Rows.
+  /// Number of rows.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
-  /// As taken from the budget.
+  /// Memory, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return memory_.size(); }
 
-  /// Hands out the rows of keys to change: calls `hand(first, rows)` for each window of 16 keys in turn, where `rows`,
-  /// a `std::span<float* const>`, are those of keys[first], keys[first + 1] ... When a key is out of range nothing is
-  /// handed out, and `ec` is `ps_errc::no_such_row`.
+  /// Passes the rows of keys to the caller for writing: calls `hand(first, rows)` for each window of 16 keys in turn.
+  /// `rows`, a `std::span<float* const>`, has the rows of keys[first], keys[first + 1] ... If a key is out of range,
+  /// sets `ec` to `ps_errc::no_such_row` and does not call `hand`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) {
     in_windows(keys, hand, ec);
   }
-  /// The same to read: `rows` is a `std::span<const float* const>`.
+  /// The same for reading: `rows` is a `std::span<const float* const>`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) const {
     in_windows(keys, [&](std::size_t first, std::span<const float* const> rows) { hand(first, rows); }, ec);
   }
-  /// The same to change. Throws `std::system_error`.
+  /// The same for writing, but throws `std::system_error`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand) {
     std::error_code ec;
     visit(keys, hand, ec);
     if (ec) throw_error(ec, where(keys));
   }
-  /// The same to read. Throws `std::system_error`.
+  /// The same for reading, but throws `std::system_error`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand) const {
     std::error_code ec;
@@ -85,18 +87,18 @@ class DenseIdTable {
     if (ec) throw_error(ec, where(keys));
   }
 
-  /// Calls `f(key, row)` for each row by ascending key; `row` is a `float*`.
+  /// Calls `f(key, row)` for each row, by ascending key. `row` is a `float*`.
   template <class F>
   void for_each(F f) {
     for (std::size_t i = 0; i < size_; ++i) f(first_ + i, at(i));
   }
-  /// The same to read: `row` is a `const float*`.
+  /// The same for reading: `row` is a `const float*`.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < size_; ++i) f(first_ + i, static_cast<const float*>(at(i)));
   }
-  /// The same in pieces: of some rows from number `position` on, which is 0 or what this gave. Gives the number behind
-  /// them.
+  /// The same for reading, in pieces: calls `f` for some rows from number `position` on. `position` is 0, or what the
+  /// last call returned. Returns the number after those rows; `size()` at the end.
   template <class F>
   auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
     constexpr std::uint64_t piece = 4096;
@@ -110,7 +112,7 @@ class DenseIdTable {
     return reinterpret_cast<float*>(memory_.data() + i * stride_bytes_);
   }
 
-  // Keys below the first one are beyond the last, too, as differences without sign.
+  // The difference is unsigned, so that a key below the first one is out of range too.
   [[nodiscard]] auto has(std::uint64_t key) const noexcept -> bool { return key - first_ < size_; }
 
   [[nodiscard]] auto where(std::span<const std::uint64_t> keys) const -> std::string {
@@ -118,12 +120,12 @@ class DenseIdTable {
     return "key " + std::to_string(*wrong);
   }
 
-  /// Rows of one window are asked for from memory while those of the window before are handed out.
+  /// Prefetches the rows of one window while the rows of the window before are passed to `hand`.
   template <class Hand>
   void in_windows(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) const {
     constexpr std::size_t window = detail::table_window;
     ec.clear();
-    bool has_all = true;  // without a branch for each key
+    bool has_all = true;  // computed without a branch for each key
     for (const std::uint64_t key : keys) has_all &= has(key);
     if (!has_all) {
       ec = ps_errc::no_such_row;

@@ -18,14 +18,15 @@ inline namespace v0 {
 
 /// How rows are looked up and combined.
 struct LookupOptions {
-  /// What becomes of a row without ids.
+  /// What happens to a row without ids.
   enum class EmptyRows : std::uint8_t {
-    refused,  ///< `ps_errc::empty_row`: TensorFlow's `embedding_lookup_sparse` needs an id in every row.
-    zeros,    ///< A row of zeros, as its safe variant gives.
+    refused,  ///< Fails with `ps_errc::empty_row`: TensorFlow's `embedding_lookup_sparse` needs an id in every row.
+    zeros,  ///< Becomes a row of zeros, as in TensorFlow's safe variant.
   };
 
   Combiner combiner = Combiner::mean;
-  std::optional<float> max_norm{};  ///< Rows of the table that are longer (l2) count as scaled to it; see `clip_rows`.
+  /// Rows of the table with a larger l2 norm are scaled down to it for the lookup, see `clip_rows`. Empty: no limit.
+  std::optional<float> max_norm{};
   EmptyRows empty_rows = EmptyRows::refused;
 };
 
@@ -35,21 +36,24 @@ namespace detail {
                                             const SparseIds& lookups) {
   throw_error(ec, "a lookup of " + std::to_string(lookups.ids.size()) + " ids with " +
                       std::to_string(lookups.weights.size()) + " weights in a table of " + std::to_string(table) +
-                      " elements, " + std::to_string(row_size) + " a row");
+                      " elements, " + std::to_string(row_size) + " in each row");
 }
 
 }  // namespace detail
 
-/// TensorFlow's `embedding_lookup_sparse`: row r of `combined` is the sum of weight * (row `id` of `table`) over row r
-/// of `lookups`, divided as `options.combiner` says; where the divisor is 0 the row is zeros. `table` holds whole rows
-/// of `row_size` elements, or of a larger table those rows that `unique_keys` asked for, with its `index` as ids.
+/// TensorFlow's `embedding_lookup_sparse`. Row r of `combined` becomes the sum of weight * (row `id` of `table`) over
+/// the ids of row r of `lookups`, divided as `options.combiner` says; zeros if the divisor is 0. `table` has whole rows
+/// of `row_size` elements. For a larger table pass only the rows that `unique_keys` asked for, and its `index` as ids.
 ///
-/// Added in the order of positions, each operation rounded to float: the same bits on every machine. Takes no memory
-/// but a row with `max_norm`. Fails, with `combined` untouched, with `ps_errc::bad_row_splits`, `bad_weights`,
-/// `shape_mismatch` (`table` not whole rows, `combined` not one for each row of ids), `no_such_row`, `empty_row`,
-/// `not_positive` (`max_norm`).
+/// The sum is added in the order of positions, and each operation is rounded to float: the same bits on every machine.
+/// Allocates nothing, but one row if there is a `max_norm`.
+///
+/// Errors: `ps_errc::bad_row_splits`; `bad_weights`; `shape_mismatch` if `table` is not whole rows, or `combined` does
+/// not have one row for each row of ids; `no_such_row`; `empty_row`; `not_positive` for `max_norm`. `combined` is
+/// unchanged then.
 DISTRIB_DECL void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
                                           const LookupOptions& options, std::span<float> combined, std::error_code& ec);
+/// The same, but throws `std::system_error`.
 inline void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
                                     const LookupOptions& options, std::span<float> combined) {
   std::error_code ec;
@@ -57,15 +61,18 @@ inline void embedding_lookup_sparse(std::span<const float> table, std::size_t ro
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);
 }
 
-/// The way back: of `combined_gradient`, that of what `embedding_lookup_sparse` gave for the same `table`, `lookups`
-/// and `options`, makes that of each row of `table`: the sum over the positions that looked it up, in their order, of
-/// weight / divisor * (gradient of the row that has the position); with `max_norm` then through `clip_rows_gradient`.
-/// Rows nobody looked up get zeros, so `table` is best what `unique_keys` asked for. Weights get no gradient. Fails as
-/// `embedding_lookup_sparse`, and with `ps_errc::shape_mismatch` when `table_gradient` is not as `table`.
+/// The gradient of `embedding_lookup_sparse`. `combined_gradient` is the gradient of the result for the same `table`,
+/// `lookups` and `options`. Each row of `table_gradient` becomes the sum, over the positions that looked that row up,
+/// in their order, of weight / divisor * (row of `combined_gradient` that has the position); with a `max_norm` it is
+/// then passed through `clip_rows_gradient`. Rows that were not looked up get zeros, so it is best to pass as `table`
+/// only what `unique_keys` asked for. Weights get no gradient.
+///
+/// Errors: as `embedding_lookup_sparse`; also `ps_errc::shape_mismatch` if `table_gradient` is not as long as `table`.
 DISTRIB_DECL void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
                                                    const SparseIds& lookups, const LookupOptions& options,
                                                    std::span<const float> combined_gradient,
                                                    std::span<float> table_gradient, std::error_code& ec);
+/// The same, but throws `std::system_error`.
 inline void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
                                              const SparseIds& lookups, const LookupOptions& options,
                                              std::span<const float> combined_gradient,

@@ -22,7 +22,7 @@ namespace distrib {
 inline namespace v0 {
 
 namespace detail {
-/// Takes the rows of each window into one array.
+/// Copies the rows of each window into one array.
 template <class Row>
 struct CopyRows {
   std::span<Row> to;
@@ -33,25 +33,28 @@ struct CopyRows {
 };
 }  // namespace detail
 
-/// How an `EmbeddingTable` admits keys.
+/// When an `EmbeddingTable` gives a key a row.
 struct EmbeddingTableOptions {
-  /// A key gets a row when it was counted so often; below that only its slot counts it, 16 bytes. At most
-  /// `KeyUse::max_frequency`: more would never be reached, and is taken as that.
+  /// A key gets a row when it has been counted this many times; until then it has only a slot of 16 bytes, which counts
+  /// it. 0 counts as 1; above `KeyUse::max_frequency` it counts as that number, because a key is counted no further.
   std::uint32_t min_count = 1;
 };
 
-/// Rows of any 64-bit keys: one shard's part of an embedding table.
+/// Rows of any 64-bit keys: one shard's share of an embedding table.
 ///
-/// There are operations on batches only. They go through their keys in windows of 16, in three passes: slots of one
-/// window are asked for from memory while the window before is searched and its rows are asked for, and the rows of the
-/// one before that are handed out. So little waits for memory: about twice as fast as key by key.
+/// All operations work on batches of keys, in windows of 16 and in three passes: while the rows of one window are
+/// passed to the caller, the next window is searched and its rows are prefetched, and the slots of the window after
+/// that are prefetched. So little time is spent waiting for memory: about twice as fast as key by key. A batch may
+/// contain a key more than once, unless a function says otherwise.
 ///
-/// A row keeps its address until it is erased or evicted. Memory of rows and keys that are gone is used again, but not
-/// given back. A table is a function of the calls that made it: addresses and timing reach nothing. A key may stand in
-/// a batch more than once. Movable. Threads: one at a time.
+/// A row keeps its address until it is erased or evicted. Memory of removed rows and keys is used again, but not
+/// returned to the budget. The contents and the order of a table are a function of the calls alone: addresses and
+/// timing have no influence. Movable.
+///
+/// Threads: one at a time.
 class EmbeddingTable {
  public:
-  /// Takes no memory yet. The budget must outlive it.
+  /// Takes no memory yet. The budget must outlive the table.
   EmbeddingTable(RowLayout layout, MemoryBudget& budget, EmbeddingTableOptions options = {}) noexcept
       : index_{budget},
         rows_{layout, budget},
@@ -59,9 +62,8 @@ class EmbeddingTable {
 
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return rows_.layout(); }
 
-  /// Hands out the rows of keys: calls `hand(first, rows)` for each window in turn, where `rows`, a
-  /// `std::span<const float* const>`, are those of keys[first], keys[first + 1] ..., null for keys without one. Changes
-  /// nothing.
+  /// Reads the rows of keys: calls `hand(first, rows)` for each window in turn. `rows`, a `std::span<const float*
+  /// const>`, has the rows of keys[first], keys[first + 1] ...; null for a key without a row. Changes nothing.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand) const {
     in_windows(
@@ -76,19 +78,23 @@ class EmbeddingTable {
         });
   }
 
-  /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
+  /// The same for all keys at once: sets rows[i] to the row of keys[i], or to null. `rows` must be at least as long as
+  /// `keys`.
   void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
     assert(rows.size() >= keys.size());
     visit(keys, detail::CopyRows<const float*>{rows});
   }
 
-  /// Counts each key once, at `step` of the owner's units (at most `KeyUse::max_last_use`), and hands out their rows to
-  /// change. A key that was now counted `min_count` times gets a row, which `init(key, row)` must write: all of its
-  /// `layout().row_bytes()`, in a `std::span<float>`. Before that it is null.
+  /// Counts one use for each element of `keys` (a key that stands twice is counted twice), with `step` as the time of
+  /// use, in units of the owner (at most `KeyUse::max_last_use`). Passes the rows to `hand(first, rows)` for writing,
+  /// as `visit` does. When a key's count reaches `min_count` it gets a row: `init(key, row)` must then write all of it,
+  /// a `std::span<float>` of `layout().row_bytes()`. Until then its row is null.
   ///
-  /// Gives how many keys were served: all of them; or, with `ec` set to `ps_errc::budget_exceeded`, those before the
-  /// first one for which there is no memory. Of that one and those behind it nothing is counted: make room and go on
-  /// there.
+  /// Returns how many keys were served: all, if `ec` is not set.
+  ///
+  /// Errors: if memory runs out, sets `ec` to `ps_errc::budget_exceeded`, or to an error of the operating system. The
+  /// keys before the returned index are counted; that key and those after it are not. Free memory, then call again with
+  /// the rest.
   template <class Init, class Hand>
   auto visit_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, Init init, Hand hand, std::error_code& ec)
       -> std::size_t {
@@ -96,14 +102,16 @@ class EmbeddingTable {
         keys, layout().row_bytes(), [step](std::size_t, KeyUse use) { return counted(use, step); }, init, hand, ec);
   }
 
-  /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
+  /// The same for all keys at once: sets rows[i] to the row of keys[i], or to null. `rows` must be at least as long as
+  /// `keys`.
   template <class Init>
   auto find_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, Init init,
                     std::error_code& ec) -> std::size_t {
     assert(rows.size() >= keys.size());
     return visit_or_make(keys, step, init, detail::CopyRows<float*>{rows}, ec);
   }
-  /// The same. Throws `std::system_error` where the other sets `ec`; keys before that one were served.
+  /// The same, but throws `std::system_error` with the key for which there was no memory. The keys before it were
+  /// served.
   template <class Init>
   void find_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, Init init) {
     std::error_code ec;
@@ -111,21 +119,22 @@ class EmbeddingTable {
     if (ec) throw_error(ec, "key " + std::to_string(keys[served]));
   }
 
-  /// The same, all at once or not at all, for a batch that has each key once: where `ec` is set nothing was counted.
-  /// before[i] becomes the use that keys[i] had, all 0 where there was no such key: `uncount` wants it.
+  /// The same for all keys or for none: if `ec` is set, no key was counted. No key may stand twice in `keys`. Sets
+  /// before[i] to the use that keys[i] had, or to all 0 if the table did not have the key; pass it to `uncount`. If
+  /// `ec` is set, `before` is unspecified.
   template <class Init>
   void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, std::span<KeyUse> before,
              Init init, std::error_code& ec) {
     assert(rows.size() >= keys.size() && before.size() >= keys.size());
-    // Rows are not asked for: of a large batch they would be gone again before anybody uses them.
+    // Do not prefetch rows: in a large batch they would leave the cache again before the caller uses them.
     const std::size_t served = use_or_make(
         keys, 0, [step, before](std::size_t i, KeyUse use) { return counted(before[i] = use, step); }, init,
         detail::CopyRows<float*>{rows}, ec);
     if (ec) uncount(keys.first(served), before);
   }
 
-  /// Takes back the last `count`: keys and rows that came with it go, uses are again what they were. Memory that it took
-  /// stays with the table.
+  /// Takes back the last `count` with the same arguments: removes the keys and rows that it made, and restores the
+  /// uses. The memory that it took stays with the table.
   void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
     in_windows(
         keys, 0,
@@ -143,7 +152,8 @@ class EmbeddingTable {
         [](std::size_t, std::span<float* const>) {});
   }
 
-  /// uses[i] becomes the use of keys[i], all 0 where there is no such key. As long as `keys`.
+  /// Sets uses[i] to the use of keys[i], or to all 0 if the table does not have the key. `uses` must be at least as
+  /// long as `keys`.
   void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
     assert(uses.size() >= keys.size());
     in_windows(
@@ -157,9 +167,9 @@ class EmbeddingTable {
         [](std::size_t, std::span<float* const>) {});
   }
 
-  /// Puts keys back with the use that they had when they were saved. rows[i] is the row of keys[i], for the caller to
-  /// write, or null where its frequency is below `min_count`. Keys that the table has get the use that is given. Like
-  /// `find_or_make` it gives how many keys were served.
+  /// Puts keys back with the uses that they had when they were saved; a key that the table has gets the new use. Sets
+  /// rows[i] to the row of keys[i], which the caller must write, or to null if its frequency is below `min_count`.
+  /// Returns how many keys were served, and fails, as `find_or_make`.
   auto restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows,
                std::error_code& ec) -> std::size_t {
     assert(rows.size() >= keys.size() && uses.size() >= keys.size());
@@ -167,14 +177,14 @@ class EmbeddingTable {
         keys, layout().row_bytes(), [uses](std::size_t i, KeyUse) { return uses[i]; },
         [](std::uint64_t, std::span<float>) {}, detail::CopyRows<float*>{rows}, ec);
   }
-  /// The same. Throws `std::system_error` where the other sets `ec`.
+  /// The same, but throws `std::system_error` with the key for which there was no memory.
   void restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows) {
     std::error_code ec;
     const std::size_t served = restore(keys, uses, rows, ec);
     if (ec) throw_error(ec, "key " + std::to_string(keys[served]));
   }
 
-  /// Forgets keys, their rows and their counts. Gives how many there were.
+  /// Removes keys, with their rows and counts. Returns how many keys were removed.
   auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
     const std::size_t before = index_.size();
     in_windows(
@@ -191,11 +201,12 @@ class EmbeddingTable {
     return before - index_.size();
   }
 
-  /// Forgets every key, with and without a row, that was last counted before `step`. Gives how many there were.
+  /// Removes every key, with or without a row, that was last counted before `step`. Returns how many keys were removed.
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
-  /// The same. Calls `last(key, use, row)` for each before it goes; `row`, a `const float*`, is null for one without.
+  /// The same, but first calls `last(key, use, row)` for each such key. `row` is a `const float*`; null for a key
+  /// without a row.
   template <class Last>
   auto evict_unused_since(std::uint32_t step, Last last) -> std::size_t {
     return evict_if([&](const KeySlot& slot) {
@@ -205,37 +216,40 @@ class EmbeddingTable {
     });
   }
 
-  /// Forgets the `count` rows of least frequency; among equals those last counted earliest, then those of the smallest
-  /// keys. All, when there are no more. Keys without a row stay. Gives how many there were.
+  /// Removes the `count` keys that have a row and were used least: lowest frequency first, then earliest last use, then
+  /// smallest key. If there are fewer, removes all that have a row. Keys without a row stay. Returns how many keys were
+  /// removed.
   DISTRIB_DECL auto evict_least_used(std::size_t count) -> std::size_t;
 
-  /// Calls `f(key, use, row)` for each key; `row`, a `const float*`, is null for a key without one.
+  /// Calls `f(key, use, row)` for each key. `row` is a `const float*`; null for a key without a row.
   template <class F>
   void for_each(F f) const {
     index_.for_each([&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
   }
 
-  /// Goes through the keys in pieces, between which the table may change: as `KeyIndex`, with `f(key, use, row)`.
+  /// Position of a key in the order of `for_each_from`, below 2^32; see `KeyIndex::position_of`.
   [[nodiscard]] static auto position_of(std::uint64_t key) noexcept -> std::uint32_t {
     return KeyIndex::position_of(key);
   }
+  /// Goes through the keys in pieces, as `KeyIndex::for_each_from`, with `f(key, use, row)`. Between two pieces the
+  /// table may change.
   template <class F>
   auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
     return index_.for_each_from(position, [&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
   }
 
-  /// Rows.
+  /// Number of keys that have a row.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return rows_.size(); }
-  /// Keys, with and without a row.
+  /// Number of keys with and without a row.
   [[nodiscard]] auto keys() const noexcept -> std::size_t { return index_.size(); }
-  /// Of rows and index, as taken from the budget.
+  /// Memory of rows and index, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return rows_.bytes() + index_.bytes(); }
+  /// Memory of the index alone.
   [[nodiscard]] auto index_bytes() const noexcept -> std::size_t { return index_.bytes(); }
 
  private:
-  /// `find(i, begin, row)` for each key, false where it cannot go on; `hand(first, rows)` for each window. Gives how
-  /// many keys were found.
-  // Not inlined: of a batch of one key known to it, g++ 12 says that windows of 16 are copied over it.
+  /// Calls `find(i, begin, row)` for each key, which returns false if it cannot go on; and `hand(first, rows)` for each
+  /// window of keys that were found. Prefetches `ahead_bytes` of each row. Returns how many keys were found.
   template <class Find, class Hand>
   [[gnu::noinline]] auto in_windows(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, Find find,
                                     Hand hand) const -> std::size_t {
@@ -267,11 +281,11 @@ class EmbeddingTable {
     return keys.size();
   }
 
-  /// Once more, at `step`; the slot knows how far it counts.
+  /// A use counted once more, at `step`. The slot limits the count to what it can keep.
   static auto counted(KeyUse use, std::uint32_t step) noexcept -> KeyUse { return {use.frequency + 1, step}; }
 
-  /// Gives keys[i] the use `use_of(i, before)`, a slot if it had none, and a row if it is due one, which `init` writes.
-  /// Gives how many keys were served: where `ec` is set, nothing is counted of the next one.
+  /// For each key: makes a slot if it has none, a row if it is due one, which `init` writes, and sets its use to
+  /// `use_of(i, before)`. Returns how many keys were served. If `ec` is set, the next key is unchanged.
   template <class UseOf, class Init, class Hand>
   auto use_or_make(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, UseOf use_of, Init init, Hand hand,
                    std::error_code& ec) -> std::size_t {
@@ -295,14 +309,14 @@ class EmbeddingTable {
     return slot.has_row() ? rows_.at(slot.row()) : nullptr;
   }
 
-  /// The row of a slot whose key was counted `frequency` times by now; null below `min_count`.
+  /// The row of a slot whose key has now been counted `frequency` times; null below `min_count`.
   template <class Init>
   auto row_of(KeySlot& slot, std::uint32_t frequency, Init&& init, std::error_code& ec) -> float* {
     if (slot.has_row()) return rows_.at(slot.row());
     if (frequency < min_count_) return nullptr;
     const std::uint32_t row = rows_.take(ec);
     if (ec) {
-      if (slot.use() == KeyUse{}) index_.erase(&slot);  // it came with this call
+      if (slot.use() == KeyUse{}) index_.erase(&slot);  // the slot was made in this call
       return nullptr;
     }
     slot.set_row(row);

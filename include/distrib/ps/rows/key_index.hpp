@@ -22,18 +22,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a table remembers of a key: how often it was counted, and when last. Orders as (frequency, last use).
+/// What a table keeps of a key: how often it was counted, and when last. Compared as (frequency, last use).
 struct KeyUse {
   static constexpr std::uint32_t max_frequency = (1U << 12) - 1;
   static constexpr std::uint32_t max_last_use = (1U << 20) - 1;
 
-  std::uint32_t frequency = 0;  ///< At most `max_frequency`; it counts no further.
-  std::uint32_t last_use = 0;   ///< At most `max_last_use`, in units of the table's owner.
+  std::uint32_t frequency = 0;  ///< At most `max_frequency`; it is counted no further.
+  std::uint32_t last_use = 0;  ///< At most `max_last_use`, in units of the table's owner.
 
   [[nodiscard]] constexpr auto operator<=>(const KeyUse&) const noexcept = default;
 };
 
-/// One slot of a `KeyIndex`: a key, its row and its use. A slot is empty, or has a key without a row, or one with.
+/// One slot of a `KeyIndex`: a key, its row and its use. A slot is empty, or has a key without a row, or a key with a
+/// row.
 class KeySlot {
  public:
   /// The largest row number.
@@ -42,14 +43,15 @@ class KeySlot {
   [[nodiscard]] auto is_empty() const noexcept -> bool { return row_ == 0; }
   [[nodiscard]] auto has_row() const noexcept -> bool { return row_ > 1; }
   [[nodiscard]] auto key() const noexcept -> std::uint64_t { return key_; }
-  /// Only of a slot that has one.
+  /// Number of the row. Only if `has_row()`.
   [[nodiscard]] auto row() const noexcept -> std::uint32_t { return row_ - 2; }
   [[nodiscard]] auto use() const noexcept -> KeyUse { return {use_ >> 20, use_ & KeyUse::max_last_use}; }
 
+  /// Gives the key this row. At most `max_row`.
   void set_row(std::uint32_t row) noexcept { row_ = row + 2; }
-  /// The key stays, without a row.
+  /// Removes the row; the key stays.
   void drop_row() noexcept { row_ = 1; }
-  /// Larger numbers than a `KeyUse` may have become its largest.
+  /// Sets the use; numbers that are too large become the largest that a `KeyUse` may have.
   void set_use(KeyUse use) noexcept {
     use_ = std::min(use.frequency, KeyUse::max_frequency) << 20 | std::min(use.last_use, KeyUse::max_last_use);
   }
@@ -57,62 +59,68 @@ class KeySlot {
  private:
   friend class KeyIndex;
 
-  // Zeros are an empty slot, so memory from the operating system is an empty segment; every key may be one.
+  // All zeros are an empty slot, so memory fresh from the operating system is an empty segment; any key is allowed, 0
+  // too.
   std::uint64_t key_;
   std::uint32_t row_;
   std::uint32_t use_;
 };
 static_assert(sizeof(KeySlot) == 16);
 
-/// Which row a key has: a hash table that never moves more than one segment at a time.
+/// Finds the row of a key: a hash table that never moves more than one segment at a time.
 ///
-/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with
-/// linear probing. A segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. Then
-/// the next bit of the hash splits it in two of 12 Ki. It is full at 0.64 to 0.86 of its slots, each segment at another
-/// share, so that equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot
-/// be split: there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 16
-/// Ki.
+/// A directory, addressed by the hash (`hash_key`) from bit 32 on, points to segments, which are addressed by bits 0 to
+/// 31 with linear probing. A full segment grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. After
+/// that it is split by the next bit of the hash into two, of about 12 Ki each. A segment is full when 0.64 to 0.86 of
+/// its slots are used; this limit differs from segment to segment, so that equally filled segments do not all grow at
+/// once. A segment cannot be split if its keys agree in all bits of the directory, or if the directory would then have
+/// more than 16 entries for each segment: such a segment grows beyond 16 Ki.
 ///
-/// The hash is public: whoever chooses keys can make them meet in one place, and n of those take time in n squared.
-/// Segments do not shrink. The order of slots, and all else, is a function of the calls. Movable. Threads: one at a time.
+/// Trap: the hash is public. A client that chooses its keys can make n of them collide, which takes time proportional
+/// to n squared. Segments do not shrink. The order of the slots, and all else, is a function of the calls. Movable.
+///
+/// Threads: one at a time.
 class KeyIndex {
  public:
-  /// Takes no memory yet. The budget must outlive it.
+  /// Takes no memory yet. The budget must outlive the index.
   explicit KeyIndex(MemoryBudget& budget) noexcept : budget_{&budget}, pieces_{budget} {}
 
-  /// Keys, with and without a row.
+  /// Number of keys, with and without a row.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
-  /// Of slots and directory, as taken from the budget.
+  /// Memory of slots and directory, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return pieces_.bytes() + directory_.size(); }
+  /// Number of segments.
   [[nodiscard]] auto segments() const noexcept -> std::size_t { return segments_.size(); }
-  /// The most slots that were moved by one growth so far.
+  /// The most slots that one growth has moved so far.
   [[nodiscard]] auto most_moved() const noexcept -> std::size_t { return most_moved_; }
 
-  /// How often slots moved to other memory so far: positions that `begin` gave before that are stale.
+  /// How often slots have moved to other memory so far. When it changes, positions that `begin` returned before are
+  /// invalid.
   [[nodiscard]] auto growths() const noexcept -> std::size_t { return growths_; }
 
-  /// Where the search for a key begins, and asks for it from memory. Stale when `growths()` changed.
+  /// Returns where the search for a key begins, and prefetches it. Null while the index has no memory. Invalid when
+  /// `growths()` has changed.
   [[nodiscard, gnu::always_inline]] auto begin(std::uint64_t key) const noexcept -> KeySlot* {
     if (segments_.empty()) return nullptr;
     const std::uint64_t hash = hash_key(key);
     const Entry& entry = entry_of(hash);
     KeySlot* const line = entry.slots + home(hash, entry.size);
     detail::prefetch_for_read(line);
-    detail::prefetch_for_read(line + line_slots);  // where the search goes on from a full one
+    detail::prefetch_for_read(line + line_slots);  // where the search continues if that line is full
     return line;
   }
 
-  /// The slot of a key, null when there is none; `begin` is what the function of that name gave for it. Good until the
-  /// next change of the index.
+  /// Returns the slot of a key; null if the index does not have the key. `begin` must be what `begin(key)` returned.
+  /// The slot is valid until the next change of the index.
   [[nodiscard]] auto find(std::uint64_t key, KeySlot* begin) const noexcept -> KeySlot* {
     if (begin == nullptr) return nullptr;
     KeySlot* slot = search_line(begin, key);
-    if (slot == nullptr) slot = search(key, hash_key(key));  // the line is full of others
+    if (slot == nullptr) slot = search(key, hash_key(key));  // the line is full of other keys
     return slot->is_empty() ? nullptr : slot;
   }
 
-  /// Puts in a key that is not there; its slot has no row, and a use of all 0. On failure null, and `ec` is
-  /// `ps_errc::budget_exceeded` or what the system says.
+  /// Inserts a key, which must not be in the index; its slot has no row, and a use of all 0. If there is no memory,
+  /// returns null and sets `ec` to `ps_errc::budget_exceeded` or to an error of the operating system.
   [[nodiscard]] auto insert(std::uint64_t key, std::error_code& ec) -> KeySlot* {
     ec.clear();
     const std::uint64_t hash = hash_key(key);
@@ -135,7 +143,7 @@ class KeyIndex {
     return nullptr;
   }
 
-  /// Takes the key of a slot out; others may move to fill the gap.
+  /// Removes the key of a slot. Other slots may move to fill the gap.
   void erase(KeySlot* slot) noexcept {
     const Entry& entry = entry_of(hash_key(slot->key_));
     fill_gap(entry.slots, entry.size, static_cast<std::uint32_t>(slot - entry.slots));
@@ -151,13 +159,15 @@ class KeyIndex {
         if (!slots_of(segment)[i].is_empty()) f(std::as_const(slots_of(segment)[i]));
   }
 
-  /// Where a key lies in the order of `for_each_from`, below 2^32. A function of its hash: growth moves no key.
+  /// Position of a key in the order of `for_each_from`, below 2^32. It is a function of the key's hash alone, so growth
+  /// does not change it.
   [[nodiscard]] static auto position_of(std::uint64_t key) noexcept -> std::uint32_t {
     return reversed(static_cast<std::uint32_t>(hash_key(key) >> first_directory_bit));
   }
 
-  /// Calls `f(const KeySlot&)` for each key of the segment that begins at `position`: 0, or what this gave. Gives the
-  /// position behind it, 2^32 behind the last. Between two calls the index may change.
+  /// Calls `f(const KeySlot&)` for each key of the segment that begins at `position`: 0, or what the last call
+  /// returned. Returns the position after that segment; 2^32 after the last one. Between two calls the index may
+  /// change.
   template <class F>
   auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
     if (segments_.empty()) return std::uint64_t{1} << 32;
@@ -168,13 +178,14 @@ class KeyIndex {
     return position + (std::uint64_t{1} << (32 - segment.depth));
   }
 
-  /// Asks `f(const KeySlot&)` once for each key whether to take it out. Gives how many were.
+  /// Calls `f(const KeySlot&)` once for each key, and removes the key if it returns true. Returns how many keys were
+  /// removed.
   template <class F>
   auto erase_if(F f) -> std::size_t {
     const std::size_t before = size_;
     for (Segment& segment : segments_) {
       KeySlot* const slots = slots_of(segment);
-      std::uint32_t begin = 0;  // behind an empty slot, so that nothing moves from the scanned to what is not
+      std::uint32_t begin = 0;  // after an empty slot, so that no slot moves from the part already seen to the rest
       while (!slots[begin].is_empty()) ++begin;
       for (std::uint32_t n = 0, i = begin; n < segment.size; ++n, i = next(i, segment.size)) {
         while (!slots[i].is_empty() && f(std::as_const(slots[i]))) {
@@ -193,16 +204,17 @@ class KeyIndex {
   static constexpr std::uint32_t split_size = 1 << 14;
   static constexpr std::uint32_t max_size = 1U << 31;
   static constexpr unsigned first_directory_bit = 32;
-  static constexpr unsigned max_depth = 22;  // then come the ten bits of the virtual shard, which keys may share
+  // the ten bits above these choose the virtual shard, and all keys of a shard may share them
+  static constexpr unsigned max_depth = 22;
 
-  /// Of the directory: what the way to a slot needs, in one place.
+  /// An entry of the directory: all that is needed to find a slot.
   struct Entry {
     KeySlot* slots;
     std::uint32_t size;
     std::uint32_t segment;
   };
 
-  /// Keys whose hash has `prefix` in the first `depth` bits of the directory.
+  /// Holds the keys whose hash, from the directory's first bit on, has `prefix` in its first `depth` bits.
   struct Segment {
     detail::MemoryPieces::Piece piece;
     std::uint32_t size = 0;
@@ -219,7 +231,7 @@ class KeyIndex {
   [[nodiscard]] static auto home(std::uint64_t hash, std::uint32_t size) noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(((hash & 0xFFFF'FFFF) * (size / line_slots)) >> 32) * line_slots;
   }
-  /// The last bit first: keys of one segment agree in the last bits of the directory, reversed they lie side by side.
+  /// Reverses the bits. Keys of one segment agree in the low bits of the directory; reversed, segments are ranges.
   [[nodiscard]] static constexpr auto reversed(std::uint32_t bits) noexcept -> std::uint32_t {
     for (std::uint32_t half = 16, mask = 0xFFFF; half != 0; half /= 2, mask ^= mask << half)
       bits = (bits >> half & mask) | (bits & mask) << half;
@@ -228,13 +240,13 @@ class KeyIndex {
   [[nodiscard]] static auto next(std::uint32_t i, std::uint32_t size) noexcept -> std::uint32_t {
     return i + 1 == size ? 0 : i + 1;
   }
-  /// Slots of the next larger segment: powers of two, and the numbers half-way between them.
+  /// Number of slots of the next larger segment: powers of two, and the numbers half-way between them.
   [[nodiscard]] static auto larger(std::uint32_t size) noexcept -> std::uint32_t {
     return std::has_single_bit(size) ? size + size / 2 : size / 3 * 4;
   }
-  /// Keys that a segment of this size holds before it grows: 55/64 of its slots to 41/64, evenly spread over segments.
+  /// Most keys of a segment of this size before it grows: 41/64 to 55/64 of its slots, spread evenly over the segments.
   [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix) noexcept -> std::uint32_t {
-    const std::uint64_t share = reversed(prefix);  // of 2^32: halves of one differ least
+    const std::uint64_t share = reversed(prefix);  // as a fraction of 2^32; the two halves of a split differ least
     return size / 64 * 55 - static_cast<std::uint32_t>(size / 64 * 14 * share >> 32);
   }
 
@@ -243,10 +255,11 @@ class KeyIndex {
     return entries()[(hash >> first_directory_bit) & directory_mask_];
   }
 
-  /// Of one cache line, the slot of the key, or the empty one where it belongs; null when there is neither.
+  /// Searches one cache line. Returns the slot of the key, or the empty slot where it belongs; null if the line has
+  /// neither.
   [[nodiscard]] static auto search_line(KeySlot* line, std::uint64_t key) noexcept -> KeySlot* {
-    // Full slots come first in a line, so the first that is right or empty ends the search. Which it is cannot be
-    // foretold: all four are looked at, without a branch.
+    // In a line the used slots come first, so the first slot that has the key or is empty ends the search. Which slot
+    // that is cannot be predicted: look at all four, without a branch.
     const auto ends_at = [=](unsigned n) {
       return static_cast<unsigned>((line[n].key_ == key) | (line[n].row_ == 0)) << n;
     };
@@ -254,7 +267,8 @@ class KeyIndex {
     return ends == 0 ? nullptr : line + std::countr_zero(ends);
   }
 
-  /// The slot of the key, or the empty one where it belongs. No segment is ever full.
+  /// Returns the slot of the key, or the empty slot where it belongs. There is always one: no segment is ever full to
+  /// its last slot.
   [[nodiscard]] static auto search(KeySlot* slots, std::uint32_t size, std::uint64_t key, std::uint64_t hash) noexcept
       -> KeySlot* {
     for (std::uint32_t i = home(hash, size);; i = i + line_slots == size ? 0 : i + line_slots)
@@ -283,7 +297,7 @@ class KeyIndex {
   }
 
   void start(std::error_code& ec) {
-    ++growths_;  // what `begin` gave without any segment is stale
+    ++growths_;  // what `begin` returned before there was a segment is invalid
     Segment first = make_segment(first_size, 0, 0, ec);
     if (ec) return;
     if (directory_.size() == 0) directory_ = {detail::page_bytes, detail::Pages::small, *budget_, ec};
@@ -291,7 +305,7 @@ class KeyIndex {
     if (ec) pieces_.give_back(first.piece);
   }
 
-  /// Puts a segment last and points the directory to it.
+  /// Appends a segment, and points the directory to it.
   void add(const Segment& segment, std::error_code& ec) {
     try {
       segments_.push_back(segment);
@@ -314,7 +328,8 @@ class KeyIndex {
       entries()[i] = {slots_of(segment), segment.size, number};
   }
 
-  /// Keys of a segment, by turns from four places of it: one that goes where the one before went would wait for it.
+  /// Calls `f` for the keys of a segment, in turn from its four quarters: neighbouring keys go to neighbouring slots,
+  /// and the second would have to wait for the first.
   template <class F>
   static void for_each_in_turns(const Segment& segment, F f) {
     const std::uint32_t quarter = segment.size / 4;
@@ -323,7 +338,7 @@ class KeyIndex {
         if (!slot->is_empty()) f(*slot);
   }
 
-  /// Puts a key of another segment into this one, which does not have it and has room.
+  /// Puts a slot of another segment into this one, which does not have its key and is not full.
   static void put(Segment& to, const KeySlot& slot, std::uint64_t hash) noexcept {
     *search(slots_of(to), to.size, slot.key_, hash) = slot;
     ++to.used;
@@ -342,7 +357,7 @@ class KeyIndex {
     replace(number, grown);
   }
 
-  /// Whether the directory has a bit that tells two halves of the segment apart; doubles it for that.
+  /// True if the directory has a bit that divides the segment in two; doubles the directory if it must and may.
   [[nodiscard]] auto make_splittable(std::uint32_t number, std::error_code& ec) -> bool {
     const std::size_t size = directory_mask_ + 1;
     if (std::size_t{1} << segments_[number].depth < size) return true;
@@ -383,7 +398,7 @@ class KeyIndex {
   }
 
   MemoryBudget* budget_;
-  detail::MemoryPieces pieces_;  // of the segments
+  detail::MemoryPieces pieces_;  // memory of the segments
   detail::MappedMemory directory_;
   std::size_t directory_mask_ = 0;
   std::vector<Segment> segments_;

@@ -14,7 +14,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Size of a small page and of a huge one. Where pages are larger than 4 KiB the operating system rounds by itself.
+/// Sizes of a small and of a huge page. If the system's pages are larger than 4 KiB, the operating system rounds up.
 inline constexpr std::size_t page_bytes = std::size_t{4} << 10;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
@@ -23,21 +23,21 @@ constexpr auto round_up(std::size_t bytes, std::size_t unit) noexcept -> std::si
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// How memory is backed.
+/// How memory is provided by the operating system.
 enum class Pages {
-  small,   ///< Each page when it is touched.
-  filled,  ///< All at once: a quarter of the time of touching each, for memory that will all be written.
-  huge,    ///< Begins at a multiple of 2 MiB and asks for huge pages; without effect where the system has none.
+  small,  ///< Each page when it is first touched.
+  filled,  ///< All at once: takes a quarter of the time of touching each page, if all of it will be written.
+  huge,  ///< Begins at a multiple of 2 MiB and asks for huge pages; without effect if the system has none.
 };
 
-/// Owns zeroed memory of the operating system, taken from a budget. Movable; a moved one keeps its addresses.
+/// Owns zeroed memory of the operating system, taken from a budget. Movable: the memory keeps its address.
 class MappedMemory {
  public:
   /// No memory.
   MappedMemory() = default;
 
-  /// Maps `size_bytes`, rounded up to whole pages. On failure there are none and `ec` is `ps_errc::budget_exceeded` or
-  /// what the system says.
+  /// Maps `size_bytes`, rounded up to whole pages. If it cannot, the object has no memory, and `ec` is
+  /// `ps_errc::budget_exceeded` or an error of the operating system. The budget must outlive the object.
   DISTRIB_DECL MappedMemory(std::size_t size_bytes, Pages pages, MemoryBudget& budget, std::error_code& ec) noexcept;
 
   MappedMemory(MappedMemory&& other) noexcept { swap(other); }
@@ -52,7 +52,9 @@ class MappedMemory {
     budget_->give_back(size_);
   }
 
+  /// Null: no memory.
   [[nodiscard]] auto data() const noexcept -> std::byte* { return data_; }
+  /// In bytes, whole pages.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
  private:

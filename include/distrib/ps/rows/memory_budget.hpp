@@ -9,15 +9,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Bytes that the tables of a shard may hold together. Counted are whole mappings, as they were asked of the operating
-/// system. It outlives the tables that were given it. Threads: one at a time.
+/// How many bytes the tables of a shard may hold together. Counts whole mappings, as they were requested from the
+/// operating system. Must outlive the tables that use it.
+///
+/// Threads: one at a time.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::size_t limit_bytes) noexcept : limit_bytes_{limit_bytes} {}
   MemoryBudget(const MemoryBudget&) = delete;
   auto operator=(const MemoryBudget&) -> MemoryBudget& = delete;
 
-  /// Takes `size_bytes`, or nothing and sets `ps_errc::budget_exceeded`.
+  /// Takes `size_bytes` from the budget. If that is too much, takes nothing and sets `ec` to
+  /// `ps_errc::budget_exceeded`.
   void take(std::size_t size_bytes, std::error_code& ec) noexcept {
     ec.clear();
     if (size_bytes > limit_bytes_ - used_bytes_) {
@@ -27,7 +30,7 @@ class MemoryBudget {
     used_bytes_ += size_bytes;
   }
 
-  /// Gives back what was taken.
+  /// Returns `size_bytes` that were taken.
   void give_back(std::size_t size_bytes) noexcept { used_bytes_ -= size_bytes; }
 
   [[nodiscard]] auto used_bytes() const noexcept -> std::size_t { return used_bytes_; }

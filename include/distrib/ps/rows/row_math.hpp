@@ -10,7 +10,7 @@
 #include <cstring>
 #include <system_error>
 
-// Belt to the braces of Rounded, see core/rounded.hpp.
+// An additional safeguard beside `Rounded`, see core/rounded.hpp.
 #if defined(__clang__)
 #pragma float_control(push)
 #pragma clang fp contract(off)
@@ -24,7 +24,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// How many rows of `row_size` elements there are; fails with `ps_errc::shape_mismatch`.
+/// Returns how many rows of `row_size` elements `elements` are. If they are not whole rows, sets `ec` to
+/// `ps_errc::shape_mismatch` and returns 0.
 [[nodiscard]] inline auto count_rows(std::size_t elements, std::size_t row_size, std::error_code& ec) noexcept
     -> std::size_t {
   if (row_size == 0 || elements % row_size != 0) {
@@ -34,7 +35,7 @@ namespace detail {
   return elements / row_size;
 }
 
-/// Whether `elements` are `rows` rows, without a product that could overflow.
+/// True if `elements` are exactly `rows` rows. Computes no product that could overflow.
 [[nodiscard]] constexpr auto is_rows(std::size_t elements, std::size_t rows, std::size_t row_size) noexcept -> bool {
   return row_size != 0 && elements % row_size == 0 && elements / row_size == rows;
 }
@@ -43,7 +44,8 @@ namespace detail {
   return id >= 0 && static_cast<std::uint64_t>(id) < rows;
 }
 
-/// Calls `step(a, b)` with four elements of each and writes what it gives to `to`; the last four are filled with 0.
+/// Calls `step(a, b)` with four elements of `to` and of `from`, and writes the result to `to`. If fewer than four are
+/// left, the others are 0.
 template <class Step>
 [[gnu::always_inline]] inline void for_each_four(float* to, const float* from, std::size_t size, Step step) noexcept {
   const auto some = [&](std::size_t at, std::size_t count) __attribute__((always_inline)) {
@@ -63,7 +65,8 @@ template <class Step>
   return {Float4{value, value, value, value}};
 }
 
-/// to = row. A call of memcpy costs more than it copies, so rows of whole lines, as most are, are copied line by line.
+/// to = row. A call of memcpy costs more than the copy itself, so rows of whole cache lines, as most are, are copied
+/// line by line.
 DISTRIB_DECL void copy_row(float* to, const float* row, std::size_t size) noexcept;
 
 /// to += row
@@ -86,8 +89,8 @@ inline void divide_row(float* row, float divisor, std::size_t size) noexcept {
 /// to = row * factor / divisor
 DISTRIB_DECL void rescale_row(float* to, const float* row, float factor, float divisor, std::size_t size) noexcept;
 
-/// a[0] * b[0] + a[1] * b[1] + ... in double: two sums, of even and of odd elements, so that one addition need not wait
-/// for the other; then their sum.
+/// Returns a[0] * b[0] + a[1] * b[1] + ... in double. Even and odd elements are summed separately, so that one addition
+/// need not wait for the other; then both sums are added.
 [[nodiscard]] DISTRIB_DECL auto dot(const float* a, const float* b, std::size_t size) noexcept -> Rounded<double>;
 
 /// The l2 norm of a row.
@@ -95,8 +98,8 @@ DISTRIB_DECL void rescale_row(float* to, const float* row, float factor, float d
   return sqrt(dot(row, row, size));
 }
 
-/// What of `gradient`, that of the clipped row, reaches `row`, whose norm n is above `max_norm`:
-/// max_norm / n * (gradient - row * (row . gradient) / n^2). In double, rounded at the end; in place.
+/// Turns the gradient of a clipped row into that of `row`, whose norm `n` is above `max_norm`: max_norm / n * (gradient
+/// - row * (row . gradient) / n^2). Computed in double, rounded at the end; in place.
 DISTRIB_DECL void clip_gradient(float* gradient, const float* row, Rounded<double> n, float max_norm,
                                 std::size_t size) noexcept;
 

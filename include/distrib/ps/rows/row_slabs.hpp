@@ -20,12 +20,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Memory of a table's rows, by row number. Rows lie in slabs of 2 MiB or 16 rows, whichever is more; slabs never move
-/// and are not given back, so a row keeps its address until it is freed. All but the first ask for huge pages: a small
-/// table touches little of its first one.
+/// Memory of a table's rows, by row number. Rows lie in slabs of 2 MiB, or of 16 rows if that is more. Slabs never move
+/// and are not returned to the budget, so a row keeps its address until it is freed. All slabs but the first ask for
+/// huge pages: a small table touches little of its first slab.
 ///
-/// Freed rows are taken again, the last one first; which rows are given is a function of the calls. Movable; a moved
-/// one keeps its addresses. Threads: one at a time.
+/// Freed rows are used again, the last freed row first; which row `take` returns is a function of the calls. Movable:
+/// rows keep their addresses.
+///
+/// Threads: one at a time.
 class RowSlabs {
  public:
   /// Takes no memory yet. The budget must outlive it.
@@ -33,15 +35,16 @@ class RowSlabs {
       : layout_{layout}, stride_bytes_{layout.stride_bytes()}, budget_{&budget} {
     slab_bytes_ = detail::round_up(std::max(detail::huge_page_bytes, 16 * stride_bytes_), detail::huge_page_bytes);
     slab_rows_ = static_cast<std::uint32_t>(slab_bytes_ / stride_bytes_);
-    // A row's number is its slab and its place there side by side, so that no division finds it.
+    // A row's number is its slab and its position in the slab, side by side in bits, so that no division is needed to
+    // find it.
     shift_ = static_cast<unsigned>(std::bit_width(slab_rows_ - 1));
     next_row_ = slab_rows_;
   }
 
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return layout_; }
 
-  /// A row that nobody has, with any contents. Sets `ps_errc::budget_exceeded` when there is no memory for it, or no
-  /// number below 2^32 - 2, and gives 0 then.
+  /// Returns the number of a free row, whose contents are unspecified. If there is no memory for it, or no number below
+  /// 2^32 - 2, returns 0 and sets `ec` to `ps_errc::budget_exceeded` or to an error of the operating system.
   [[nodiscard]] auto take(std::error_code& ec) -> std::uint32_t {
     ec.clear();
     if (first_free_ == none && next_row_ == slab_rows_) add_slab(ec);
@@ -53,28 +56,28 @@ class RowSlabs {
     return row;
   }
 
-  /// Gives back a row that was taken.
+  /// Frees a row that was taken.
   void free(std::uint32_t row) noexcept {
     std::memcpy(at(row), &first_free_, sizeof first_free_);
     first_free_ = row;
     --size_;
   }
 
-  /// Where a row lies; aligned to 64 bytes when its stride is a multiple of 64.
+  /// Returns the address of a row; a multiple of 64 if the stride is.
   [[nodiscard]] auto at(std::uint32_t row) const noexcept -> float* {
     const std::size_t place = row & ((std::uint32_t{1} << shift_) - 1);
     return reinterpret_cast<float*>(addresses_[row >> shift_] + place * stride_bytes_);
   }
 
-  /// Rows taken and not freed.
+  /// Number of rows that are taken.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
-  /// Of all slabs.
+  /// Memory of all slabs.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return slabs_.size() * slab_bytes_; }
 
  private:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;
 
-  // A free row's first bytes say which one is free after it.
+  // The first bytes of a free row are the number of the next free row.
   [[nodiscard]] auto next_of(std::uint32_t row) const noexcept -> std::uint32_t {
     std::uint32_t next;
     std::memcpy(&next, at(row), sizeof next);
@@ -82,7 +85,7 @@ class RowSlabs {
   }
 
   void add_slab(std::error_code& ec) {
-    // The last number of the last slab would be beyond what an index can name.
+    // Keep below the largest number that an index can hold.
     if (((std::uint64_t{slabs_.size()} + 1) << shift_) > std::uint64_t{none} - 1) {
       ec = ps_errc::budget_exceeded;
       return;
@@ -90,7 +93,7 @@ class RowSlabs {
     detail::MappedMemory slab{slab_bytes_, slabs_.empty() ? detail::Pages::small : detail::Pages::huge, *budget_, ec};
     if (ec) return;
     try {
-      addresses_.resize(slabs_.size());  // one more than slabs when adding the last one failed
+      addresses_.resize(slabs_.size());  // one address too many if the last call failed between the next two lines
       addresses_.push_back(slab.data());
       slabs_.push_back(std::move(slab));
       next_row_ = 0;
@@ -106,8 +109,8 @@ class RowSlabs {
   unsigned shift_;
   MemoryBudget* budget_;
   std::vector<detail::MappedMemory> slabs_;
-  std::vector<std::byte*> addresses_;  // of the slabs, close together
-  std::uint32_t next_row_;                // the next new one in the last slab
+  std::vector<std::byte*> addresses_;  // addresses of the slabs, close together for the cache
+  std::uint32_t next_row_;  // the next row of the last slab that was never taken
   std::uint32_t first_free_ = none;
   std::size_t size_ = 0;
 };

@@ -16,21 +16,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What is left of rows of ids; a `SparseIds` that owns its lists.
+/// The result of `prune_ids`: a `SparseIds` that owns its lists.
 struct PrunedIds {
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> row_splits;
   std::vector<float> weights;
 
-  /// Valid as long as this is neither changed nor gone.
+  /// A view of the lists. Valid until this object is changed or destroyed.
   [[nodiscard]] auto lookups() const noexcept -> SparseIds { return {ids, row_splits, weights}; }
 };
 
-/// What TensorFlow's safe lookup leaves out: ids below 0, and unless the combiner is `sum` ids whose weight is not
-/// above 0. Rows that are then empty get `default_id` with weight 1, if there is one. To be called before
-/// `unique_keys`, so that nothing is asked for in vain. Fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
+/// Removes what TensorFlow's safe lookup ignores: ids below 0, and, unless the combiner is `sum`, ids whose weight is
+/// not above 0. Rows that are empty then get `default_id` with weight 1, if there is one. Call it before `unique_keys`,
+/// so that no row is pulled for nothing. Fails with `ps_errc::bad_row_splits` or `ps_errc::bad_weights`; the result is
+/// empty then.
 [[nodiscard]] DISTRIB_DECL auto prune_ids(const SparseIds& lookups, Combiner combiner,
                                           std::optional<std::int64_t> default_id, std::error_code& ec) -> PrunedIds;
+/// The same, but throws `std::system_error`.
 [[nodiscard]] inline auto prune_ids(const SparseIds& lookups, Combiner combiner = Combiner::mean,
                                     std::optional<std::int64_t> default_id = {}) -> PrunedIds {
   detail::check_sparse_ids(lookups);
@@ -38,14 +40,15 @@ struct PrunedIds {
   return prune_ids(lookups, combiner, default_id, ec);
 }
 
-/// TensorFlow's `safe_embedding_lookup_sparse`: `embedding_lookup_sparse` of what `prune_ids` leaves; rows without ids
-/// are zeros, or the row of `default_id` (clipped by `max_norm` like any other). `options.empty_rows` has no meaning.
-/// Fails as both do. For the way back give the pruned ids, and `LookupOptions::EmptyRows::zeros`, to
+/// TensorFlow's `safe_embedding_lookup_sparse`: `embedding_lookup_sparse` of what `prune_ids` returns. Rows without ids
+/// become zeros, or the row of `default_id` (scaled down to `max_norm` like any other). `options.empty_rows` is
+/// ignored. Fails as the two functions. For the gradient, pass the pruned ids and `LookupOptions::EmptyRows::zeros` to
 /// `embedding_lookup_sparse_gradient`.
 DISTRIB_DECL void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size,
                                                const SparseIds& lookups, LookupOptions options,
                                                std::optional<std::int64_t> default_id, std::span<float> combined,
                                                std::error_code& ec);
+/// The same, but throws `std::system_error`.
 inline void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
                                          LookupOptions options, std::optional<std::int64_t> default_id,
                                          std::span<float> combined) {

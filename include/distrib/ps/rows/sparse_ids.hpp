@@ -13,20 +13,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Rows of ids, some with many and some with none: row r looks up `ids[row_splits[r]]` up to, without,
-/// `ids[row_splits[r + 1]]`, each with its weight. As in TensorFlow's RaggedTensor, and in the ragged columns of a
-/// batch.
+/// Rows with any number of ids: row r looks up `ids[row_splits[r]]` up to, but not including, `ids[row_splits[r + 1]]`,
+/// each with its weight. The form of TensorFlow's RaggedTensor, and of the ragged columns of a batch. A view: the lists
+/// must exist while it is used.
 struct SparseIds {
   std::span<const std::int64_t> ids;
   std::span<const std::int64_t> row_splits;  ///< One more than there are rows, ascending from 0 to `ids.size()`.
-  std::span<const float> weights{};          ///< One for each id; none at all: every weight is 1.
+  std::span<const float> weights{};  ///< One for each id. Empty: every weight is 1.
 
-  /// Needs valid `row_splits`.
+  /// Number of rows. Needs valid `row_splits`.
   [[nodiscard]] constexpr auto rows() const noexcept -> std::size_t { return row_splits.size() - 1; }
-  /// Where row `row` begins in `ids` and `weights`, and how many it has. Needs valid `row_splits`.
+  /// Position of the first id of row `row` in `ids` and `weights`. Needs valid `row_splits`.
   [[nodiscard]] constexpr auto begin_of(std::size_t row) const noexcept -> std::size_t {
     return static_cast<std::size_t>(row_splits[row]);
   }
+  /// Number of ids of row `row`. Needs valid `row_splits`.
   [[nodiscard]] constexpr auto size_of(std::size_t row) const noexcept -> std::size_t {
     return begin_of(row + 1) - begin_of(row);
   }
@@ -34,7 +35,7 @@ struct SparseIds {
 
 namespace detail {
 
-/// Whether rows, ids and weights fit together; fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
+/// Checks that rows, ids and weights fit together. Fails with `ps_errc::bad_row_splits` or `ps_errc::bad_weights`.
 DISTRIB_DECL void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept;
 inline void check_sparse_ids(const SparseIds& lookups) {
   std::error_code ec;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The bodies of ps/rows/, compiled once: for one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
+// The bodies of ps/rows/, compiled once: include this in one unit of a program that defines
+// DISTRIB_SEPARATE_COMPILATION.
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #error "distrib: <distrib/ps/rows/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif

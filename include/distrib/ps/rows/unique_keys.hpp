@@ -17,24 +17,25 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a worker asks for, and where it finds the answer: each key once, ascending, and for each position of the list
-/// they came from the number of its key among them. Such an `index` serves as the ids of a lookup in the rows that
-/// come.
+/// Which keys a worker asks for, and where it finds the answer: each key of a list once, ascending, and for each
+/// position of the list the number of its key. `index` can serve as the ids of a lookup in the rows that arrive.
 struct UniqueKeys {
   std::vector<std::uint64_t> keys;
-  std::vector<std::int64_t> index;  ///< As long as the list: `keys[index[i]]` is what position i asked for.
+  std::vector<std::int64_t> index;  ///< As long as the list: `keys[index[i]]` is the key at position i.
 
   [[nodiscard]] auto operator==(const UniqueKeys&) const -> bool = default;
 };
 
 namespace detail {
 
-/// Finds the unique keys of one list after the other; a list no longer than those before it takes no memory. A radix
-/// sort: time in proportion to the length, for 100,000 keys several times less than a comparing sort. A value; threads:
-/// one at a time.
+/// Finds the unique keys of one list after another. A list that is no longer than those before it takes no new memory.
+/// Uses a radix sort: time proportional to the length, for 100,000 keys several times faster than a comparing sort. A
+/// value.
+///
+/// Threads: one at a time.
 class KeyIndexer {
  public:
-  /// The unique keys of `list`, which may be in any order and have repeats. Valid until the next call.
+  /// Returns the unique keys of `list`, which may be in any order and have repeats. Valid until the next call.
   [[nodiscard]] auto index(std::span<const std::uint64_t> list) -> const UniqueKeys& {
     sort(list);
     unique_.keys.clear();
@@ -52,14 +53,14 @@ class KeyIndexer {
     std::size_t position;
   };
   static constexpr std::size_t digit_bits = 11;
-  static constexpr std::size_t digits = 6;  // of 11 bits make 64
+  static constexpr std::size_t digits = 6;  // 6 digits of 11 bits cover 64 bits
   static constexpr std::size_t buckets = std::size_t{1} << digit_bits;
 
   static constexpr auto digit(std::uint64_t key, std::size_t n) noexcept -> std::size_t {
     return (key >> (n * digit_bits)) & (buckets - 1);
   }
 
-  // Digit by digit, the lowest first; each pass keeps the order that the one before it made.
+  // Sorts digit by digit, the lowest first; each pass keeps the order of equal digits.
   void sort(std::span<const std::uint64_t> list) {
     sorted_.resize(list.size());
     next_.resize(list.size());
@@ -70,7 +71,7 @@ class KeyIndexer {
     }
     for (std::size_t n = 0; n < digits; ++n) {
       const std::span<std::size_t> begins = std::span{counts_}.subspan(n * buckets, buckets);
-      if (list.empty() || begins[digit(list[0], n)] == list.size()) continue;  // all have the same digit
+      if (list.empty() || begins[digit(list[0], n)] == list.size()) continue;  // all keys have the same digit
       std::size_t begin = 0;
       for (std::size_t& count : begins) begin += std::exchange(count, begin);
       for (const Entry& entry : sorted_) next_[begins[digit(entry.key, n)]++] = entry;
@@ -86,15 +87,17 @@ class KeyIndexer {
 
 }  // namespace detail
 
-/// The same for one list.
+/// Returns the unique keys of one list, which may be in any order and have repeats.
 [[nodiscard]] inline auto unique_keys(std::span<const std::uint64_t> list) -> UniqueKeys {
   return detail::KeyIndexer{}.index(list);
 }
 
-/// The opposite for gradients: row i of `rows` is added to row `index[i]` of `sums`, which begin as zeros. Rows have
-/// `row_size` elements. Equal keys are added in the order of positions, each addition rounded to float: the same bits
-/// on every machine. Fails with `ps_errc::shape_mismatch` (`rows` are not as many as `index` says, or `sums` not whole
-/// rows), `ps_errc::no_such_row` (`index` names a row that `sums` does not have); `sums` is then untouched.
+/// Sums gradients by key: sets `sums` to zeros, then adds row i of `rows` to row `index[i]` of `sums`. Rows have
+/// `row_size` elements. Rows of one key are added in the order of positions, each addition rounded to float: the same
+/// bits on every machine.
+///
+/// Errors: `ps_errc::shape_mismatch` if `rows` does not have one row for each element of `index`, or `sums` is not
+/// whole rows; `ps_errc::no_such_row` if `index` names a row that `sums` does not have. `sums` is unchanged then.
 inline void sum_by_key(std::span<const std::int64_t> index, std::span<const float> rows, std::size_t row_size,
                        std::span<float> sums, std::error_code& ec) {
   ec.clear();
@@ -107,6 +110,7 @@ inline void sum_by_key(std::span<const std::int64_t> index, std::span<const floa
   for (std::size_t i = 0; i < index.size(); ++i)
     detail::add_row(sums.data() + static_cast<std::size_t>(index[i]) * row_size, rows.data() + i * row_size, row_size);
 }
+/// The same, but throws `std::system_error`.
 inline void sum_by_key(std::span<const std::int64_t> index, std::span<const float> rows, std::size_t row_size,
                        std::span<float> sums) {
   std::error_code ec;

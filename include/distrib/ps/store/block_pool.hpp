@@ -13,29 +13,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Blocks that are used again once nobody else holds them: no allocation in steady state. A pool that grows beyond 2 MiB
-/// takes its memory for eight blocks or 2 MiB at a time, pages included, as touching each page of what a worker keeps to
-/// send again would cost it more; that is given back when the pool and all its blocks are gone.
+/// A pool of blocks that are used again as soon as only the pool holds them: no allocation in steady state.
 ///
-/// Threads: `take` on one thread. Other threads may hold blocks, but must hand their references back to that thread
-/// (by a message to it) rather than drop them at any moment, so that it sees all that was done with them.
+/// The first blocks, up to 2 MiB together, are allocated one by one. After that the pool takes memory for at least
+/// eight blocks at once, in multiples of 2 MiB, and has the system provide all its pages at once: touching each page of
+/// the blocks that a worker keeps for sending again would cost more. Such memory is freed when the pool and all blocks
+/// in it are gone.
+///
+/// Threads: `take` on one thread. Other threads may hold blocks. Trap: they must not simply drop their references, but
+/// pass them back to the pool's thread (in a message, for example), so that this thread sees all that was done with the
+/// block.
 class BlockPool {
  public:
-  /// `block_bytes`: the size of blocks unless told.
+  /// `block_bytes`: the size that `take()` asks for.
   explicit BlockPool(std::size_t block_bytes = 0) : block_bytes_{block_bytes} {}
 
-  /// A block that nobody holds; new ones are zero, used ones hold what they held.
+  /// Returns a block of `block_bytes` that only the pool and the caller hold. A new block is zero; a used block holds
+  /// what it held before.
   [[nodiscard]] auto take() -> std::shared_ptr<AlignedBuffer> { return take(block_bytes_); }
+  /// The same with another size. A used block that is too small gets new, zeroed memory (see `AlignedBuffer::resize`).
   [[nodiscard]] DISTRIB_DECL auto take(std::size_t size_bytes) -> std::shared_ptr<AlignedBuffer>;
 
  private:
-  // So many held ones are passed over before another one is made. While none of them comes back, of what is kept until
-  // a cut, say, looking for one would take longer with each that is made.
+  // `take` looks at no more blocks than this before it makes a new one. Each look without success shortens the search
+  // by one: while no block comes back (they are kept until the next cut, say), searching would take longer with each
+  // block that is made.
   static constexpr std::size_t most_patience = 64;
 
   struct Entry {
     std::shared_ptr<AlignedBuffer> block;
-    std::size_t next;  // that was taken after it
+    std::size_t next;  // index of the block that was taken after this one
   };
 
   struct Slab {
@@ -51,11 +58,11 @@ class BlockPool {
   DISTRIB_DECL auto make_apart(std::size_t size_bytes) -> std::shared_ptr<AlignedBuffer>;
 
   std::size_t block_bytes_;
-  std::vector<Entry> ring_;  // of blocks in the order they were taken in
-  std::size_t last_ = 0;  // the one taken last
+  std::vector<Entry> ring_;  // a circular list, in the order in which the blocks were taken
+  std::size_t last_ = 0;  // index of the block that was taken last
   std::size_t patience_ = most_patience;
-  std::size_t apart_bytes_ = 0;  // of blocks that lie in no slab
-  std::shared_ptr<Slab> slab_;  // the newest
+  std::size_t apart_bytes_ = 0;  // bytes of blocks that lie in no slab
+  std::shared_ptr<Slab> slab_;  // the newest slab; blocks are cut from it
   std::size_t slab_used_ = 0;
 };
 

@@ -12,16 +12,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Whether every element is a number: neither NaN nor infinite. It asks their bits, so that -ffast-math, which takes
-/// all numbers for finite, changes nothing. As fast as memory is read.
+/// True if every element is finite: neither NaN nor infinite. Looks at the bits, so it also works under -ffast-math,
+/// which lets the compiler assume that all numbers are finite. As fast as memory is read.
 [[nodiscard]] DISTRIB_DECL auto all_finite(std::span<const float> elements) noexcept -> bool;
 
-/// The same of doubles, one by one.
+/// The same for doubles, one by one.
 [[nodiscard]] DISTRIB_DECL auto all_finite(std::span<const double> elements) noexcept -> bool;
 
-/// TensorFlow's check of the same name, of what a contribution says to one shard: its dense `block` and rows of tables.
-/// Fails with `ps_errc::not_finite`, naming the first variable or table with an element that is not finite. Gaps of the
-/// block are not looked at.
+/// Checks what a contribution has for one shard, as TensorFlow's check of the same name: the dense `block` and the rows
+/// of `tables`. Returns `ps_errc::not_finite` with the name of the first variable or table that has an element that is
+/// not finite, dense variables first; otherwise an empty error. Integers and the gaps of the block are not checked.
 [[nodiscard]] DISTRIB_DECL auto check_numerics(const ShardLayout& layout, const AlignedBuffer& block,
                                                const TableGradients& tables) -> Error;
 

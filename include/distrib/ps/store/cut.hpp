@@ -11,14 +11,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The state of one shard at a step: everything it needs to go on from there. Blocks are laid out by `ShardLayout`.
+/// The state of one shard at a step: all that the shard needs to continue from there. Blocks are laid out by
+/// `ShardLayout`.
 struct Cut {
-  Step step = 0;                     ///< Synchronous: k. Asynchronous: contributions counted, of all ranks together.
-  SharedBuffer values;
-  std::vector<SharedBuffer> slots;  ///< Of each group of the layout, a block for each slot of its updater, in order.
-  std::vector<Step> applied;  ///< Asynchronous: the last contribution counted of each rank. Else empty.
-  std::vector<TableCut> tables = {};  ///< In the job's order.
-  Lineage lineage = {};  ///< Synchronous: by which settings it was made; of step 0 and asynchronous none.
+  Step step = 0;  ///< Synchronous: k. Otherwise: contributions counted, of all ranks together.
+  SharedBuffer values;  ///< The dense block: variables and counters.
+  std::vector<SharedBuffer> slots;  ///< For each group of the layout one block per slot of its updater, in order.
+  std::vector<Step> applied;  ///< Asynchronous: for each rank its last contribution counted. Synchronous: empty.
+  std::vector<TableCut> tables = {};  ///< One for each table of the job, in the job's order.
+  Lineage lineage = {};  ///< Synchronous: by which settings it was made. Empty at step 0 and in asynchronous jobs.
 };
 
 }  // namespace v0

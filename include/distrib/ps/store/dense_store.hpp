@@ -22,38 +22,42 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Values of one shard's dense variables and counters, and optimizer slots. An update is applied out of place and
-/// published by pointer, so whoever holds an older block never sees it change; a block that nobody else holds is updated
-/// where it is. Blocks nobody holds any more are used again: no allocation in steady state.
+/// The values of one shard's dense variables and counters, and their optimizer slots. An update is written into another
+/// block and published by pointer, so a reader that holds an older block never sees it change. Only a block that no
+/// reader holds is updated in place. Blocks that are no longer held are used again: no allocation in steady state.
 ///
-/// Threads: one at a time; published blocks may be read from any, and come back as those of a `BlockPool`.
+/// Threads: one at a time. Published blocks may be read on any thread; references to them come back to the store's
+/// thread as `BlockPool` says.
 class DenseStore {
  public:
-  /// Starts with `values`, a block of `layout`, slots at the updaters' initial values.
+  /// Starts with `values`, a block of `layout`, and with slots at the updaters' initial values.
   DISTRIB_DECL DenseStore(const ShardLayout& layout, const JobUpdaters& updaters, AlignedBuffer values);
 
-  /// Goes to the state of a cut of the same layout.
+  /// Replaces the values and slots by the values and slots of a cut of the same layout.
   void load(const Cut& cut) {
     current_ = cut.values;
     for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);
   }
 
-  /// Begins with other values, a block of the layout; slots stay as they are.
+  /// Replaces the values by `values`, a block of the layout; slots stay.
   void begin(SharedBuffer values) noexcept { current_ = std::move(values); }
 
-  /// The values as they are now; the block never changes.
+  /// The current values. The block never changes: an update publishes another one.
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
+  /// Size of a block of values, in bytes.
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }
 
-  /// Applies the `count`-th update (from 1) and publishes the result: by the mean of `contributions`, whole blocks of the
-  /// layout, one at least, to all that is trained, as `reduce_mean` gives it. To the counters each is added, in order.
+  /// Applies the `count`-th update (from 1) and publishes the result. Variables are updated by the mean of
+  /// `contributions`, as `reduce_mean` computes it; to the counters each contribution is added, in order.
+  /// `contributions` are whole blocks of the layout; at least one, unless the shard has no variables.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions);
 
-  /// A cut of this moment. Values are shared, slots are copied, because the next update changes them in place.
+  /// Returns a cut of the current state. The values are shared with the store; slots are copied, because the next
+  /// update changes them in place.
   [[nodiscard]] DISTRIB_DECL auto cut(Step step, std::vector<Step> applied = {}) const -> Cut;
 
  private:
-  /// A part of a counter. Each addition is rounded by itself, so that bits follow from the order alone.
+  /// A part of a counter. Each addition is rounded separately, so that the bits depend only on the order of additions.
   struct Counter {
     using Double = detail::Rounded<double>;
     DType dtype;
@@ -63,7 +67,7 @@ class DenseStore {
     DISTRIB_DECL void add(ByteView contribution, std::span<std::byte> to) const;
   };
 
-  /// The elements that one updater updates.
+  /// The elements that one updater updates, numbered as floats of the block.
   struct Group {
     AnyUpdater updater;
     std::size_t first;
@@ -76,12 +80,14 @@ class DenseStore {
   DISTRIB_DECL void update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
                            std::span<float> next);
 
-  /// Of these elements; of one contribution they are what is asked for.
+  /// Returns the mean of `size` elements from `first` on; with one contribution these elements themselves. Valid until
+  /// the next call.
   DISTRIB_DECL auto mean_of(std::span<const ByteView> contributions, std::size_t first, std::size_t size)
       -> std::span<const float>;
 
   auto next_block() -> std::shared_ptr<AlignedBuffer> {
-    const bool alone = newest_ == current_ && newest_.use_count() == 3;  // the pool has it, and we have it twice
+    // 3: held by the pool, `newest_` and `current_`, so by no reader
+    const bool alone = newest_ == current_ && newest_.use_count() == 3;
     if (!alone) newest_ = blocks_.take();
     return newest_;
   }
@@ -91,17 +97,17 @@ class DenseStore {
   }
 
   BlockPool blocks_;
-  std::shared_ptr<AlignedBuffer> newest_;  // that an update wrote
+  std::shared_ptr<AlignedBuffer> newest_;  // the block that the last update wrote
   SharedBuffer current_;
-  std::vector<AlignedBuffer> slots_;  // group by group
+  std::vector<AlignedBuffer> slots_;  // of all groups, one after the other
   std::vector<Group> groups_;
   std::vector<Counter> counters_;
-  AlignedBuffer mean_;  // of some elements
-  std::vector<std::span<const float>> of_each_;  // these two are kept for their capacity
+  AlignedBuffer mean_;  // the mean of some elements
+  std::vector<std::span<const float>> of_each_;  // this and `slots_at_` are members only to keep their capacity
   std::vector<std::span<float>> slots_at_;
 };
 
-/// Memory that a store takes in steady state, in bytes: three versions of the values, and the slots.
+/// Bytes of memory that a store takes in steady state: three versions of the values, and the slots.
 [[nodiscard]] inline auto store_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
   std::uint64_t bytes = 3 * std::uint64_t{layout.block_bytes()};
   for (const ShardLayout::Group& group : layout.groups())

@@ -13,22 +13,27 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The keys of all tables of a job in one message, in the job's order; those of each table ascend and are unique.
+/// The keys of all tables of a job in one message: a list for each table, in the job's order. Each list is ascending
+/// and has no key twice.
 using KeyLists = std::vector<std::vector<std::uint64_t>>;
 
-/// Bytes that a number takes as a varint.
+/// Bytes of a number as a varint, 1 to 10.
 [[nodiscard]] constexpr auto varint_bytes(std::uint64_t value) noexcept -> std::size_t {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
-/// Adds one table's keys to a message. Twice how many there are, as a varint; then the first one and the differences of
-/// the others, as varints. Or, one more than twice how many there are, and then each as 8 bytes, little endian: where
-/// differences would not save a quarter of that, as of keys that are hashes, reading them costs more than the bytes
-/// that they save. The keys ascend and are unique (programmer error otherwise).
+/// Appends the keys of one table, n of them, to a message, in one of two forms:
+/// - the varint 2 n, the first key as a varint, then the difference of each key to the one before it as a varint;
+/// - the varint 2 n + 1, then each key as 8 bytes, little endian.
+///
+/// The first form is taken if it saves at least a quarter of the bytes. Otherwise, as with keys that are hashes,
+/// reading differences would cost more than the bytes that they save. `keys` must be ascending and without repeats
+/// (programmer error otherwise).
 DISTRIB_DECL void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to);
 
-/// Reads what `append_keys` wrote for each of `lists`, which are overwritten. False: that is not what `bytes` are, to
-/// their last one; the lists are unspecified then. Memory: at most eight times the bytes.
+/// Reads what `append_keys` wrote, once for each list of `lists`, and overwrites the lists. Returns false if `bytes`,
+/// to the last one, are not such lists; the contents of `lists` are unspecified then. Memory: at most eight times
+/// `bytes`.
 [[nodiscard]] DISTRIB_DECL auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool;
 
 }  // namespace v0

@@ -16,28 +16,32 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a pull asks of a shard's tables beside the dense block. The answer is that block, then each table's rows in
-/// the order of its keys, each table's from the next multiple of `tensor_alignment` on, then the digests.
+/// What a pull asks of a shard's tables, beside the dense block. The answer is the dense block; then the rows of each
+/// table, in the order of its keys; then the digests. Each table's rows, and the digests, begin at a multiple of
+/// `tensor_alignment`; gaps are zeros, and so is the rest up to a multiple of `tensor_alignment` at the end.
 struct PullRows {
-  KeyLists keys = {};     ///< Of each table of the job. No lists: nothing is asked.
-  bool digests = false;   ///< Also a `TableDigest` of each table, of all rows on the shard.
+  KeyLists keys = {};  ///< One list for each table of the job. No lists: nothing is asked of the tables.
+  bool digests = false;  ///< True: the answer ends with a `TableDigest` of each table, over all its rows on this shard.
 };
 
-/// Bytes of the answer behind the dense block.
+/// Bytes of the answer after the dense block.
 [[nodiscard]] inline auto answer_bytes(const ShardLayout& layout, const PullRows& rows) -> std::size_t {
   const std::size_t digests = rows.digests ? detail::aligned_size(layout.tables().size() * sizeof(TableDigest)) : 0;
   return rows_bytes(layout, rows.keys) + digests;
 }
 
-/// Adds a request to a message: the keys of each table, and one byte, 1 when digests are wanted.
+/// Appends a request to a message: the keys of each table, then one byte, 1 if digests are wanted and 0 if not.
 inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
   for (const std::vector<std::uint64_t>& keys : rows.keys) append_keys(keys, to);
   to.push_back(std::byte{rows.digests});
 }
 
-/// Reads what `append_pull_rows` wrote, a stranger's perhaps; without a body nothing is asked. Fails with
-/// `ps_errc::unsorted_keys` when it is no request to these tables, and `pull_too_large` when the answer would be more than
-/// `max_bytes`; `ShardStore::check` says whether the shard has the keys. Memory: at most eight times the body's.
+/// Reads what `append_pull_rows` wrote into `rows`. The body may come from an unknown client. No body (null): nothing
+/// is asked. Memory: at most eight times the body's. Does not check that the shard has the keys: see
+/// `ShardStore::check`.
+///
+/// Errors: `ps_errc::unsorted_keys` if the body is no request to these tables; `ps_errc::pull_too_large` if the answer
+/// after the dense block would be larger than `max_bytes`, with both sizes in the text.
 [[nodiscard]] DISTRIB_DECL auto read_pull_rows(const ShardLayout& layout, const SharedBuffer& body,
                                                std::uint64_t max_bytes, PullRows& rows) -> Error;
 

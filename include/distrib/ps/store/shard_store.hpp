@@ -30,92 +30,100 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A contribution that was read: float32, the dense block first, and views of what it says of the tables.
+/// A contribution after reading: all floats are float32. `tables` has views of the rows, which lie in `block` after the
+/// dense block.
 struct ReadContribution {
   SharedBuffer block;
   TableGradients tables;
 };
 
-// Members are templates so that only who serves a shard pays for compiling them.
-
-/// All that one shard keeps of a job: the dense block and the rows of its tables. Threads: one at a time; blocks that it
-/// gives may be read from any.
+/// All that one shard keeps of a job: the dense block and the rows of its tables.
+///
+/// Threads: one at a time. The blocks that it returns may be read on any thread.
 class ShardStore {
  public:
-  /// Starts with the job's initial values. `table_budget_bytes`: what the tables may take together. Throws
-  /// `ps_errc::budget_exceeded` when those of numbered keys need more.
+  /// Starts with the job's initial values. `table_budget_bytes`: most memory of all tables together. Throws
+  /// `ps_errc::budget_exceeded` if the tables with numbered keys need more.
   DISTRIB_DECL ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                           std::uint64_t table_budget_bytes);
 
-  /// Whether rows as they were before the last update are kept, for `previous_values`. Not, unless told.
+  /// Sets whether the next updates keep the rows as they were before them, for `previous_values`. False also forgets
+  /// the rows that are kept. At first no rows are kept.
   void keep_previous(bool keep) {
     if (tables_ != nullptr) tables_->keep_previous(keep);
   }
 
+  /// Where the shard's parts lie in the dense block, and its shares of the tables.
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
-  /// The dense block as it is now; it never changes.
+  /// The current dense block. It never changes: an update publishes another one.
   [[nodiscard]] auto dense() const noexcept -> const SharedBuffer& { return dense_.values(); }
-  /// Null: the job has none.
+  /// Null: the job has no tables.
   [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
 
-  /// Reads a contribution, decoding what is no float32. Errors as `TableGradients::read`; of a job that asks for it, as
-  /// `check_numerics`.
+  /// Reads a contribution, and decodes it if it does not travel as float32. Returns it with an empty error. A null
+  /// `block` is `ps_errc::wrong_size`; other errors as `TableGradients::read`, and if the job checks numerics, as
+  /// `check_numerics`. After an error the contribution must not be applied.
   [[nodiscard]] DISTRIB_DECL auto read(SharedBuffer block) -> std::pair<ReadContribution, Error>;
 
-  /// The `count`-th update (from 1), by the mean of these contributions in their order; to counters each is added. On
-  /// failure (`ps_errc::budget_exceeded`) nothing has changed.
+  /// Applies the `count`-th update (from 1): by the mean of `contributions`, in their order; to counters each is added.
+  /// `contributions` were read with `read`. On failure (`ps_errc::budget_exceeded`, or an error of the operating
+  /// system) nothing has changed.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
 
-  /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
+  /// Checks that a pull may ask for `rows`. Returns `ps_errc::no_such_row` if the tables do not have one of them on
+  /// this shard.
   [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
     return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
   }
 
-  /// The dense block, and behind it what is asked of the tables, as they are now, in the job's `FloatFormat`.
+  /// Returns the current dense block and, after it, what `rows` asks of the tables, in the job's `FloatFormat`.
   [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense_.values());
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
-  /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
+  /// The same as before the last update. `dense` must be the dense block of that time. Rows need `keep_previous`. Trap:
+  /// digests are of the current rows.
   [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense);
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
-  /// Begins a cut of this moment. The dense block is in it at once; tables are copied by `copy_cut`, while updates go on.
+  /// Begins a cut of the current state. Dense values and slots are in it at once; tables are copied by calls of
+  /// `copy_cut`. Updates may go on meanwhile.
   void begin_cut(Step step, std::vector<Step> applied = {}) {
     cut_ = dense_.cut(step, std::move(applied));
     if (tables_ != nullptr) tables_->begin_copy();
   }
-  /// Copies on, `most_bytes` or a little more. Whether the cut is whole.
+  /// Copies about `most_bytes` more of the tables. True if the cut is complete.
   auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
-  /// The cut, once it is whole.
+  /// Returns the cut. Only after `copy_cut` has returned true.
   [[nodiscard]] auto take_cut() -> SaveCut {
     SaveCut taken{std::exchange(cut_, {})};
     if (tables_ != nullptr) taken.tables = tables_->take_copy();
     return taken;
   }
-  /// What was begun is not wanted any more.
+  /// Ends the cut that was begun; it is not wanted any more.
   void drop_cut() {
     cut_ = {};
     if (tables_ != nullptr) tables_->drop_copy();
   }
 
-  /// Begins with these dense values, a block of the layout, when nothing was applied yet.
+  /// Replaces the dense values by `dense`, a block of the layout. Only before the first update.
   void begin(SharedBuffer dense) noexcept { dense_.begin(std::move(dense)); }
 
-  /// Goes to the state of a cut of the same layout.
+  /// Replaces the state by that of a cut of the same layout. Throws as `TableStore::load`.
   void load(const Cut& cut) {
     dense_.load(cut);
     if (tables_ != nullptr) tables_->load(cut.tables);
   }
 
  private:
-  // A block for everybody who asks for these values.
+  // Returns the values as they travel: one block for all pulls of the same values.
   DISTRIB_DECL auto to_send(const SharedBuffer& dense) -> SharedBuffer;
 
-  // The dense block, and the rows behind it.
+  // Returns a block with the dense block and, after it, the rows of `tables`, all as float32. `tables` then has views
+  // of it.
   DISTRIB_DECL auto decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer;
 
   auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
@@ -137,19 +145,19 @@ class ShardStore {
   ShardLayout layout_;
   bool checks_numerics_;
   DenseStore dense_;
-  std::unique_ptr<TableStore> tables_;  // null: the job has none
-  BlockPool blocks_;  // of values that are not the dense block itself
-  Cut cut_;  // that was begun
-  SharedBuffer sent_;  // the last of them without rows,
-  SharedBuffer sent_of_;  // and the dense block that it is of
-  BlockPool decoded_;  // of contributions
-  std::vector<ByteView> of_blocks_;  // these two are kept for their capacity
+  std::unique_ptr<TableStore> tables_;  // null: the job has no tables
+  BlockPool blocks_;  // blocks of answers, unless an answer is the dense block itself
+  Cut cut_;  // the cut that was begun
+  SharedBuffer sent_;  // the dense values last sent without rows, encoded,
+  SharedBuffer sent_of_;  // and the dense block that `sent_` encodes
+  BlockPool decoded_;  // blocks of decoded contributions
+  std::vector<ByteView> of_blocks_;  // this and `of_tables_` are members only to keep their capacity
   std::vector<const TableGradients*> of_tables_;
 };
 
-/// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
-/// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
-/// `memory_bytes`; other rows come with their keys.
+/// Returns how much memory is left for the tables of a shard when its dense values have theirs, in bytes. Rows of
+/// numbered keys exist from the start; other rows are made with their keys and not counted here. If the dense values
+/// and the numbered rows need more than `memory_bytes`, sets `error` to `ps_errc::too_large` and returns 0.
 [[nodiscard]] DISTRIB_DECL auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                                              std::uint64_t memory_bytes, Error& error) -> std::uint64_t;
 

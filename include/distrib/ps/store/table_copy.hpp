@@ -19,13 +19,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What the keys of one shard's share of a table were at a moment, in any order: of a key that was added twice the first
-/// time counts. Whoever copies a table while it changes adds what is about to change, and goes through the rest at leisure.
+/// A copy of one shard's share of a table as it was at one moment, made while the table changes: before a key changes
+/// it is added here, and all other keys are added in pieces. Keys may be added in any order; of a key that is added
+/// twice the first time counts.
 ///
-/// Memory: the rows as the table keeps them, and 24 bytes a key. Movable. Threads: one at a time.
+/// Memory: the rows as the table keeps them, and 24 bytes a key. Movable.
+///
+/// Threads: one at a time.
 class TableCopy {
  public:
-  /// `size_bytes`: what the rows will take, about. `any_key`: uses are kept, too.
+  /// `any_key`: any 64 bits are a key, so uses are kept too. `size_bytes`: about how much memory the rows will take.
   TableCopy(const RowLayout& layout, const detail::RowPacking& packing, bool any_key, std::size_t size_bytes)
       : layout_{layout},
         packing_{packing},
@@ -33,10 +36,12 @@ class TableCopy {
         shift_{static_cast<unsigned>(
             std::bit_width(std::clamp(size_bytes, least_block_bytes, most_block_bytes) / layout.row_bytes()))} {}
 
-  /// A key of the table: its use and its row; null: it has none. A use of all 0 and no row: there was no such key.
+  /// Adds a key with its use at that moment and its row. A null `row`: the key had no row. A null row with a use of all
+  /// 0: the table did not have the key.
   DISTRIB_DECL void add(std::uint64_t key, KeyUse use, const float* row);
 
-  /// The cut. Sorts, and needs the memory of another copy meanwhile: not for a thread that others wait for.
+  /// Returns the copy as a cut; the object is empty afterwards. Sorts all keys, and needs as much memory again
+  /// meanwhile: not for a thread that others wait for.
   [[nodiscard]] DISTRIB_DECL auto finish() && -> TableCut;
 
  private:
@@ -44,17 +49,17 @@ class TableCopy {
   static constexpr std::size_t keys_of_block = 4096;
   static constexpr std::size_t least_block_bytes = std::size_t{64} << 10;
   static constexpr std::size_t most_block_bytes = std::size_t{64}
-                                                  << 20;  // the system gets them back when they are freed
+                                                  << 20;  // such blocks go back to the system when freed
 
   struct Copied {
     KeyUse use;
-    std::size_t row;  // its number here
+    std::size_t row;  // number of the row in `blocks_`
   };
   using Key = std::pair<std::uint64_t, Copied>;
 
   static auto has_row(const Key& key) -> bool { return key.second.row != none; }
 
-  // Those with a row, then the others; both by ascending key, of each what was added first.
+  // Returns the keys with a row, then those without; both ascending, and of each key what was added first.
   DISTRIB_DECL auto in_order() -> std::vector<Key>;
 
   auto in_block(std::size_t row) const -> std::size_t { return row & ((std::size_t{1} << shift_) - 1); }
@@ -66,8 +71,8 @@ class TableCopy {
   detail::RowPacking packing_;
   bool any_key_;
   unsigned shift_;  // a block has 2^shift_ rows
-  std::vector<std::vector<Key>> keys_;  // in blocks, so that none is ever moved
-  std::vector<AlignedBuffer> blocks_;  // of rows
+  std::vector<std::vector<Key>> keys_;  // in blocks, so that no key is ever moved
+  std::vector<AlignedBuffer> blocks_;  // the rows
   std::size_t rows_ = 0;
 };
 

@@ -6,12 +6,12 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A shard's share of one table at a step. First the keys that have a row, by ascending key, then those that are only
-/// counted, likewise. All null: the table is as it was at first.
+/// A shard's share of one table at a step: first the keys that have a row, then those that are only counted; each group
+/// ascends. All buffers null: the table is in its initial state.
 struct TableCut {
-  SharedBuffer keys;  ///< 64 bits each. Numbered keys: all that the shard has.
-  SharedBuffer uses;  ///< A `KeyUse` each, two numbers of 32 bits: frequency, last use. Numbered keys: empty.
-  SharedBuffer rows;  ///< [weights | slot 0 | slot 1 ...], `dim` floats each, of the keys that have a row; no gaps.
+  SharedBuffer keys;  ///< 64 bits for each key. Numbered keys: all that the shard has.
+  SharedBuffer uses;  ///< A `KeyUse` for each key, two numbers of 32 bits: frequency, last use. Numbered keys: empty.
+  SharedBuffer rows;  ///< [weights | slot 0 | slot 1 ...] of each key that has a row, `dim` floats each; no gaps.
 };
 
 }  // namespace v0

@@ -11,16 +11,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What tells rows of a table from others, whatever their order and however they are dealt to shards: the sum, modulo
-/// 2^64 in each of its four words, of the SHA-256 of every key (64 bits, little endian) with its weights. No protection
-/// against rows that are chosen to collide. A value.
+/// A number that tells the rows of a table from others, whatever their order and on whichever shards they lie: the sum,
+/// modulo 2^64 in each of its four words, of the SHA-256 of every key (64 bits, little endian) followed by its weights.
+/// Trap: no protection against rows that are chosen to collide. A value.
 struct TableDigest {
   std::array<std::uint64_t, 4> words{};
 
   [[nodiscard]] auto operator==(const TableDigest&) const -> bool = default;
 
+  /// Adds one row.
   DISTRIB_DECL void add(std::uint64_t key, std::span<const float> weights) noexcept;
-  /// Those of other rows.
+  /// Adds the digest of other rows.
   void add(const TableDigest& others) noexcept {
     for (std::size_t i = 0; i < words.size(); ++i) words[i] += others.words[i];
   }

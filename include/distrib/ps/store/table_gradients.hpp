@@ -17,19 +17,23 @@
 namespace distrib {
 inline namespace v0 {
 
-// A contribution of a job with tables is, for one shard: the dense block; how many bytes of keys follow, 8 of them, little
-// endian; the keys of all tables (`append_keys`); and from the next multiple of `tensor_alignment` on each table's rows
-// in the order of its keys, each table's beginning at such a multiple. Without tables it is the dense block alone.
-// Values are the dense block and such rows, in the order of the keys that were asked for. Elements are in the job's
-// `FloatFormat`.
+// A contribution, for one shard of a job with tables, consists of:
+// - the dense block;
+// - 8 bytes, little endian: how many bytes of keys follow;
+// - the keys of all tables (`append_keys`);
+// - the rows of each table, in the order of its keys; each table's rows begin at the next multiple of
+//   `tensor_alignment`.
+//
+// In a job without tables it is the dense block alone. Values consist of the dense block and such rows, in the order of
+// the keys of the pull. Elements are in the job's `FloatFormat`.
 
-/// Bytes of so many rows of a table, as they travel.
+/// Bytes of `rows` rows of a table in a message.
 [[nodiscard]] inline auto wire_row_bytes(const ShardLayout& layout, std::size_t table, std::size_t rows = 1)
     -> std::size_t {
   return rows * layout.tables()[table].info().dim * element_bytes(layout.wire_format());
 }
 
-/// Bytes, as they travel, of all rows that `keys` say, each table's rounded up to `tensor_alignment`.
+/// Bytes in a message of all rows that `keys` name, each table's rows rounded up to a multiple of `tensor_alignment`.
 [[nodiscard]] inline auto rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
   std::size_t bytes = 0;
   for (std::size_t table = 0; table < keys.size(); ++table)
@@ -37,17 +41,21 @@ inline namespace v0 {
   return bytes;
 }
 
-/// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows
-/// are views of the contribution, or of what they were decoded to.
+/// What a contribution has for the tables: for each table keys, and a row of gradients for each key.
+///
+/// Lifetime: the rows are views of the contribution, or of the floats that they were decoded to.
 class TableGradients {
  public:
-  /// Reads a contribution, which may be a stranger's; its address is a multiple of `tensor_alignment`.
-  /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
-  /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table does not have, or not on this
-  /// shard. Rows that are no float32 are to be decoded then. Memory: at most eight times the contribution's.
+  /// Reads a contribution, which may come from an unknown client; its address must be a multiple of `tensor_alignment`.
+  /// Rows that do not travel as float32 are not readable before `decode`. Memory: at most eight times the
+  /// contribution's.
+  ///
+  /// Errors: `ps_errc::wrong_size` if its size is not what it says itself, or what the layout asks for; `unsorted_keys`
+  /// if keys do not ascend, repeat, or cannot be read; `no_such_row` if the table does not have a key, or not on this
+  /// shard. The contents of this object are unspecified then.
   [[nodiscard]] DISTRIB_DECL auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code;
 
-  /// How many floats all rows are that were read.
+  /// Number of floats in all rows that were read.
   [[nodiscard]] auto floats(const ShardLayout& layout) const noexcept -> std::size_t {
     std::size_t floats = 0;
     for (std::size_t table = 0; table < keys_.size(); ++table)
@@ -55,32 +63,35 @@ class TableGradients {
     return floats;
   }
 
-  /// Decodes the rows that were read, while the contribution is there, to as many `floats` as they are: they are its
-  /// rows from then on.
+  /// Decodes the rows into `floats`, which has `floats(layout)` elements; from then on the rows are views of it. Only
+  /// after `read`, and while the contribution exists.
   DISTRIB_DECL void decode(const ShardLayout& layout, std::span<float> floats);
 
-  /// Of one table of the job.
+  /// The keys of one table of the job.
   [[nodiscard]] auto keys(std::size_t table) const noexcept -> std::span<const std::uint64_t> { return keys_[table]; }
-  /// `dim` floats for each key.
+  /// The rows of one table: `dim` floats for each of its keys.
   [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::span<const float> { return rows_[table]; }
 
  private:
   KeyLists keys_;
-  std::vector<const std::byte*> sent_;  // each table's rows as they came
+  std::vector<const std::byte*> sent_;  // each table's rows as they travelled
   std::vector<std::span<const float>> rows_;
 };
 
-/// Where a contribution with these keys has what: a worker makes it with this. A value.
+/// Where the pieces of a contribution with given keys lie. A worker uses it to write one. A value.
 class ContributionLayout {
  public:
+  /// `keys`: a list for each table of the job; none if the job has no tables.
   DISTRIB_DECL ContributionLayout(const ShardLayout& layout, const KeyLists& keys);
 
+  /// Size of the whole contribution.
   [[nodiscard]] auto size_bytes() const noexcept -> std::size_t { return size_bytes_; }
 
-  /// Writes the keys, and the gap behind them, into a contribution of that size.
+  /// Writes the keys, and zeros up to the first row, into a contribution of `size_bytes`. Without tables it writes
+  /// nothing.
   DISTRIB_DECL void write_keys(std::span<std::byte> contribution) const;
 
-  /// Where the rows of a table begin, in bytes.
+  /// Offset of the first row of a table, in bytes.
   [[nodiscard]] auto rows_at(std::size_t table) const noexcept -> std::size_t { return rows_[table]; }
 
  private:

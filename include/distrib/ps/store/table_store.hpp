@@ -30,25 +30,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How large one shard's share of a table is.
+/// The size of one shard's share of a table.
 struct TableSize {
   std::uint64_t rows = 0;   ///< Keys that have a row.
-  std::uint64_t keys = 0;   ///< Keys with and without one.
-  std::uint64_t bytes = 0;  ///< As taken from the budget.
+  std::uint64_t keys = 0;  ///< Keys with and without a row.
+  std::uint64_t bytes = 0;  ///< Memory, as taken from the budget.
 
   [[nodiscard]] auto operator==(const TableSize&) const -> bool = default;
 };
 
-/// The rows of one shard's tables: the sparse sibling of `DenseStore`. There are no versions; an update changes rows in
-/// place, and only those that a gradient names (see `check_table_updaters`).
+/// The rows of one shard's tables: for tables what `DenseStore` is for dense variables. There are no versions: an
+/// update changes rows in place, and only the rows that a gradient names (see `check_table_updaters`).
 ///
-/// What a table holds is a function of the updates, in their order; who asks for values changes nothing. A key that a
-/// table has no row for has its initial one, which is computed. Movable. Threads: one at a time. Memory: the tables',
-/// at most the budget's; beside it what the largest update needed: its keys, and with `keep_previous` its rows.
+/// The contents of a table are a function of the updates, in their order; asking for values changes nothing. If the
+/// table has no row for a key, the key has its initial row, which is computed when it is asked for. Movable.
+///
+/// Memory: that of the tables, at most the budget; beside it what the largest update needed: its keys, and with
+/// `keep_previous` its rows.
+///
+/// Threads: one at a time.
 class TableStore {
  public:
-  /// The initial state. Numbered tables take their memory; where it is more than `budget_bytes`, throws
-  /// `std::system_error` (`ps_errc::budget_exceeded`), saying which.
+  /// Starts with the initial state. Tables with numbered keys take their memory at once. Throws `std::system_error`
+  /// with the name of the table: `ps_errc::budget_exceeded` if that is more than `budget_bytes`, or an error of the
+  /// operating system.
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
       : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean}, wire_format_{job.wire_format} {
     tables_.reserve(layout.tables().size());
@@ -59,47 +64,49 @@ class TableStore {
   TableStore(TableStore&&) noexcept = default;
   DISTRIB_DECL auto operator=(TableStore&& other) noexcept -> TableStore&;
 
-  /// Whether the job has no tables.
+  /// True if the job has no tables.
   [[nodiscard]] auto empty() const noexcept -> bool { return tables_.empty(); }
 
-  /// Whether rows as they were before the last update are kept from the next one on. Not, unless told.
+  /// Sets whether the next updates keep the rows as they were before them, for `previous_values`. False also forgets
+  /// the rows that are kept. At first no rows are kept.
   void keep_previous(bool keep) noexcept {
     keeps_previous_ = keep;
     if (!keep) forget_previous();
   }
 
-  /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were
-  /// read with the shard's layout. Gradients of one key are added in that order and divided as the job's `RowMean`
-  /// says; where all had it that is what `reduce_mean` gives, bit for bit.
+  /// Applies the `count`-th update (from 1): updates each row that some gradient names, once. `of_ranks` are in rank
+  /// order, and were read with the shard's layout. The gradients of one key are added in that order, then divided as
+  /// the job's `RowMean` says. If all ranks have a key, its gradient is what `reduce_mean` gives, bit by bit.
   ///
-  /// Where any 64 bits are a key, each key is counted once, however many ranks had it, and its gradient is dropped until
-  /// it was counted `min_count` times. Every 64th update evicts the keys that no update had for `evict_after` updates or
-  /// more, at latest when it is 126 more; after 67 million updates no more.
+  /// In a table where any 64 bits are a key, an update counts a key once, however many ranks have it. Until a key has
+  /// been counted `min_count` times it has no row, and its gradients are dropped. Every 64th update evicts the keys
+  /// that none of the last `evict_after` updates had (0: none); it may miss such a key for at most 126 updates. After
+  /// 67 million updates (2^20 times 64) no more keys are evicted.
   ///
-  /// Fails with `ps_errc::budget_exceeded` or what the system says; nothing has changed then but how much memory the
-  /// tables took.
+  /// Errors: `ps_errc::budget_exceeded`, or an error of the operating system. The tables may have taken more memory
+  /// then; otherwise nothing has changed.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec);
 
-  /// Writes the weights of `keys`, which `check` found good, in the job's `FloatFormat`: of each table, from the next
-  /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has
-  /// `rows_bytes`, and an address for floats.
+  /// Writes the weights of `keys` to `out`, in the job's `FloatFormat`: `dim` elements for each key. The rows of each
+  /// table begin at a multiple of `tensor_alignment`; gaps are zeros, also after the last table. `check` must have
+  /// accepted `keys`. `out` must have `rows_bytes` bytes and be aligned for floats.
   void values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });
   }
 
-  /// The same, as they were before the last update, if that was told to keep them: rows that it made are initial ones,
-  /// rows that it evicted are still there.
+  /// The same as before the last update. Needs `keep_previous` before that update; otherwise writes the current values.
+  /// A key whose row the update made gets its initial values; a row that it evicted gets those it had.
   void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
   }
 
-  /// From here to the next update `previous_values` are `values`.
+  /// Forgets the rows of before the last update: until the next update `previous_values` are `values`.
   void forget_previous() noexcept {
     for (detail::ShardTable& table : tables_) table.forget_previous();
   }
 
-  /// Whether `keys`, a stranger's perhaps, are lists of this shard's tables. `ps_errc::no_such_row`: there is another
-  /// number of lists, or a key that a table does not have, or not on this shard.
+  /// Checks `keys`, which may come from an unknown client. Returns `ps_errc::no_such_row` if the number of lists is not
+  /// the number of tables, or a table does not have a key, or not on this shard.
   [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)
@@ -107,48 +114,51 @@ class TableStore {
     return {};
   }
 
-  /// Begins a copy of this moment, which `copy_some` makes in pieces; updates may go on meanwhile. There is one at a time.
+  /// Begins a copy of the current state, which `copy_some` makes in pieces; updates may go on meanwhile. There is one
+  /// copy at a time.
   void begin_copy() {
     for (detail::ShardTable& table : tables_) table.begin_copy();
   }
-  /// Copies on, `most_bytes` or a little more. Whether the copy is whole.
+  /// Copies about `most_bytes` more. True if the copy is complete.
   auto copy_some(std::size_t most_bytes) -> bool {
     for (detail::ShardTable& table : tables_)
       if (!table.copy_some(most_bytes)) return false;
     return true;
   }
-  /// The copy, once it is whole: of each table, in the job's order. Equal states give equal cuts, byte for byte.
+  /// Returns the copy: one `TableCopy` for each table, in the job's order. Only after `copy_some` has returned true.
+  /// Equal states give equal cuts, byte by byte.
   [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
     std::vector<TableCopy> copies;
     for (detail::ShardTable& table : tables_) copies.push_back(table.take_copy());
     return copies;
   }
-  /// What was begun is not wanted any more.
+  /// Ends the copy that was begun; it is not wanted any more.
   void drop_copy() noexcept {
     for (detail::ShardTable& table : tables_) table.drop_copy();
   }
 
-  /// Goes to the state of a cut of this shard's tables; of no tables at all, and of one whose buffers are null, to the
-  /// initial state. A run may ask for another `min_count` than that which made the cut: rows that there are stay. Throws
-  /// `std::system_error` (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of
-  /// these tables), saying which table; the state is unspecified then, to be loaded anew.
+  /// Replaces the state by that of a cut of this shard's tables. No tables at all, or a table whose buffers are all
+  /// null: the initial state. The cut may come from a run with another `min_count`: all rows of the cut stay. Throws
+  /// `std::system_error` with the name of the table: `ps_errc::budget_exceeded`, an error of the operating system, or
+  /// `wrong_size`, `unsorted_keys`, `no_such_row` if the cut is not of these tables. The state is unspecified then:
+  /// load again before other calls.
   DISTRIB_DECL void load(std::span<const TableCut> tables);
 
-  /// Of each table, in the job's order. Reads all rows.
+  /// A digest of each table, in the job's order. Reads all rows.
   [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
     std::vector<TableDigest> digests;
     for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
     return digests;
   }
 
-  /// Of each table, in the job's order.
+  /// The size of each table, in the job's order.
   [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
     std::vector<TableSize> sizes;
     for (const detail::ShardTable& table : tables_) sizes.push_back({table.rows(), table.keys(), table.bytes()});
     return sizes;
   }
 
-  /// Of all tables, as taken from the budget.
+  /// Memory of all tables, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return budget_->used_bytes(); }
 
  private:
@@ -168,7 +178,7 @@ class TableStore {
     assert(at == out.size());
   }
 
-  // So many rows at a time that they are still in the cache when they are encoded.
+  // Encodes a few rows at a time, so that they are still in the cache when they are encoded.
   void write_encoded(const detail::ShardTable& table, std::span<const std::uint64_t> keys, std::byte* out,
                      auto& write_table) const {
     const std::size_t dim = table.share().info().dim;
@@ -183,12 +193,13 @@ class TableStore {
     }
   }
 
-  std::unique_ptr<MemoryBudget> budget_;  // where tables find it after a move; it outlives them
+  // in memory of its own, because the tables point to it also after a move; outlives them
+  std::unique_ptr<MemoryBudget> budget_;
   RowMean row_mean_;
   FloatFormat wire_format_;
   std::vector<detail::ShardTable> tables_;
   bool keeps_previous_ = false;
-  mutable std::vector<float> weights_;  // that are being encoded
+  mutable std::vector<float> weights_;  // rows that are being encoded
 };
 
 }  // namespace v0

@@ -14,30 +14,32 @@
 namespace distrib {
 inline namespace v0 {
 
-// The dense block of a shard in a message: what is trained in the job's `FloatFormat`, element after element, gaps too,
-// and zeros up to `ShardLayout::wire_float_bytes`; then the counters as they are. Of float32 it is the block.
+// The dense block of a shard in a message: first the floats of the block, gaps included, each in the job's
+// `FloatFormat`, with zeros up to `ShardLayout::wire_float_bytes`; then the counters unchanged. With float32 it is the
+// dense block itself.
 
-/// Writes a shard's dense block, which has an address for its elements, as it travels; `to` has `wire_block_bytes`.
+/// Writes a shard's dense block to `to` in the form in which it travels. `block` must be aligned for its elements; `to`
+/// must have `wire_block_bytes`.
 DISTRIB_DECL void encode_block(const ShardLayout& layout, ByteView block, std::span<std::byte> to) noexcept;
 
-/// The opposite: `to` has `block_bytes`, and an address for its elements.
+/// The opposite of `encode_block`. `to` must have `block_bytes` and be aligned for its elements.
 DISTRIB_DECL void decode_block(const ShardLayout& layout, ByteView received, std::span<std::byte> to) noexcept;
 
-/// The block as it travels, in memory of its own; of float32 the block itself.
+/// Returns the block in the form in which it travels, in new memory. With float32 returns `block` itself.
 [[nodiscard]] DISTRIB_DECL auto wire_block(const ShardLayout& layout, const SharedBuffer& block) -> SharedBuffer;
 
-/// Where a part begins in a block that travels.
+/// Offset of a part in a block that travels, in bytes.
 [[nodiscard]] inline auto wire_offset(const ShardLayout& layout, const ShardLayout::Entry& entry) -> std::size_t {
   if (detail::is_counter(entry.dtype)) return layout.wire_float_bytes() + (entry.offset_bytes - layout.float_bytes());
   return entry.offset_bytes / sizeof(float) * element_bytes(layout.wire_format());
 }
 
-/// Copies a part out of a block that has travelled to where it belongs in its whole `variable`.
+/// Copies a part from a block that has travelled to its position in the whole `variable`.
 DISTRIB_DECL void spread_received(const ShardLayout& layout, const ShardLayout::Entry& entry, const std::byte* received,
                                   std::byte* variable);
 
-/// Copies a part out of its whole `variable` into a block that is to travel, which has `wire_block_bytes`: the opposite
-/// of `spread_received`. Gaps stay as they are.
+/// The opposite of `spread_received`: copies a part from the whole `variable` into a block of `wire_block_bytes` that
+/// is to travel. Leaves the gaps of the block as they are.
 DISTRIB_DECL void gather_to_send(const ShardLayout& layout, const ShardLayout::Entry& entry, const std::byte* variable,
                                  std::byte* to_send);
 

@@ -15,36 +15,39 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What accumulators have in common: their step, how many gradients are counted, and takes that wait in line.
+/// What all accumulators share: their step, the number of counted gradients, and the line of takes that wait.
 class TakeLine {
  public:
-  /// Whether a gradient of this step counts; one that does not is counted as dropped.
+  /// Returns true if a gradient of this step counts. Otherwise counts it as dropped.
   [[nodiscard]] auto accepts(Step local_step) noexcept -> bool {
     if (local_step >= step_) return true;
     ++dropped_;
     return false;
   }
+  /// Counts a gradient.
   void counted() noexcept { ++count_; }
 
-  /// A take of at least `required` gradients comes last in line. Fails with `ps_errc::not_positive`.
+  /// Puts a take of at least `required` gradients at the end of the line. Fails with `ps_errc::not_positive`.
   void wait(std::uint64_t id, std::int64_t required, std::error_code& ec) {
     ec.clear();
     if (required > 0) takes_.push_back({id, static_cast<std::uint64_t>(required)});
     else ec = ps_errc::not_positive;
   }
-  /// The first take in line, when it has enough; `done` is then to be called.
+  /// Returns the id of the first take if there are enough gradients for it; the caller must then call `done`.
   [[nodiscard]] auto ready() const -> std::optional<std::uint64_t> {
     if (takes_.empty() || count_ < takes_.front().required) return std::nullopt;
     return takes_.front().id;
   }
-  /// The first take was served.
+  /// Removes the first take, which was served; the count begins again at 0, and the step goes up by 1.
   void done() {
     takes_.pop_front();
     count_ = 0;
     ++step_;
   }
+  /// Removes the first take with this id. Returns false if there is none.
   [[nodiscard]] DISTRIB_DECL auto cancel(std::uint64_t id) -> bool;
 
+  /// Sets the step. Returns false if it goes backwards.
   [[nodiscard]] auto set_step(Step step) noexcept -> bool {
     const bool forward = step >= step_;
     step_ = step;

@@ -20,20 +20,20 @@ auto sorted(Items items) -> Items {
 
 }  // namespace
 
-TEST_CASE("radix_sort: as a stable sort by key", "[ps]") {
+TEST_CASE("radix_sort: sorts as a stable sort by key does", "[ps]") {
   std::mt19937_64 random{1};
-  for (const int shift : {0, 7, 40, 56, 63}) {  // many equal keys; bytes that are the same in all
+  for (const int shift : {0, 7, 40, 56, 63}) {  // with many equal keys, and with bytes that all keys share
     for (const std::uint64_t low : {std::uint64_t{0}, std::uint64_t{0xAB}}) {
       Items items;
       for (int i = 0; i < 3000; ++i) items.emplace_back((random() >> shift << shift / 2) | low, i);
       Items expected = items;
-      std::ranges::sort(expected);  // of equal keys by their order in `items`, so it is a stable sort by key
+      std::ranges::sort(expected);  // items with equal keys compare by their position, so this is a stable sort by key
       CHECK(sorted(items) == expected);
     }
   }
 }
 
-TEST_CASE("radix_sort: few", "[ps]") {
+TEST_CASE("radix_sort: few items, and none", "[ps]") {
   CHECK(sorted({}).empty());
   CHECK(sorted({{5, 1}}) == Items{{5, 1}});
   CHECK(sorted({{7, 1}, {7, 2}}) == Items{{7, 1}, {7, 2}});

@@ -22,7 +22,7 @@ DISTRIB_DECL auto Consistency::describe() const -> std::string {
 namespace detail {
 
 DISTRIB_DECL auto parse_consistency(std::string_view text) -> std::optional<Consistency> {
-  // Without a number, 0 stands for it, which the description of two of them leaves out.
+  // A text without a number gets 0, which two of the three descriptions leave out.
   const auto number = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1)).value_or(0);
   const Consistency candidates[] = {BulkSynchronousParallel{static_cast<std::uint32_t>(number)},
                                     StaleSynchronousParallel{number}, AsynchronousParallel{number}};

@@ -26,7 +26,7 @@ DISTRIB_DECL void DirectoryLock::hold(const std::string& directory, const std::s
                                       std::chrono::milliseconds within, Error& error) {
   error = {};
   if (directory.empty() || directory == held_) return;
-  std::error_code ec;  // what cannot be made is for whoever writes there to say
+  std::error_code ec;  // what cannot be made is reported by the code that writes there
   detail::make_directories(directory, ec);
   detail::FileDescriptor file{detail::join_path(directory, "." + writer + ".lock"), O_RDWR | O_CREAT, ec};
   if (file.is_open() && !try_lock(file, directory == refused_ ? std::chrono::milliseconds{} : within)) {
@@ -39,14 +39,14 @@ DISTRIB_DECL void DirectoryLock::hold(const std::string& directory, const std::s
   held_ = directory;
 }
 
-// False: somebody else has it to the last.
+// Returns false if another holder has the lock until the end of the wait.
 DISTRIB_DECL auto DirectoryLock::try_lock(const detail::FileDescriptor& file, std::chrono::milliseconds within)
     -> bool {
   constexpr int pause_ms = 20;
   const auto until = std::chrono::steady_clock::now() + within;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return true;  // no locks here
+    if (errno != EWOULDBLOCK) return true;  // this file system has no locks
     if (std::chrono::steady_clock::now() >= until) return false;
     ::poll(nullptr, 0, pause_ms);
   }

@@ -60,8 +60,9 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
 
 namespace detail {
 
-// Whether a line of a description says who a job is, and not only how this run of it goes on. Initial values follow from
-// the checkpoint and the names in it; whether it may lack some decides only that the job begins, not with which values.
+// True if a line of a description belongs to the job's identity, and does not only say how this run continues it.
+// Initial values follow from the initial checkpoint and the names in it, so these belong to it. `initial_allow_missing`
+// does not: it decides whether the job may begin, not with which values.
 DISTRIB_DECL auto is_identity(std::string_view line) -> bool {
   return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||
          line.starts_with("table ") || line.starts_with("initial_checkpoint ") || line.starts_with("initial_name ");

@@ -26,7 +26,7 @@ DISTRIB_DECL auto JobLines::take(std::string_view key) -> std::string_view {
   return {};
 }
 
-// "NAME float32[784,128] INITIALIZER"; of a counter "NAME int64[10] zeros" or float64
+// "NAME float32[784,128] INITIALIZER"; a counter is "NAME int64[10] zeros", or the same with float64.
 DISTRIB_DECL auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
   const std::string_view variable = cut_before(text, ' ');
   const std::string_view type = cut_before(text, ' ');
@@ -73,7 +73,7 @@ DISTRIB_DECL auto parse_table(std::string_view text) -> std::optional<TableInfo>
   return info;
 }
 
-// A line that is there when the format is not float32.
+// The format in the next line if that has this key; float32 if there is no such line.
 DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFormat {
   if (!lines.next_is(key)) return FloatFormat::float32;
   const std::string_view text = lines.take(key);
@@ -82,7 +82,7 @@ DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFor
   return format;
 }
 
-// Names are those of the variables before them.
+// `names` has the names of the variables before, and gets the names of the tables.
 DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   while (lines.next_is("table")) {
     const std::string_view text = lines.take("table");
@@ -97,7 +97,7 @@ DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_vi
   }
 }
 
-// "NAME 0,400:0,128 shard 3", a piece of this variable.
+// "NAME 0,400:0,128 shard 3": a piece of variable `number`.
 DISTRIB_DECL auto parse_part(std::string_view text, std::size_t number, const VariableInfo& variable)
     -> std::optional<Part> {
   const std::string_view named = cut_before(text, ' ');
@@ -119,14 +119,16 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number) {
     job.parts.push_back(*part);
     const Slice& slice = part->slice;
     if (rows == 0 && slice == Slice::whole(shape)) return;
-    while (rows == 0 && slice.extents[axis] == shape[axis]) ++axis;  // one differs, or it were the whole
+    // ends, because one extent differs: otherwise the slice would be the whole
+    while (rows == 0 && slice.extents[axis] == shape[axis]) ++axis;
     const std::int64_t count = slice.extents[axis];
     if (count == 0 || slice != Slice::along(shape, axis, rows, count)) return lines.fail();
     rows += count;
   } while (rows < shape[axis]);
 }
 
-// SHA-256 of contribution 0, a line a shard; there when a variable has values of its own, which no checkpoint gives.
+// SHA-256 of contribution 0, one line for each shard. The lines exist if a variable has custom initial values; a job
+// with these cannot have an initial checkpoint.
 DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
   if (std::ranges::none_of(job.variables, [](const VariableInfo& v) { return v.initializer.is_custom(); })) return;
   if (!job.initial_checkpoint.empty()) return lines.fail("custom initial values beside an initial checkpoint");
@@ -135,7 +137,7 @@ DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
     else lines.fail();
 }
 
-// What is said of the initial checkpoint; the names as "OF_JOB IN_CHECKPOINT", the latter may be empty or have spaces.
+// The lines about the initial checkpoint. Names are "OF_JOB IN_CHECKPOINT"; the latter may be empty or have spaces.
 DISTRIB_DECL void read_initial_checkpoint(JobLines& lines, Job& job) {
   job.initial_checkpoint = lines.take("initial_checkpoint");
   if (lines.next_is("initial_allow_missing")) {
@@ -168,7 +170,7 @@ DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
 DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   detail::ErrorOut error{to};
   detail::JobLines lines{text, error};
-  if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes");
+  if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes, more than a description may have");
 
   Job job;
   if (lines.take("distrib") != "job 1") lines.fail();
@@ -181,7 +183,8 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   const std::size_t last_part = lines.number();
   job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
-  if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
+  // otherwise some shards would own no virtual shard
+  if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();
   if (lines.next_is("replicas"))
     job.replicas = lines.take_number<std::uint32_t>("replicas", 2, std::min(2U, job.tasks));
   detail::read_initial_blocks(lines, job);

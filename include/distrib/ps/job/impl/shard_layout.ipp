@@ -10,8 +10,8 @@ inline namespace v0 {
 
 DISTRIB_DECL ShardLayout::ShardLayout(const Job& job, std::uint32_t shard)
     : shard_{shard}, wire_format_{job.wire_format} {
-  const std::size_t counters = job.updaters_of.size() + 1;  // a number behind those of all updaters
-  std::vector<std::uint64_t> order;                         // updater in the upper half, part in the lower one
+  const std::size_t counters = job.updaters_of.size() + 1;  // a number above the numbers of all updaters
+  std::vector<std::uint64_t> order;  // updater in the upper half, part in the lower half
   for (std::size_t part = 0; part < job.parts.size(); ++part) {
     if (job.parts[part].shard != shard) continue;
     const VariableInfo& variable = job.variables[job.parts[part].variable];

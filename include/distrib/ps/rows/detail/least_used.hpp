@@ -12,25 +12,26 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The order in which rows are evicted: least frequency first, then earliest last use, then smallest key.
+/// The order in which rows are evicted: lowest frequency first, then earliest last use, then smallest key.
 using EvictionOrder = std::pair<std::uint32_t, std::uint64_t>;
 
 inline auto eviction_order(const KeySlot& slot) noexcept -> EvictionOrder {
   return {slot.use().frequency << 20 | slot.use().last_use, slot.key()};
 }
 
-/// The place in that order of the `count`-th row, from 1; there are at least so many. Digit by digit, each by counting
-/// in a pass over the index: no memory but the counters', however many rows are alike.
+/// Returns the position in that order of the `count`-th row (from 1); the index must have at least that many rows.
+/// Finds it digit by digit, each by counting in one pass over the index: needs no memory but the counters, even if many
+/// rows are equal.
 inline auto nth_least_used(const KeyIndex& index, std::size_t count) -> EvictionOrder {
   struct Digit {
-    unsigned of_use;  // bits, from the top
-    unsigned of_key;
+    unsigned of_use;  // number of bits of the use in this digit, from the top
+    unsigned of_key;  // number of bits of the key
   };
   constexpr Digit digits[] = {{12, 0}, {10, 0}, {10, 0}, {0, 16}, {0, 16}, {0, 16}, {0, 16}};
   EvictionOrder found{0, 0};
-  unsigned use_bits = 32;  // not yet known, the lower ones
+  unsigned use_bits = 32;  // low bits of the use that are not known yet
   unsigned key_bits = 64;
-  // Shifts by a type's width are not allowed, so those are spelt out.
+  // Shifting by the width of a type is undefined, so that case is separate.
   const auto above = [](std::uint64_t value, unsigned bits) { return bits == 64 ? 0 : value >> bits; };
   for (const Digit digit : digits) {
     std::vector<std::size_t> counts(std::size_t{1} << (digit.of_use + digit.of_key));

@@ -16,15 +16,18 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Zeroed memory in pieces, several to a huge page. The pieces of the first 8 MiB have mappings of their own, so that
-/// little memory stays little. After that pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit, which
-/// are kept for other pieces. Where in them a piece lies is a function of the calls. Movable; pieces keep their
-/// addresses. Threads: one at a time.
+/// Zeroed memory in pieces; several pieces share a huge page. Pieces of the first 8 MiB have mappings of their own, so
+/// that a small table stays small. After that, pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit;
+/// these mappings are kept for later pieces. The position of a piece in them is a function of the calls. Movable:
+/// pieces keep their addresses.
+///
+/// Threads: one at a time.
 class MemoryPieces {
  public:
-  /// A piece. Whoever took it gives it back; all end with their `MemoryPieces`.
+  /// A piece of memory. Return it with `give_back`; all pieces end with their `MemoryPieces`.
   struct Piece {
     std::byte* data = nullptr;
+    // index of its mapping
     std::size_t size_bytes = 0;
     std::size_t mapping = 0;
   };
@@ -32,12 +35,14 @@ class MemoryPieces {
   /// Takes no memory yet. The budget must outlive it.
   explicit MemoryPieces(MemoryBudget& budget) noexcept : budget_{&budget} {}
 
-  /// On failure there is none and `ec` is `ps_errc::budget_exceeded` or what the system says.
+  /// Returns a piece. If there is no memory, returns an empty piece and sets `ec` to `ps_errc::budget_exceeded` or to
+  /// an error of the operating system.
   [[nodiscard]] DISTRIB_DECL auto take(std::size_t size_bytes, std::error_code& ec) -> Piece;
 
+  /// Frees a piece that `take` returned.
   DISTRIB_DECL void give_back(const Piece& piece) noexcept;
 
-  /// Of all mappings.
+  /// Memory of all mappings.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_; }
 
  private:
@@ -47,20 +52,20 @@ class MemoryPieces {
 
   struct Mapping {
     MappedMemory memory;
-    std::uint64_t used;     // a bit for each unit; all of a mapping that is one piece
-    std::uint64_t touched;  // units that were used before: no longer zeros
+    std::uint64_t used;  // a bit for each unit; all bits if the mapping is one piece
+    std::uint64_t touched;  // units that were used before, so that they are no longer zeros
   };
 
   [[nodiscard]] static auto units_of(std::size_t size_bytes) noexcept -> std::uint64_t {
     return all_units >> (64 - (size_bytes + unit_bytes - 1) / unit_bytes);
   }
-  /// Where the first `length` ones begin, 64 when there are no so many side by side.
+  /// Position of the first run of `length` one bits; 64 if there is none.
   [[nodiscard]] static auto first_run(std::uint64_t bits, unsigned length) noexcept -> int {
     for (unsigned n = 1; n < length && bits != 0; ++n) bits &= bits >> 1;
     return std::countr_zero(bits);
   }
 
-  /// A new mapping, of which the piece takes the first `units`.
+  /// Makes a new mapping, whose first `units` become the piece.
   DISTRIB_DECL auto add(std::size_t mapped_bytes, std::size_t size_bytes, Pages pages, std::uint64_t units,
                         std::error_code& ec) -> Piece;
 

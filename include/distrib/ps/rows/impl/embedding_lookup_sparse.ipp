@@ -14,7 +14,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// What the sum of a row's lookups is divided by. Added in the order of positions, in double.
+// The divisor of a row's sum. Added in the order of positions, in double.
 DISTRIB_DECL auto lookup_divisor(const SparseIds& lookups, std::size_t row, Combiner combiner) noexcept -> float {
   if (combiner == Combiner::sum) return 1.0F;
   const std::size_t count = lookups.size_of(row);
@@ -26,7 +26,7 @@ DISTRIB_DECL auto lookup_divisor(const SparseIds& lookups, std::size_t row, Comb
   return static_cast<float>((combiner == Combiner::sqrtn ? sqrt(sum) : sum).value);
 }
 
-// What both ways ask of their arguments; `table` and `combined` are the sizes of blocks of rows.
+// Checks the arguments of both directions. `table` and `combined` are numbers of elements.
 DISTRIB_DECL void check_lookup(std::size_t table, std::size_t row_size, const SparseIds& lookups,
                                const LookupOptions& options, std::size_t combined, std::error_code& ec) noexcept {
   check_sparse_ids(lookups, ec);

@@ -35,7 +35,7 @@ DISTRIB_DECL auto MappedMemory::map(std::size_t size, Pages pages) noexcept -> s
   const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(begin)) % huge_page_bytes;
   if (before != 0) ::munmap(begin, before);
   if (before != slack) ::munmap(begin + before + size, slack - before);
-  ::madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: without it the memory works all the same
+  ::madvise(begin + before, size, MADV_HUGEPAGE);  // only a hint: without it the memory works the same
   return begin + before;
 }
 

@@ -14,12 +14,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// One range of `radix_sort`, and as much memory beside it.
+/// One range of `radix_sort`, and memory of the same size beside it.
 template <class Item> class RadixRange {
  public:
   RadixRange(std::span<Item> items, std::span<Item> other) : items_{items}, other_{other} {}
 
-  /// Sorts the range; in the end it lies in the other memory when it is `moved` there.
+  /// Sorts the range. The result lies in `items`, or if `moved` in `other`.
   void sort(bool moved) {
     std::uint64_t differing = 0;
     for (const Item& item : items_) differing |= item.first ^ items_.front().first;
@@ -42,7 +42,8 @@ template <class Item> class RadixRange {
   static constexpr std::size_t few = 24;
   using Ends = std::array<std::size_t, 256>;
 
-  // Into the other memory, by the eight bits from `shift` on; above those all are the same.
+  // Sorts into the other memory by the eight bits from `shift` on; all higher bits are equal. Returns the end of each
+  // group.
   auto distribute(int shift) -> Ends {
     const auto digit_of = [shift](const Item& item) { return item.first >> shift & 255U; };
     Ends places{};
@@ -66,8 +67,9 @@ template <class Item> class RadixRange {
   std::span<Item> other_;
 };
 
-/// Sorts by ascending keys; those that are equal stay in their order. By eight bits at a time, from the first in which
-/// keys differ: after one or two passes what is left of a range lies in the nearest cache. Needs the memory of a copy.
+/// Sorts by ascending keys; items with equal keys keep their order. Goes by eight bits at a time, beginning with the
+/// highest bit in which keys differ: after one or two passes each group fits into the nearest cache. Needs as much
+/// memory again.
 template <class Value>
 void radix_sort(std::vector<std::pair<std::uint64_t, Value>>& items) {
   std::vector<std::pair<std::uint64_t, Value>> other(items.size());

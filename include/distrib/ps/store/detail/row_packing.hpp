@@ -19,46 +19,47 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Between rows as a table keeps them (`RowLayout`) and as they are worked on and saved: [weights | slot 0 | ...], all of
-/// them floats, one after the other. Of float32 both are the same.
+/// Converts rows between the form in which a table keeps them (`RowLayout`) and the form in which they are updated and
+/// saved: [weights | slot 0 | ...], all of them floats without gaps. With weights of float32 both are the same.
 ///
-/// Weights of 16 bits that were updated are rounded at random, for to the nearest an update of less than half a unit of
-/// the last place would never count. Which way is a function of (seed, table, key, update, element), so the same on any
-/// shard and after any restart. What was not computed, but only goes to and fro, is exact.
+/// Weights of 16 bits are rounded at random after an update: rounded to the nearest, an update of less than half a unit
+/// of the last place would never have an effect. The direction is a function of (seed, table, key, update, element), so
+/// it is the same on any shard and after any restart. Weights that were unpacked and not changed are packed again
+/// exactly.
 class RowPacking {
  public:
   RowPacking(const RowLayout& layout, std::uint64_t seed, std::string_view table) noexcept
       : layout_{layout}, random_{mix_bits(seed ^ mix_bits(name_hash(table)))} {}
 
-  /// Whether the two are not the same.
+  /// True if the two forms differ.
   [[nodiscard]] auto packs() const noexcept -> bool { return layout_.weights != FloatFormat::float32; }
 
-  /// Writes the weights of a row that is kept.
+  /// Writes the weights of a kept row to `to`, `dim` floats.
   void weights(const float* kept, float* to) const noexcept {
     if (!packs()) return copy_row(to, kept, layout_.dim);
     decode_elements(layout_.weights, reinterpret_cast<const std::byte*>(kept), {to, layout_.dim});
   }
 
-  /// Writes all of it.
+  /// Writes weights and slots of a kept row to `to`.
   void unpack(const float* kept, float* to) const noexcept {
     weights(kept, to);
     std::copy_n(kept + kept_weights(), slots(), to + layout_.dim);
   }
 
-  /// The opposite. To the nearest: what was kept before comes back the same.
+  /// The opposite of `unpack`. Rounds to the nearest, so that weights which came from `unpack` get their old bits.
   void pack(const float* from, float* kept) const noexcept {
     encode_elements(layout_.weights, {from, layout_.dim}, reinterpret_cast<std::byte*>(kept));
     std::copy_n(from + layout_.dim, slots(), kept + kept_weights());
   }
 
-  /// The same of a row that the `count`-th update has changed, at random.
+  /// The same for the row of `key` after the `count`-th update. Rounds at random.
   void pack_updated(const float* from, float* kept, std::uint64_t key, std::uint64_t count) const noexcept {
     encode_elements_at_random(layout_.weights, {from, layout_.dim}, mix_bits(mix_bits(random_ ^ key) ^ count),
                               reinterpret_cast<std::byte*>(kept));
     std::copy_n(from + layout_.dim, slots(), kept + kept_weights());
   }
 
-  /// Weights as they are once they were packed and unpacked.
+  /// Rounds weights to the values that they have after packing and unpacking.
   void round(std::span<float> weights) const noexcept {
     if (!packs()) return;
     std::array<std::uint16_t, 64> halves;

@@ -33,24 +33,29 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Updates of one unit of a key's last use: its 20 bits last for 67 million updates. Rows are evicted once a unit.
+/// A key's last use is kept in units of this many updates, so its 20 bits are enough for 67 million updates. Rows are
+/// evicted once in each unit.
 inline constexpr std::uint64_t steps_per_use = 64;
 
-/// The unit of the `count`-th update.
+/// The unit that the `count`-th update belongs to.
 [[nodiscard]] constexpr auto use_of(std::uint64_t count) noexcept -> std::uint32_t {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use));
 }
 
-/// One shard's share of one table, and how it is trained. An update is `prepare`, `count`, which may fail, and `update`,
-/// which does not; until `update` it can be taken back. Movable. Threads: one at a time.
+/// One shard's share of one table, and how it is trained. An update consists of `prepare`; `count`, which may fail; and
+/// `update`, which does not. Before `update` it can be taken back by `uncount`. Movable.
+///
+/// Threads: one at a time.
 class ShardTable {
  public:
-  /// Throws `std::system_error`. The budget must outlive it.
+  /// Starts with the initial state. The budget must outlive it. Throws `std::system_error` with the name of the table:
+  /// `ps_errc::budget_exceeded`, or an error of the operating system.
   DISTRIB_DECL ShardTable(TableShare share, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget);
 
   [[nodiscard]] auto share() const noexcept -> const TableShare& { return share_; }
 
-  /// Lets go of what it holds, and gives memory back; numbered rows stay as they are, to be written.
+  /// Frees all rows and keys. Rows of numbered keys keep their memory and their contents, which the caller must
+  /// overwrite.
   DISTRIB_DECL void clear();
 
   /// Goes to the initial state.
@@ -59,41 +64,43 @@ class ShardTable {
     if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, row); });
   }
 
-  /// Merges what ranks say of table number `table`, and takes all memory that the update needs beside the table's.
+  /// Merges the gradients of table number `table`, and takes all memory that the update needs besides that of the
+  /// table.
   DISTRIB_DECL void prepare(std::span<const TableGradients* const> of_ranks, std::size_t table, RowMean mean,
                             bool keep);
 
-  /// Finds the rows of all keys, where any 64 bits are a key makes and counts them. Where `ec` is set nothing was. What
-  /// they were goes into the copy that is being made: from here on they change.
+  /// Finds the rows of all keys. Where any 64 bits are a key, also counts the keys and makes their rows. If a copy is
+  /// being made, adds the old state of the keys to it: from here on they change. If `ec` is set, nothing has changed.
   DISTRIB_DECL void count(std::uint64_t count, std::error_code& ec);
 
-  /// Takes back `count`.
+  /// Takes back the last `count`.
   void uncount() {
     if (any_) any_->uncount(merged_.keys(), before_);
   }
 
-  /// Updates the rows, and lets go of those that nobody used for long.
+  /// Updates the rows. Every 64th update also evicts the keys that no update has had for long enough.
   DISTRIB_DECL void update(std::uint64_t count, bool keep);
 
-  /// Writes the weights of keys.
+  /// Writes the weights of `keys` to `to`, `dim` floats for each key.
   DISTRIB_DECL void values(std::span<const std::uint64_t> keys, std::span<float> to) const;
 
-  /// The same, as they were before the last update.
+  /// The same as before the last update. Needs `keep`.
   void previous_values(std::span<const std::uint64_t> keys, std::span<float> to) const {
     values(keys, to);
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (const float* const row = previous_.find(keys[i])) std::copy_n(row, layout_.dim, to.data() + i * layout_.dim);
   }
 
+  /// Forgets the rows of before the last update.
   void forget_previous() noexcept { previous_.clear(); }
 
-  /// Of all rows.
+  /// Returns the digest of all rows.
   [[nodiscard]] DISTRIB_DECL auto digest() const -> TableDigest;
 
-  /// Begins a copy of this moment; updates may go on while it is made.
+  /// Begins a copy of the current state; updates may go on while it is made.
   DISTRIB_DECL void begin_copy();
 
-  /// Copies on, about `most_bytes`, and takes from them what it did. Whether the copy is whole.
+  /// Copies about `most_bytes` more, and subtracts from `most_bytes` what it has copied. True if the copy is complete.
   auto copy_some(std::size_t& most_bytes) -> bool {
     while (!is_copied()) {
       if (most_bytes == 0) return false;
@@ -102,32 +109,37 @@ class ShardTable {
     return true;
   }
 
-  /// The copy, once it is whole.
+  /// Returns the copy. Only after `copy_some` has returned true.
   [[nodiscard]] auto take_copy() -> TableCopy {
     TableCopy copy = std::move(*copy_);
     copy_.reset();
     return copy;
   }
-  /// What was begun is not wanted any more.
+  /// Ends the copy that was begun; it is not wanted any more.
   void drop_copy() noexcept { copy_.reset(); }
 
-  /// After `clear`: goes to the state of a cut. Throws `std::system_error`; what the table holds then is unspecified.
+  /// Fills a table that was cleared with `clear` from a cut. Throws `std::system_error` with the name of the table; the
+  /// contents of the table are unspecified then.
   DISTRIB_DECL void load(const TableCut& cut);
 
+  /// Number of keys that have a row.
   [[nodiscard]] auto rows() const noexcept -> std::size_t { return any_ ? any_->size() : numbered_->size(); }
+  /// Number of keys with and without a row.
   [[nodiscard]] auto keys() const noexcept -> std::size_t { return any_ ? any_->keys() : numbered_->size(); }
+  /// Memory, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return any_ ? any_->bytes() : numbered_->bytes(); }
 
  private:
   struct ToCopy {
     std::uint64_t key;
     KeyUse use;
-    const float* row;  // null: it has none
+    const float* row;  // null: the key has no row
   };
 
   [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + share_.info().name); }
 
-  // To the nearest, so that a pull of a key without a row gives what the row will be.
+  // Writes the initial row of a key. Rounds to the nearest, so that a pull of a key without a row gives what the row
+  // will be.
   void init(std::uint64_t key, float* row) const {
     float* const made = packing_.packs() ? one_.data() : row;
     initial_(key, {made, layout_.dim});
@@ -140,14 +152,14 @@ class ShardTable {
     packing_.round(weights);
   }
 
-  // Until this is called again.
+  // Returns the weights of a kept row as floats. Valid until the next call.
   [[nodiscard]] auto weights_of(const float* row) const -> const float* {
     if (!packing_.packs()) return row;
     packing_.weights(row, one_.data());
     return one_.data();
   }
 
-  // --- the copy: in the order of the index, or of numbers ---
+  // --- the copy: in the order of the key index, or of the numbers ---
 
   [[nodiscard]] auto position_in_copy(std::uint64_t key) const noexcept -> std::uint64_t {
     return any_ ? EmbeddingTable::position_of(key) : key - share_.first();
@@ -156,16 +168,18 @@ class ShardTable {
     return copy_position_ >= (any_ ? std::uint64_t{1} << 32 : numbered_->size());
   }
   auto is_to_be_copied(std::uint64_t key) const noexcept -> bool { return position_in_copy(key) >= copy_position_; }
-  // Whether it is known to be: it has changed since the copy was begun. Of use of that time one cannot tell.
+  // True if the copy is known to have the key, because the key has changed since the copy was begun. A key whose last
+  // use is in the unit in which the copy was begun may have changed before or after that: false.
   [[nodiscard]] auto is_in_copy(std::uint64_t key, KeyUse use) const noexcept -> bool {
     return numbered_ ? in_copy_[key - share_.first()] : use.last_use > newest_use_before_copy_;
   }
-  // Before it was counted.
+  // True if merged key number i had a row before it was counted.
   [[nodiscard]] auto had_row(std::size_t i) const noexcept -> bool {
     return numbered_ || before_[i].frequency >= min_count();
   }
 
-  // What is there of a segment, or of a range of numbers, and was not copied yet. Gives how many keys were looked at.
+  // Lists the keys of the next segment, or range of numbers, that the copy does not have yet. Returns how many keys it
+  // has looked at.
   DISTRIB_DECL auto list_to_copy() -> std::size_t;
 
   DISTRIB_DECL void copy_piece(std::size_t& most_bytes);
@@ -176,14 +190,14 @@ class ShardTable {
     return std::min(share_.info().min_count, KeyUse::max_frequency);
   }
 
-  /// Rows that are updated by one call: few enough to stay in the first cache with all that they need.
+  /// Number of rows that are updated by one call: few enough to stay in the first cache with all that they need.
   [[nodiscard]] auto chunk_rows() const noexcept -> std::size_t {
     return std::clamp<std::size_t>((std::size_t{4} << 10) / share_.info().row_bytes(), 4, 256);
   }
 
   DISTRIB_DECL void update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep);
 
-  /// Whether a cut is one of this table: it may come from a file of another run.
+  /// Checks that a cut fits this table: the cut may come from a file of another run.
   [[nodiscard]] DISTRIB_DECL auto check(const TableCut& cut) const -> std::error_code;
 
   TableShare share_;
@@ -192,23 +206,25 @@ class ShardTable {
   MemoryBudget* budget_;
   RowLayout layout_;
   RowPacking packing_;
-  std::optional<EmbeddingTable> any_;  // one of these two
+  std::optional<EmbeddingTable> any_;  // one of `any_` and `numbered_` exists
   std::optional<DenseIdTable> numbered_;
   MergedGradients merged_;
-  std::vector<float*> rows_;  // of the merged keys; null below min_count
+  std::vector<float*> rows_;  // rows of the merged keys; null: counted less than `min_count` times
+  // uses of the merged keys before they were counted
   std::vector<KeyUse> before_;
   PreviousRows previous_;
   std::vector<float*> chunk_;
   std::vector<float> gradients_;
-  std::vector<float> unpacked_;  // rows of a chunk, where they are kept otherwise
-  mutable std::vector<float> one_;  // a row
-  std::optional<TableCopy> copy_;  // that is being made, of keys before this position, and of those that changed since
+  std::vector<float> unpacked_;  // rows of a chunk as floats, if the table keeps them packed
+  mutable std::vector<float> one_;  // one row as floats
+  // the copy that is being made, of keys before `copy_position_` and of keys that have changed since it was begun
+  std::optional<TableCopy> copy_;
   std::uint64_t copy_position_ = 0;
-  std::uint64_t next_position_ = 0;  // behind these, which are not in it yet
+  std::uint64_t next_position_ = 0;  // end of the keys in `to_copy_`, which the copy does not have yet
   std::vector<ToCopy> to_copy_;
-  std::uint32_t newest_use_ = 0;  // of any key
+  std::uint32_t newest_use_ = 0;  // newest last use of any key
   std::uint32_t newest_use_before_copy_ = 0;
-  std::vector<bool> in_copy_;  // those of numbered keys that have changed since it was begun
+  std::vector<bool> in_copy_;  // numbered keys that have changed since the copy was begun
 };
 
 }  // namespace detail

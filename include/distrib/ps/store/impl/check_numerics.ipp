@@ -16,7 +16,7 @@ inline namespace v0 {
 DISTRIB_DECL auto all_finite(std::span<const float> elements) noexcept -> bool {
   using Words = std::uint32_t __attribute__((vector_size(16)));
   constexpr std::size_t width = sizeof(Words) / sizeof(float);
-  Words found{};  // the highest bit of a word: the exponent of some element in it was all ones
+  Words found{};  // its highest bit is set as soon as some element's exponent is all ones
   const auto look = [&](std::size_t at, std::size_t count) {
     Words words{};
     std::memcpy(&words, elements.data() + at, count * sizeof(float));

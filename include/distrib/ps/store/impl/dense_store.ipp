@@ -56,7 +56,7 @@ DISTRIB_DECL void DenseStore::Counter::add(ByteView contribution, std::span<std:
     else store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
 }
 
-// In pieces, so that the mean is still in the cache when the updater reads it.
+// Works in pieces, so that the mean is still in the cache when the updater reads it.
 DISTRIB_DECL void DenseStore::update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
                                      std::span<float> next) {
   const std::size_t piece = contributions.size() == 1 ? group.size : mean_elements;

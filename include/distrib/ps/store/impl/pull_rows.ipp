@@ -21,7 +21,7 @@ DISTRIB_DECL auto read_pull_rows(const ShardLayout& layout, const SharedBuffer& 
   rows.digests = bytes.back() == std::byte{1};
   const std::size_t size = answer_bytes(layout, rows);
   if (size <= max_bytes) return {};
-  return {ps_errc::pull_too_large, std::to_string(size) + " bytes of " + std::to_string(max_bytes)};
+  return {ps_errc::pull_too_large, std::to_string(size) + " bytes, allowed are " + std::to_string(max_bytes)};
 }
 
 }  // namespace v0

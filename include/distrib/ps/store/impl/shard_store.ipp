@@ -76,7 +76,7 @@ DISTRIB_DECL auto table_budget(const Job& job, std::uint32_t shard, const JobUpd
     needed += table.rows() * RowLayout{table.info().dim, slots, table.info().kept_as}.stride_bytes();
   }
   if (needed <= memory_bytes) return memory_bytes - dense;
-  error = {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(memory_bytes)};
+  error = {ps_errc::too_large, std::to_string(needed) + " bytes needed, allowed are " + std::to_string(memory_bytes)};
   return 0;
 }
 

@@ -31,11 +31,11 @@ DISTRIB_DECL auto TableCopy::finish() && -> TableCut {
   for (std::size_t i = 0; i < kept.size(); ++i) keys->as<std::uint64_t>()[i] = kept[i].first;
   for (std::size_t i = 0; i < kept.size() && any_key_; ++i) uses->as<KeyUse>()[i] = kept[i].second.use;
   for (std::size_t i = 0; i < with_row; ++i) {
-    if (const std::size_t ahead = i + detail::table_window; ahead < with_row)  // they lie anywhere
+    if (const std::size_t ahead = i + detail::table_window; ahead < with_row)  // rows lie in any order
       detail::prefetch_row(at(kept[ahead].second.row), layout_.row_bytes());
     packing_.unpack(at(kept[i].second.row), rows->as<float>().data() + i * layout_.floats());
   }
-  *this = TableCopy{layout_, packing_, any_key_, 0};  // what it had is not needed any more
+  *this = TableCopy{layout_, packing_, any_key_, 0};  // frees the memory of the copy
   return {std::move(keys), std::move(uses), std::move(rows)};
 }
 

@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL auto TableStore::operator=(TableStore&& other) noexcept -> TableStore& {
-  tables_ = std::move(other.tables_);  // before the budget, to which they give back what they had
+  tables_ = std::move(other.tables_);  // before the budget, to which the old tables give their memory back
   budget_ = std::move(other.budget_);
   row_mean_ = other.row_mean_;
   wire_format_ = other.wire_format_;
@@ -33,8 +33,9 @@ DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGr
 }
 
 DISTRIB_DECL void TableStore::load(std::span<const TableCut> tables) {
-  if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
-    // All of the old go first: the new ones may need their memory.
+  if (!tables.empty() && tables.size() != tables_.size())
+    throw_error(ps_errc::wrong_size, "the number of tables of a cut");
+  // First clear all old tables: the new ones may need their memory.
   const auto has = [&](std::size_t i) {
     return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows);
   };

@@ -13,8 +13,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Of keys that were last counted before this unit no update had any for `evict_after` updates, now that `count` are
-// done. The last update of a unit is what counts, so none goes early.
+// The first unit of use that is kept after `count` updates. A key last used in an earlier unit was in none of the last
+// `evict_after` updates. A use counts as the last update of its unit, so no key is evicted early; it may stay up to one
+// unit too long.
 constexpr auto first_use_kept(std::uint64_t count, std::uint64_t evict_after) noexcept -> std::uint32_t {
   if (evict_after > count || count - evict_after < steps_per_use - 1) return 0;
   const std::uint64_t first = (count - evict_after + 1) / steps_per_use;
@@ -146,7 +147,7 @@ DISTRIB_DECL void ShardTable::load(const TableCut& cut) {
     const std::size_t size = std::min(batch, keys.size() - first);
     const auto saved = cut.uses->as<KeyUse>().subspan(first, size);
     uses.assign(saved.begin(), saved.end());
-      // A run that asks for another `min_count` keeps the rows that there are.
+    // A run with another `min_count` keeps the rows of the cut.
     for (std::size_t i = 0; i < size; ++i) {
       uses[i].frequency = std::max(uses[i].frequency, first + i < rows ? min_count() : 1);
       newest_use_ = std::max<std::uint32_t>(newest_use_, uses[i].last_use);
@@ -172,8 +173,8 @@ DISTRIB_DECL auto ShardTable::list_to_copy() -> std::size_t {
   return seen;
 }
 
-// Some of those that are listed. What has changed since is in the copy already, as it was, and counts: so it does not
-// matter what is in its row now, which may be another key's.
+// Adds some of the listed keys to the copy. If a key has changed since it was listed, the copy already has its old
+// state, which counts: so it does not matter that its row may now have other contents, or belong to another key.
 DISTRIB_DECL void ShardTable::copy_piece(std::size_t& most_bytes) {
   if (to_copy_.empty()) most_bytes -= std::min(most_bytes, list_to_copy() * sizeof(KeySlot));
   const std::size_t key_bytes = layout_.row_bytes() + sizeof(ToCopy);
