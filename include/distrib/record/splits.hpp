@@ -26,11 +26,11 @@ inline namespace v0 {
 //
 //   find_split, for tasks that do not know each other, uses the checksums and the chain of headers to the end of the
 //   file. It is practically certain; where it is not, the split says so.
-//   split_file, for a program that sees the whole file, guesses the beginning of each range separately, on as many threads
-//   as the caller has, and then stitches the guesses together. The result is proven, for any file: range 0 begins with
-//   a record at 0. If range k begins with a record at f(k) and its headers lead over its records to e(k), then the next
-//   record of the file begins at e(k). A guess for the range in which e(k) lies is right if it begins at e(k);
-//   otherwise it is dropped, and the headers are walked from e(k) on. That is needed now and then for files whose
+//   split_file, for a program that sees the whole file, guesses the beginning of each range separately, on as many
+//   threads as the caller has, and then stitches the guesses together. The result is proven, for any file: range 0
+//   begins with a record at 0. If range k begins with a record at f(k) and its headers lead over its records to e(k),
+//   then the next record of the file begins at e(k). A guess for the range in which e(k) lies is right if it begins at
+//   e(k); otherwise it is dropped, and the headers are walked from e(k) on. That is needed now and then for files whose
 //   records hold TFRecords, but not for others.
 
 /// The records that begin in one range of a file.
@@ -97,8 +97,8 @@ struct FileSplits {
 /// `run(count, job)` must call `job(0)` ... `job(count - 1)`, in any order and on any threads, and return when all have
 /// returned; the jobs do not throw.
 ///
-/// Errors: sets `error` to the damage, with file, record and offset; then `splits` hold the records before it. Without
-/// any splits: `record_errc::compressed`, `not_regular`, `bad_split` for 0 parts, or the system's reason.
+/// Errors: at damage, `error` says what, with file, record and offset, and `splits` hold the records before it. For
+/// `record_errc::compressed`, `not_regular`, `bad_split` (0 parts) and the system's reasons, `splits` is empty.
 template <class Run>
 [[nodiscard]] auto split_file(const std::string& path, std::size_t parts, Run&& run, Error& error) -> FileSplits {
   error = {};
