@@ -10,16 +10,18 @@ inline namespace v0 {
 
 /// Why a record does not fit a schema, or a schema does not fit its struct.
 enum class example_errc {
-  malformed = 1,      ///< The record's bytes are no tf.train.Example. Check what the file holds.
-  missing_feature,    ///< The record lacks a feature (or it has no kind set). Write it, or give `otherwise(value)`.
-  wrong_kind,         ///< A feature holds another kind of list than its member. Change the member or the records.
-  wrong_count,  ///< A feature has more or fewer values than its member takes. Use a span for lists of any length.
+  malformed = 1,  ///< The record is not a tf.train.Example. Check what the file contains.
+  missing_feature,  ///< The record lacks a feature, or it has no kind set. Write it, or set a default (`otherwise`).
+  /// A feature holds another kind of list than its member or spec. Change the member or spec, or the records.
+  wrong_kind,
+  /// A feature has more or fewer values than its member or spec takes. Use a span, or VarLen, for lists of any length.
+  wrong_count,
   duplicate_feature,  ///< A schema names a feature twice, or binds a member twice. Name each once.
   unbound_member,  ///< A batch was asked for a member that its schema does not bind. Add it to the schema.
-  bad_spec,  ///< A spec of a feature lacks something or contradicts another. The text says what; mend it.
-  bad_index,  ///< Indices of a sparse feature do not fit its values or its size. Mend the records or the spec.
-  bad_partition,  ///< A partition of a ragged feature does not fit its values. Mend the records or the spec.
-  too_many_features,  ///< Records have more names than any schema. Check what the file holds.
+  bad_spec,  ///< A spec of a feature lacks something, or contradicts another spec. Correct what the message names.
+  bad_index,  ///< The indices of a sparse feature do not fit its values or its size. Correct the records or the spec.
+  bad_partition,  ///< A partition of a ragged feature does not fit its values. Correct the records or the spec.
+  too_many_features,  ///< The records have more different names than a schema can have. Check what the file contains.
 };
 
 namespace detail {
@@ -36,7 +38,7 @@ inline constexpr ErrorText example_texts[] = {
     {example_errc::too_many_features, failure::exhausted, "the records have too many features"},
 };
 
-/// Category "distrib.example".
+/// The category "distrib.example".
 [[nodiscard]] inline auto example_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.example", example_texts};
   return category;
