@@ -18,13 +18,13 @@ using FileAccess = distrib::RecordReaderOptions::FileAccess;
 using OnDamage = distrib::DamagePolicy::OnDamage;
 
 struct RecordsRead {
-  std::vector<distrib::Record> records;  // their bytes are those of `file`
+  std::vector<distrib::Record> records;  // their bytes point into `file`
   std::vector<distrib::Damage> damage;
   std::error_code code;
   std::uint64_t end = 0;
 };
 
-/// Reads all of it; what every reader promises is looked at on the way.
+/// Reads all of the file, and checks what every reader promises.
 auto read_records(const std::string& path, ByteView file, const distrib::RecordReaderOptions& options) -> RecordsRead {
   std::error_code ec;
   distrib::RecordReader reader{path, options, ec};
@@ -55,7 +55,7 @@ auto same_records(const RecordsRead& a, const RecordsRead& b) -> bool {
   return a.code == b.code && std::ranges::equal(a.records, b.records, equal);
 }
 
-/// Whether records and lost ranges make up the whole file, each byte once.
+/// True if records and lost ranges together are the whole file, each byte once.
 auto accounted(const RecordsRead& read, ByteView file) -> bool {
   std::uint64_t at = 0;
   auto damage = read.damage.begin();

@@ -33,7 +33,7 @@ struct Heard {
   auto operator==(const Heard&) const -> bool = default;
 };
 
-/// Gives a core the bytes in pieces, and sees that it keeps to the order of the protocol.
+/// Passes the bytes to a core in pieces, and checks that it keeps to the order of the protocol.
 auto hear(ByteView bytes, std::size_t piece, std::optional<Bytes> token) -> Heard {
   const bool is_open = !token;
   PipesCore core{{std::move(token), most_bytes, most_conf_bytes}};

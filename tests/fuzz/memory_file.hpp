@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-/// A file that no disk has, with these bytes, by a name that can be opened.
+/// A file with these bytes that is on no disk; `path()` is a name under which it can be opened.
 class MemoryFile {
  public:
   explicit MemoryFile(distrib::ByteView bytes) : file_{::memfd_create("records", MFD_CLOEXEC)} {

@@ -35,14 +35,14 @@ struct FramesRead {
   auto operator==(const FramesRead&) const -> bool = default;
 };
 
-/// What is taken until the first frame has come, and from then on: as an end of a connection does it.
+/// Limits until the first frame has arrived, and after it: as an end of a connection sets them.
 struct Limits {
   FrameLimits first;
   FrameLimits then;
 };
 
-/// Slow and obvious: has the whole stream before it. `cut_head_is_bad`: the stream ends in a frame whose head is there
-/// and damaged; whether that is known by then depends on the frame.
+/// A slow and obvious reader, which has the whole stream. Sets `cut_head_is_bad` if the stream ends in a frame whose
+/// head is complete and damaged; whether a reader knows that already depends on the frame.
 auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> FramesRead {
   FramesRead read;
   std::size_t at = 0;
@@ -99,16 +99,16 @@ auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> F
   return read;
 }
 
-/// How a stream is handed to a reader.
+/// How a stream is passed to a reader.
 struct Handing {
-  std::size_t piece;                                // bytes of a read, at most
-  bool random = false;                              // or fewer
-  std::size_t lends = distrib::least_read_bytes;    // bytes of memory
-  bool pauses = false;                              // frames are left lying, as when too much is owed
-  bool in_chunks = false;                           // large bodies come so, most of them
+  std::size_t piece;  // most bytes of a read
+  bool random = false;  // reads may have fewer bytes
+  std::size_t lends = distrib::least_read_bytes;  // bytes of the lent memory
+  bool pauses = false;  // some frames are not taken at once, as when too much is owed
+  bool in_chunks = false;  // most large bodies arrive in chunks
 };
 
-/// A part of a frame joins what came of it before. A part of a body is 64 bytes or a multiple, but for the last.
+/// Adds a part of a frame to the parts before it. A part of a body has a multiple of 64 bytes, except the last.
 void add(std::vector<Received>& frames, const distrib::Frame& frame) {
   const ByteView body = frame.body.bytes();
   if (frame.part == distrib::FramePart::whole || frame.part == distrib::FramePart::begin) {
@@ -128,7 +128,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
   distrib::FrameReader reader{limits.first};
   bool is_complete = true;
   FramesRead read;
-  std::vector<distrib::FrameBody> owned;  // stay what they are
+  std::vector<distrib::FrameBody> owned;  // these must not change
   std::vector<std::size_t> owned_of;
   const auto take_one = [&] {
     const bool had_rest = reader.has_rest();
@@ -147,7 +147,8 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
   std::size_t at = 0;
   std::unique_ptr<std::byte[]> memory;
   while (at < bytes.size() && !reader.error()) {
-    if (memory == nullptr || cuts.piece > 100) memory.reset(new std::byte[cuts.lends]);  // elsewhere than before
+    // at another address than before
+    if (memory == nullptr || cuts.piece > 100) memory.reset(new std::byte[cuts.lends]);
     const std::span lent{memory.get(), cuts.lends};
     const distrib::ReadSpace space = reader.read_space(lent);
     const std::size_t room = space.front.size() + space.back.size();

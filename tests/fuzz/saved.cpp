@@ -78,7 +78,7 @@ void objects(ByteView bytes) {
   static_cast<void>(graph.find_full_name("a"));
 }
 
-// Elements of seven bytes, as TensorFlow saves them: right in whatever pieces they come, and no longer with another bit.
+// Elements of seven bytes, as TensorFlow saves them: right in pieces of any size, and wrong when a bit is changed.
 void variants(ByteView content) {
   distrib::VariantSum of_anything{content.size()};
   of_anything.add(content);

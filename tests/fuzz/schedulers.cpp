@@ -19,7 +19,7 @@ namespace {
 
 using distrib::Environment;
 
-/// Lines NAME=VALUE.
+/// Reads lines NAME=VALUE.
 auto variables_of(std::string_view text) -> Environment::Variables {
   Environment::Variables variables;
   while (!text.empty()) {
@@ -56,7 +56,7 @@ void answers(std::string_view text) {
     expect(named.job_tasks(job).size() == named.num_tasks(job), "jobs without gaps");
 }
 
-/// What each rank of the step thinks is one cluster, in which each is another task.
+/// Checks that all ranks of the step find the same cluster, and each is another task of it.
 void ranks(const Environment::Variables& variables) {
   const auto launched = [&](const std::string& rank, distrib::Error& error) {
     Environment::Variables of_rank = variables;

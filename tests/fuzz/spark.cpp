@@ -42,7 +42,7 @@ constexpr auto row_schema = distrib::spark_schema<Row>(
 
 auto copy(ByteView bytes) -> std::vector<std::byte> { return {bytes.begin(), bytes.end()}; }
 
-/// A row that was read is written as a record that reads as the same row.
+/// Checks that a row that was read is written as a record that is read as the same row.
 void records(ByteView input, SparkRecordType type, SparkRules rules) {
   distrib::SparkDecoder decoder{row_schema, type, rules};
   distrib::SparkEncoder encoder{row_schema, SparkRecordType::sequence_example};

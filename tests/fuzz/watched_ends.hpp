@@ -20,8 +20,8 @@
 
 namespace fuzz {
 
-/// Hands a core all bytes, `piece` at a time, for as long as it reads; `take()` takes what there is for its owner.
-/// Memory that was lent is of nobody afterwards. `most_own()`: bytes that it may have taken for what is to come.
+/// Passes all bytes to a core, `piece` at a time, as long as it reads; `take()` takes its events. The lent memory is
+/// freed after each read. `most_own()`: most bytes of its own memory that the core may offer for a read.
 template <class Core, class Limit, class Take>
 void hand(Core& core, distrib::ByteView bytes, std::size_t piece, distrib::Instant now, const Limit& most_own,
           const Take& take) {
@@ -51,10 +51,10 @@ inline constexpr distrib::Instant began{std::chrono::hours{1}};
 
 inline volatile std::uint32_t touched = 0;
 
-/// Reads every byte, so that a sanitizer sees those that are nobody's.
+/// Reads every byte, so that a sanitizer notices bytes outside any object.
 inline void touch(distrib::ByteView bytes) { touched = distrib::crc32c(bytes); }
 
-/// What an end has written: whole frames with right checksums.
+/// What an end has written; it must be whole frames with valid checksums.
 class Written {
  public:
   template <class Core>
@@ -80,7 +80,7 @@ class Written {
   stream::Bytes bytes_;
 };
 
-/// A server's core that must keep its promises, whatever it is sent. Bodies for method 2 come in chunks.
+/// A server's core that must keep its promises, whatever is sent to it. Bodies for method 2 arrive in chunks.
 struct WatchedServer {
   WatchedServer(const distrib::RpcServerOptions& how, distrib::Instant at)
       : options{how}, now{at}, core{budget(), at} {}
@@ -95,7 +95,7 @@ struct WatchedServer {
     hand(core, bytes, piece, now, [this] { return greeted ? most_of(options.limits) : 0; }, [this] { take(); });
   }
 
-  /// Takes what has happened; `answer` is told of each request and may answer it.
+  /// Takes all events of the core, and checks them.
   void take() {
     for (distrib::ServerEvent event; core.next(now, event);) {
       using Kind = distrib::ServerEvent::Kind;
@@ -147,7 +147,7 @@ struct WatchedServer {
     expect(!core.finished() || (!core.reads() && !core.ready() && !core.wake()), "finished is finished");
   }
 
-  /// The peer reads all that is written.
+  /// Lets the peer read everything that is written.
   void pump() {
     for (int rounds = 0; rounds < 1000; ++rounds) {
       written.take_from(core, now);
@@ -158,7 +158,7 @@ struct WatchedServer {
     expect(false, "what was parked comes to an end");
   }
 
-  /// The n-th of the open calls; 0: there is none.
+  /// Returns the n-th of the open calls; 0 if there is none.
   [[nodiscard]] auto some_call(std::size_t n) const -> std::uint64_t {
     if (open.empty()) return 0;
     return std::next(open.begin(), static_cast<std::ptrdiff_t>(n % open.size()))->first;
@@ -167,15 +167,15 @@ struct WatchedServer {
   distrib::RpcServerOptions options;
   distrib::Instant now;
   distrib::ServerCore core;
-  std::map<std::uint64_t, bool> open;  // whether an item was refused
-  std::map<std::uint64_t, std::size_t> coming;  // bytes of bodies in chunks
+  std::map<std::uint64_t, bool> open;  // for each open call: true if an item was refused
+  std::map<std::uint64_t, std::size_t> coming;  // bytes of bodies that have still to arrive in chunks
   std::size_t requests = 0;
   std::size_t cancelled = 0;
   bool greeted = false;
   Written written;
 };
 
-/// A client's core that must keep its promises, whatever it is sent. Calls of odd slots take their replies in chunks.
+/// A client's core that must keep its promises, whatever is sent to it. Calls of odd slots get their replies in chunks.
 struct WatchedClient {
   WatchedClient(const distrib::RpcClientOptions& how, distrib::Instant at) : options{how}, now{at}, core{how, at} {}
 
@@ -224,7 +224,7 @@ struct WatchedClient {
         expect(ever.contains(frame.call), "the peer is told of calls that were made");
   }
 
-  /// Everything has its end.
+  /// Loses the connection, and checks that everything ends.
   void lose() {
     const bool was_over = static_cast<bool>(core.reason());
     core.lost(std::make_error_code(std::errc::connection_reset));
@@ -246,7 +246,7 @@ struct WatchedClient {
   distrib::ClientCore core;
   std::set<std::uint64_t> open;
   std::set<std::uint64_t> ever;
-  std::set<std::uint64_t> begun;  // replies in chunks
+  std::set<std::uint64_t> begun;  // calls whose reply has begun in chunks
   bool greeted = false;
   Written written;
 };

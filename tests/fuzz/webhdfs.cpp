@@ -48,7 +48,7 @@ void urls(std::string_view text) {
   if (!error) expect(location.url_of(location.path) == text, "and its URL");
 }
 
-/// A server that answers what the input says: of each answer status, headers and how much of the body comes.
+/// A server that answers what the input says: status and headers of each answer, and how much of its body arrives.
 template <class Core> void talk(Core core, std::string_view input, std::uint64_t bytes) {
   std::uint64_t accepted = 0;
   const auto number = [&input] {
