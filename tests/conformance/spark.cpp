@@ -134,7 +134,7 @@ auto set_feature(distrib::ExampleBuilder& builder, std::string_view name, const 
   }
 }
 
-/// Returns a feature of which the question has only kind and number of values.
+/// Returns a feature, made from its kind and its number of values.
 auto feature_of(const Json& told) -> Json {
   const Json kind = told.value("kind", Json());
   const auto length = told.value("length", std::size_t{0});

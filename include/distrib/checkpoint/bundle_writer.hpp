@@ -22,7 +22,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The content of one data file of a checkpoint: the part of the parameters that one shard has.
+/// The content of one data file of a checkpoint: the parameters of one shard.
 struct BundlePart {
   /// A tensor to save, or one slice of it. The bytes are not copied: they must stay valid until the plan was performed.
   /// A slice that covers its tensor is saved as a tensor that is whole.
