@@ -115,7 +115,7 @@ TEST_CASE("SplitReader: splits that do not fit the file", "[record][split_reader
   CHECK(fails_with({~std::uint64_t{0}, ~std::uint64_t{0}, 2}) == record_errc::bad_split);
   CHECK(fails_with({0, 19, 1, 0, false, true}) == record_errc::uncertain_split);
   CHECK_THROWS_WITH((SplitReader{path, {0, 19, 1, 0, false, true}}),
-                    ContainsSubstring("file: 0 to 19: it cannot be told for certain where records begin"));
+                    ContainsSubstring("file: 0 to 19: it is not certain where the records of this split begin"));
   CHECK_THROWS_WITH((SplitReader{path + ".no", {}}), ContainsSubstring("No such file"));
 
   for (const RecordSplit& split : {RecordSplit{0, 18, 1}, RecordSplit{0, 25, 2}}) {  // they end inside a record
