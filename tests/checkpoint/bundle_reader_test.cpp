@@ -368,8 +368,9 @@ TEST_CASE("open accepts the name of each file of a checkpoint", "[checkpoint][bu
   CHECK(refused(directory / "none.index") == (directory / "none.index").string());
   CHECK(error.code == checkpoint_errc::no_such_checkpoint);
   CHECK(refused(directory / "none.meta") == (directory / "none.index").string());
-  CHECK_THAT(refused(directory.path().string()),
-             ContainsSubstring(": a directory; name a checkpoint in it, as " + (directory / "model.ckpt-").string()));
+  CHECK_THAT(
+      refused(directory.path().string()),
+      ContainsSubstring(": a directory; name a checkpoint in it, for example " + (directory / "model.ckpt-").string()));
   CHECK(error.code == checkpoint_errc::no_such_checkpoint);
   CHECK(refused(directory / "nowhere/c") == (directory / "nowhere/c.index").string());
 }

@@ -39,16 +39,18 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::corrupt_data, failure::corrupt, "the data of the checkpoint is damaged"},
     {checkpoint_errc::missing_data_file, failure::corrupt, "a data file is missing"},
     {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged"},
-    {checkpoint_errc::mismatch, failure::mismatch, "the tensor is not what was said"},
-    {checkpoint_errc::incomplete, failure::mismatch, "the slices of the tensor leave a hole"},
+    {checkpoint_errc::mismatch, failure::mismatch, "the tensor has another dtype, shape or size than expected"},
+    {checkpoint_errc::incomplete, failure::mismatch, "the slices do not cover the whole tensor"},
     {checkpoint_errc::duplicate, failure::invalid_argument, "adding duplicate key"},
     {checkpoint_errc::unsupported, failure::unsupported, "this library cannot read it"},
     {checkpoint_errc::cannot_read, failure::io, "cannot read"},
     {checkpoint_errc::cannot_write, failure::io, "cannot write"},
     {checkpoint_errc::no_room, failure::exhausted, "no room on the disk"},
     {checkpoint_errc::no_such_checkpoint, failure::not_found, "there is no such checkpoint"},
-    {checkpoint_errc::missing_index_file, failure::corrupt, "the index file is missing; the data files are there"},
-    {checkpoint_errc::stale_state, failure::not_found, "the checkpoint state file names what is not there"},
+    {checkpoint_errc::missing_index_file, failure::corrupt,
+     "the index file is missing, but there are data files: copy the index too"},
+    {checkpoint_errc::stale_state, failure::not_found,
+     "the checkpoint state file names a checkpoint that does not exist"},
 };
 
 /// The category "distrib.checkpoint".

@@ -95,7 +95,7 @@ DISTRIB_DECL auto parse_bundle_index(ByteView file, BundleIndex& index, Error& e
   if (header.big_endian) return refuse(error, checkpoint_errc::unsupported, "written on a big-endian machine");
   if (header.min_consumer > detail::bundle_version || header.refuses_us)
     return refuse(error, checkpoint_errc::unsupported,
-                  "the file asks for bundle version " + std::to_string(header.min_consumer) + ", this reader has " +
+                  "the file needs bundle version " + std::to_string(header.min_consumer) + ", this reader has " +
                       std::to_string(detail::bundle_version));
 
   index.shards = header.shards;

@@ -37,7 +37,7 @@ DISTRIB_DECL auto is_table(const std::string& path) -> bool {
 DISTRIB_DECL auto why_no_index(const std::string& prefix) -> Error {
   if (is_directory(prefix))
     return {checkpoint_errc::no_such_checkpoint,
-            prefix + ": a directory; name a checkpoint in it, as " + join_path(prefix, "model.ckpt-1000")};
+            prefix + ": a directory; name a checkpoint in it, for example " + join_path(prefix, "model.ckpt-1000")};
   const std::string_view name = file_of(prefix);
   std::error_code ignored;
   for (const std::string& file : list_directory(directory_of(prefix), ignored)) {
@@ -148,7 +148,7 @@ DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, ErrorRef to)
   if (tensor->dtype != DType::string)
     fail(error, checkpoint_errc::mismatch, *tensor, "it holds " + std::string{distrib::name(tensor->dtype)});
   else if (tensor->pieces.size() != 1 || tensor->pieces.front().slice != Slice::whole(tensor->shape))
-    fail(error, checkpoint_errc::unsupported, *tensor, "texts in slices");
+    fail(error, checkpoint_errc::unsupported, *tensor, "a tensor of texts in slices");
   else read_texts(*tensor, tensor->pieces.front(), values, error);
   return values;
 }
