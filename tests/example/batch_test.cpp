@@ -102,7 +102,7 @@ TEST_CASE("Batch: a batch that is filled again keeps its memory", "[example]") {
 
 TEST_CASE("Batch: the error for an unbound member names the bound features", "[example]") {
   Batch<Click> batch;
-  CHECK_THROWS_WITH(batch.column(&Click::label), ContainsSubstring("(bound are:)"));
+  CHECK_THROWS_WITH(batch.column(&Click::label), ContainsSubstring("(bound features:)"));
   const auto bytes = records(2);
   parse_examples(clicks, views(bytes), batch);
   try {
@@ -110,7 +110,7 @@ TEST_CASE("Batch: the error for an unbound member names the bound features", "[e
     FAIL("no exception");
   } catch (const std::system_error& failure) {
     CHECK(failure.code() == distrib::example_errc::unbound_member);
-    CHECK_THAT(failure.what(), ContainsSubstring("(bound are: label dense image ids)"));
+    CHECK_THAT(failure.what(), ContainsSubstring("(bound features: label dense image ids)"));
   }
 }
 

@@ -293,9 +293,9 @@ TEST_CASE("ExampleParser: the error for a record that does not fit names the fea
       {with([](WireWriter&) {}), example_errc::missing_feature, "record 0, feature \"label\""},
       {with(two_texts), example_errc::wrong_kind, "record 0, feature \"label\" holds bytes, not int64s"},
       {with([](WireWriter& f) { packed_ids(f, {}); }), example_errc::wrong_count,
-       "record 0, feature \"label\" has 0, not 1"},
+       "record 0, feature \"label\" has 0 values, not 1"},
       {with([](WireWriter& f) { packed_ids(f, {1, 2}); }), example_errc::wrong_count,
-       "record 0, feature \"label\" has 2, not 1"},
+       "record 0, feature \"label\" has 2 values, not 1"},
       {with([](WireWriter& f) { f.message(3, [](WireWriter& list) { list.text(1, "\x80"); }); }),
        example_errc::malformed, "record 0"},
       {with([](WireWriter& f) { f.raw_varint(0x1b); }), example_errc::malformed, "record 0"},  // a group without an end

@@ -53,7 +53,7 @@ TEST_CASE("ExampleView: of equal names the last one counts", "[example]") {
 
 TEST_CASE("ExampleView: refuses bytes that are not an Example", "[example]") {
   const std::byte bad[] = {std::byte{0x0a}, std::byte{0x05}};
-  CHECK_THROWS_WITH(ExampleView{bad}, ContainsSubstring("is no tf.train.Example"));
+  CHECK_THROWS_WITH(ExampleView{bad}, ContainsSubstring("is not a tf.train.Example"));
   std::error_code ec;
   const ExampleView view{bad, ec};
   CHECK(ec == distrib::example_errc::malformed);

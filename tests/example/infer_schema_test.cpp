@@ -65,7 +65,7 @@ TEST_CASE("infer_schema: of equal names in a record only the last one counts", "
 
 TEST_CASE("infer_schema: the error for a record that is not an Example names the record", "[example]") {
   const std::vector<Record> records{Record{}, Record(1, std::byte{0x80})};
-  CHECK_THROWS_WITH(infer_schema(records), ContainsSubstring("record 1: the record is no tf.train.Example"));
+  CHECK_THROWS_WITH(infer_schema(records), ContainsSubstring("record 1: the record is not a tf.train.Example"));
   std::error_code ec;
   CHECK(infer_schema(records, ec).empty());
   CHECK(ec == example_errc::malformed);

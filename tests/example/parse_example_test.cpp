@@ -118,7 +118,7 @@ TEST_CASE("parse_example: FixedLenSequence pads with the default", "[example]") 
 
   const Error error = parse_failure({{"x", FixedLenSequence{{3}, int64s, true, {}}}}, {with("x", {1, 2, 3, 4})});
   CHECK(error.code == example_errc::wrong_count);
-  CHECK(error.where == "record 0, feature \"x\" has 4, no multiple of 3");
+  CHECK(error.where == "record 0, feature \"x\" has 4 values, not a multiple of 3");
 }
 
 TEST_CASE("parse_example: Sparse sorts by index", "[example]") {
@@ -151,7 +151,7 @@ TEST_CASE("parse_example: indices that do not fit are refused", "[example]") {
                                record(ExampleBuilder{}.set("ix", indices).set("val", of_values))};
   };
   CHECK(parse_failure(specs, of({1, 2}, {1})).where == "record 1, feature \"s\" has 1 values and 2 indices");
-  CHECK(parse_failure(specs, of({10}, {1})).where == "record 1, feature \"s\" has index 10, outside of 10");
+  CHECK(parse_failure(specs, of({10}, {1})).where == "record 1, feature \"s\" has index 10, but the size is 10");
   CHECK(parse_failure(specs, of({-1}, {1})).code == example_errc::bad_index);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("parse_example: the error for a record that does not fit names record 
   CHECK(missing.code == example_errc::missing_feature);
   CHECK(missing.where == "record 1, feature \"label\"");
   CHECK_THAT(missing.code.message(), ContainsSubstring("is required but could not be found"));
-  CHECK(parse_failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2, not 1");
+  CHECK(parse_failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2 values, not 1");
   CHECK(parse_failure(label, {with("label", {})}).code == example_errc::wrong_count);
   CHECK(parse_failure({{"label", VarLen{floats_kind}}}, {good}).code == example_errc::wrong_kind);
   CHECK(parse_failure(label, {good, Record(1, std::byte{0x80})}).code == example_errc::malformed);

@@ -101,7 +101,7 @@ TEST_CASE("parse_sequence_example: the error for a list that does not fit names 
   CHECK(allowed.feature_lists[0].lengths == Ints{0});
 
   const std::vector<Record> two{record(SequenceExampleBuilder{}.add("x", Ints{1, 2}).add("x", Ints{3}))};
-  CHECK(parse_failure({}, wants({2}), two).where == "record 0, feature list \"x\", step 1 has 1, not 2");
+  CHECK(parse_failure({}, wants({2}), two).where == "record 0, feature list \"x\", step 1 has 1 values, not 2");
   const std::vector<Record> float_step{record(SequenceExampleBuilder{}.add("x", Floats{1}))};
   CHECK(parse_failure({}, wants({}), float_step).where ==
         "record 0, feature list \"x\", step 0 holds floats, not int64s");

@@ -54,7 +54,7 @@ template <class E> class Batch {
         if (typed->member() == member) return typed->rows(size_);
     std::string bound;
     for (const auto& column : columns_) bound += ' ' + std::string{column->name()};
-    throw_error(example_errc::unbound_member, "Batch::column (bound are:" + bound + ")");
+    throw_error(example_errc::unbound_member, "Batch::column (bound features:" + bound + ")");
   }
   template <class M> auto column(M E::*) const -> std::span<const M> {
     constexpr bool fits = FeatureMember<M>;

@@ -26,12 +26,13 @@ enum class example_errc {
 
 namespace detail {
 inline constexpr ErrorText example_texts[] = {
-    {example_errc::malformed, failure::corrupt, "the record is no tf.train.Example"},
+    {example_errc::malformed, failure::corrupt, "the record is not a tf.train.Example: check what the file contains"},
     {example_errc::missing_feature, failure::mismatch, "it is required but could not be found"},
     {example_errc::wrong_kind, failure::mismatch, "a feature has another kind than the schema"},
     {example_errc::wrong_count, failure::mismatch, "a feature has another number of values than the schema"},
     {example_errc::duplicate_feature, failure::invalid_argument, "the schema names a feature or binds a member twice"},
-    {example_errc::unbound_member, failure::invalid_argument, "the schema of the batch does not bind this member"},
+    {example_errc::unbound_member, failure::invalid_argument,
+     "the schema of the batch does not bind this member: add it to the schema"},
     {example_errc::bad_spec, failure::invalid_argument, "the spec of a feature is wrong"},
     {example_errc::bad_index, failure::mismatch, "the indices of a sparse feature do not fit"},
     {example_errc::bad_partition, failure::mismatch, "a partition of a ragged feature does not fit its values"},

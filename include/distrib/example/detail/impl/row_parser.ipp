@@ -159,7 +159,7 @@ DISTRIB_DECL auto RowParser::check(FeatureSlot& slot, Error& error) -> bool {
                 where(slot) + " holds " + std::string{name(slot.found)} + ", not " + std::string{name(slot.kind)});
   } else if (!slot.list && slot.have != slot.count) {
     return fail(error, example_errc::wrong_count,
-                where(slot) + " has " + std::to_string(slot.have) + ", not " + std::to_string(slot.count));
+                where(slot) + " has " + std::to_string(slot.have) + " values, not " + std::to_string(slot.count));
   }
   return true;
 }

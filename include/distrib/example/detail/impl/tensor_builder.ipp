@@ -63,7 +63,7 @@ DISTRIB_DECL void TensorBuilder::padded(const NamedSpec& named, const Splits* st
     const std::int64_t values = steps != nullptr ? ((*steps)[i + 1] - (*steps)[i]) * block : splits[i + 1] - splits[i];
     if (values % block != 0)
       return refuse(example_errc::wrong_count, slot.name, i,
-                    "has " + std::to_string(values) + ", no multiple of " + std::to_string(block));
+                    "has " + std::to_string(values) + " values, not a multiple of " + std::to_string(block));
     result.lengths.push_back(values / block);
     longest = std::max(longest, values / block);
   }
@@ -72,7 +72,8 @@ DISTRIB_DECL void TensorBuilder::padded(const NamedSpec& named, const Splits* st
 
   const std::size_t row = static_cast<std::size_t>(longest * block);
   if (row != 0 && records > most_padded / row)
-    return refuse(example_errc::wrong_count, slot.name, 0, "of all records is too large when padded");
+    return refuse(example_errc::wrong_count, slot.name, 0,
+                  "has too many values in all records together when they are padded");
   result.count = records * row;
   result.memory = AlignedBuffer{result.count * width};  // zero bytes are 0, 0.0F and an empty view
   const FeatureDefault& pad = named.spec.otherwise;
@@ -138,7 +139,7 @@ DISTRIB_DECL void TensorBuilder::sparse(const NamedSpec& named, ParsedFeature& r
         const std::int64_t at = coordinates[static_cast<std::size_t>(i)];
         if (at < 0 || at >= spec.sizes[axis])
           return refuse(example_errc::bad_index, named.name, row,
-                        "has index " + std::to_string(at) + ", outside of " + std::to_string(spec.sizes[axis]));
+                        "has index " + std::to_string(at) + ", but the size is " + std::to_string(spec.sizes[axis]));
         result.indices[static_cast<std::size_t>(i) * rank] = static_cast<std::int64_t>(row);
         result.indices[static_cast<std::size_t>(i) * rank + axis + 1] = at;
       }
