@@ -249,8 +249,8 @@ inline auto schema_disagreement(ByteView record) -> std::string {
   std::vector<std::byte> named;
   distrib::proto::Example example;
   if (!only_named(record, named) || !parse(example, plain_names(named, false).bytes))
-    return error.code == example_errc::malformed ? "" : "the schema's parser takes what is malformed";
-  if (error.code == example_errc::malformed) return "the schema's parser refuses what is well formed";
+    return error.code == example_errc::malformed ? "" : "the schema's parser accepts a malformed record";
+  if (error.code == example_errc::malformed) return "the schema's parser refuses a well-formed record";
   Row row;
   std::error_code first;
   std::apply([&](const auto&... f) { (void)((first = expect(example, f, row), !first) && ...); },
@@ -274,7 +274,7 @@ inline auto example_disagreement(ByteView record) -> std::string {
   const bool taken = parse(example, plain.bytes);
   std::error_code ec;
   const distrib::ExampleView view{record, ec};
-  if (taken != !ec) return taken ? "we refuse what protobuf takes" : "we take what protobuf refuses";
+  if (taken != !ec) return taken ? "we refuse what protobuf accepts" : "we accept what protobuf refuses";
   if (auto disagreement = schema_disagreement(record); !disagreement.empty()) return disagreement;
   if (!taken) return "";
 
@@ -303,7 +303,7 @@ inline auto sequence_disagreement(ByteView record) -> std::string {
   const bool taken = parse(sequence, plain.bytes);
   std::error_code ec;
   const distrib::SequenceExampleView view{record, ec};
-  if (taken != !ec) return taken ? "we refuse what protobuf takes" : "we take what protobuf refuses";
+  if (taken != !ec) return taken ? "we refuse what protobuf accepts" : "we accept what protobuf refuses";
   if (!taken) {  // our parsers must not crash
     (void)distrib::parse_sequence_example({{"a", distrib::VarLen{FeatureKind::int64s}}},
                                           {{"b", distrib::VarLen{FeatureKind::floats}}}, std::span{&record, 1}, ec);

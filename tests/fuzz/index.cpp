@@ -59,11 +59,12 @@ void ask(const distrib::RecordIndex& index, std::size_t bytes) {
   for (std::size_t i = 0; i < index.size(); ++i) {
     std::error_code ec;
     const distrib::Record record = index.at(i, ec);
-    expect(ec || record.offset + distrib::record_frame_bytes + record.bytes.size() <= bytes, "a record in the file");
+    expect(ec || record.offset + distrib::record_frame_bytes + record.bytes.size() <= bytes,
+           "a record lies in the file");
   }
   std::error_code ec;
   static_cast<void>(index.at(index.size(), ec));
-  expect(static_cast<bool>(ec), "there is no record behind the last");
+  expect(static_cast<bool>(ec), "there is no record after the last");
 }
 
 /// Checks that the index beside a file is used only if it is right.

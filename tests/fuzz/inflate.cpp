@@ -38,7 +38,7 @@ auto inflated(ByteView packed, Compression compression, std::size_t piece) -> In
     ByteView in = packed.first(std::min(piece, packed.size()));
     const std::size_t offered = in.size();
     const std::size_t written = inflater.inflate(in, room, result.code);
-    expect(written <= room.size(), "no more is written than there is room");
+    expect(written <= room.size(), "no more is written than fits");
     result.bytes.insert(result.bytes.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(written));
     packed = packed.subspan(offered - in.size());
     if (written < room.size() && packed.empty()) break;
@@ -82,7 +82,7 @@ void look_at_packed(ByteView packed) {
     const Inflated whole = inflated(packed, compression, packed.size() + 1);
     const Inflated pieces = inflated(packed, compression, 7);
     if (whole.bytes.size() >= most_inflated) continue;
-    expect(whole.bytes == pieces.bytes && whole.complete == pieces.complete, "pieces inflate to the same");
+    expect(whole.bytes == pieces.bytes && whole.complete == pieces.complete, "pieces inflate to the same bytes");
     expect(whole.code == pieces.code, "pieces fail in the same way");
   }
   const MemoryFile memory{packed};

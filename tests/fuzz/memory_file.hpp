@@ -16,10 +16,10 @@ namespace fuzz {
 class MemoryFile {
  public:
   explicit MemoryFile(distrib::ByteView bytes) : file_{::memfd_create("records", MFD_CLOEXEC)} {
-    expect(file_ >= 0, "a file in memory");
+    expect(file_ >= 0, "a file in memory can be made");
     while (!bytes.empty()) {
       const ::ssize_t written = ::write(file_, bytes.data(), bytes.size());
-      expect(written > 0, "a file in memory is written");
+      expect(written > 0, "the file in memory can be written");
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
   }

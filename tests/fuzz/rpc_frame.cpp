@@ -113,10 +113,10 @@ void add(std::vector<Received>& frames, const distrib::Frame& frame) {
   const ByteView body = frame.body.bytes();
   if (frame.part == distrib::FramePart::whole || frame.part == distrib::FramePart::begin) {
     frames.push_back({*frame.header, {frame.head.begin(), frame.head.end()}, {}, 0});
-    expect(frame.part == distrib::FramePart::whole || body.empty(), "chunks follow");
+    expect(frame.part == distrib::FramePart::whole || body.empty(), "the body follows in chunks");
   }
   Received& whole = frames.back();
-  expect(whole.header == *frame.header, "parts are those of one frame");
+  expect(whole.header == *frame.header, "all parts belong to one frame");
   expect(frame.part != distrib::FramePart::chunk || whole.body.size() % 64 == 0, "chunks are multiples of 64 bytes");
   whole.body.insert(whole.body.end(), body.begin(), body.end());
   if (frame.is_last()) whole.body_checksum = frame.body_checksum;
@@ -134,7 +134,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
     const bool had_rest = reader.has_rest();
     distrib::Frame frame;
     if (!reader.next(frame, wants_chunks)) return false;
-    expect(had_rest, "a frame that can be taken is known to be there");
+    expect(had_rest, "has_rest() is true if a frame can be taken");
     if (frame.body.owner() != nullptr) {
       owned.push_back(frame.body);
       owned_of.push_back(read.frames.size());
@@ -158,7 +158,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
     if (direct) {
       const std::size_t most = std::max(std::max(limits.first.head_bytes, now.head_bytes) + std::size_t{4},
                                         std::size_t{std::max(limits.first.body_bytes, now.body_bytes)});
-      expect(space.front.size() <= most, "no more memory is taken than the limits allow");
+      expect(space.front.size() <= most, "no more memory is used than the limits allow");
     }
     const std::size_t piece = cuts.random ? dice.between(1, cuts.piece) : cuts.piece;
     const std::size_t count = std::min({piece, room, bytes.size() - at});
@@ -193,7 +193,7 @@ void look_at_stream(const Bytes& bytes, const Limits& limits, std::uint64_t seed
   bool cut_head_is_bad = false;
   FramesRead judged = judge(bytes, limits, cut_head_is_bad);
   if (cut_head_is_bad && whole.error == rpc_errc::corrupt) judged.error = rpc_errc::corrupt;
-  expect(whole == judged, "the frames are those of the slow reader");
+  expect(whole == judged, "the frames equal the frames of the slow reader");
   const std::array cuts{Handing{bytes.size() > 4096 ? std::size_t{61} : std::size_t{1}},
                         Handing{.piece = 40, .random = true},
                         Handing{.piece = 9000, .random = true, .lends = std::size_t{256} << 10},
@@ -201,7 +201,8 @@ void look_at_stream(const Bytes& bytes, const Limits& limits, std::uint64_t seed
                         Handing{.piece = bytes.size() + 1, .pauses = true},
                         Handing{.piece = bytes.size() + 1, .in_chunks = true},
                         Handing{.piece = 3000, .random = true, .pauses = true, .in_chunks = true}};
-  for (const Handing& cut : cuts) expect(feed(bytes, limits, cut, seed) == whole, "it matters not how a stream is cut");
+  for (const Handing& cut : cuts)
+    expect(feed(bytes, limits, cut, seed) == whole, "it does not matter how a stream is cut");
 }
 
 auto limits_of(Script& script) -> FrameLimits {

@@ -68,7 +68,7 @@ void to_server(Script& script) {
   WatchedServer server{options, began};
   distrib::ClientCore friendly{{}, began};
   server.give(stream::take_output(friendly, began), 1000);
-  expect(server.greeted, "a good greeting is one");
+  expect(server.greeted, "a valid greeting is accepted");
 
   std::size_t requests = 0;  // number of requests that were sent
   bool intact = true;  // true if exactly these arrived
@@ -87,7 +87,7 @@ void to_server(Script& script) {
       if (!server.core.reads()) server.pump();
     }
     if (server.core.finished()) batch.clear();
-    expect(batch.empty(), "a peer that reads is heard");
+    expect(batch.empty(), "the bytes of a peer that reads are accepted");
   };
   while (!script.ended()) {
     const std::uint64_t call = server.some_call(script.below(4));
@@ -156,7 +156,7 @@ void to_server(Script& script) {
   }
   server.core.lost({});
   server.take();
-  expect(server.core.finished(), "lost is the end");
+  expect(server.core.finished(), "a lost connection is finished");
 }
 
 auto error_head(Script& script) -> std::string {
