@@ -58,8 +58,8 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
 }  // namespace detail
 
 /// Returns the checkpoints of `directory`, oldest first. If it has a readable state file: the checkpoints that the file
-/// names and that exist, in its order. If it has none, or if nothing of what the file names exists: the checkpoints
-/// with an index file, by the step in their names.
+/// names and that exist, in its order, the newest last. If it has none, or if nothing of what the file names exists:
+/// the checkpoints with an index file, by the step in their names.
 ///
 /// The directory may have been moved: a checkpoint that is not at the path in the state file, but has the same name in
 /// the directory, counts as the one that is meant. Times are taken from the state file, otherwise from the index files.

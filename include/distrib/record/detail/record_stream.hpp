@@ -68,7 +68,7 @@ template <Inflates I> class RecordStream {
   [[nodiscard]] auto asked() const -> std::string { return asked_.empty() ? asked_ : " (" + asked_ + ")"; }
 
   /// Continues after damage in compressed data, at the next member that `RecordWriter` wrote, where a record begins.
-  /// The caller must drop its window. Returns false if there is no such member: the stream has ended.
+  /// The caller must drop its window. Returns false if there is no such member; nothing more can be read then.
   [[nodiscard]] auto resume() -> bool {
     if (!inflater_ || compression_ != Compression::gzip) return false;
     error_.clear();
