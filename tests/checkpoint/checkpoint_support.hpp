@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that several tests of checkpoints need.
 #pragma once
 

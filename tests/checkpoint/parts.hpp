@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One checkpoint that is saved as a whole or in parts: a variable in slices, a variable that is whole, and a step and a
 // text that all parts have.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators, and SyncReplicas, the optimizer that uses them.
 #include "answers.hpp"
 

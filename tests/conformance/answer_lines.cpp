@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers questions, one per line of standard input; tests/conformance/run.sh builds and runs it.
 #include "answers.hpp"
 

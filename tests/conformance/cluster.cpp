@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tasks of a cluster: cluster specs, TF_CONFIG, roles, flags.
 #include "answers.hpp"
 #include "cluster_question.hpp"

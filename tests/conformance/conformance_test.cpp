@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that the answers to a sample of questions (vectors.json) equal the answers of the originals.
 #include "answers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where variables are placed, and how they are cut.
 #include "answers.hpp"
 #include "cluster_question.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checksums, the bytes of records, compression, and what TensorFlow's and Hadoop's readers do about damage.
 #include "answers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters that schedulers describe: Slurm's lists and steps, Kubernetes' pods and services.
 #include "answers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf's own parser as the oracle: our parsers must accept what it accepts, with the same values, and refuse what
 // it refuses. There is one exception: names that are not UTF-8, which we accept and it does not. The oracle gets the
 // records with ASCII names in their place. `example_disagreement` and `sequence_disagreement` are for a fuzzer; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // There is one program for each target; DISTRIB_FUZZ_TARGET is the name of the target.
 #include "targets.hpp"
 

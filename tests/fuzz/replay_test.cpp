@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays the bytes that are kept for each fuzzer, and every beginning of the shorter ones: nothing may end the
 // process.
 #include "targets.hpp"

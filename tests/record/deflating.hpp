@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every model of Inflates and Deflates must pass: the tests of each library call these functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of this room share: files as bytes, and records framed in memory.
 #pragma once
 

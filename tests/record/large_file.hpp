@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file whose second record is longer than 2 GiB: zeros that use neither memory nor disk.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only header that includes ISA-L. Compared with zlib, ISA-L inflates about twice as fast, and deflates several
 // times as fast, but to a larger size. An optional component: no facade includes this header; link distrib::isal.
 #pragma once
