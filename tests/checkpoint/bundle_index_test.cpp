@@ -27,7 +27,7 @@ auto names_of(const BundleIndex& index) -> std::vector<std::string> {
   return names;
 }
 
-// An index with these entries, keys and values in hex; the header is one shard unless told.
+// Returns an index with these entries, keys and values in hex. The default header says one shard.
 auto index_of(std::map<std::string, Bytes> entries, const std::string& header_hex = "08011a020801") -> Bytes {
   entries[""] = from_hex(header_hex);
   distrib::TableWriter table;
@@ -42,7 +42,7 @@ auto parse(const Bytes& file, BundleIndex& index) -> Error {
   return error;
 }
 
-// The entries of a float tensor of shape [10] that is stored in these slices.
+// Returns the entries of a float tensor of shape [10] that is stored in these slices.
 auto sliced(const std::vector<Slice>& slices) -> std::map<std::string, Bytes> {
   distrib::detail::BundleEntry full{DType::float32, {10}, 0, 0, 0, 0, slices, {}};
   std::map<std::string, Bytes> entries{{"v", distrib::detail::encode_entry(full)}};
@@ -56,7 +56,7 @@ auto sliced(const std::vector<Slice>& slices) -> std::map<std::string, Bytes> {
 
 }  // namespace
 
-TEST_CASE("a partitioned checkpoint of TensorFlow", "[checkpoint][bundle_index]") {
+TEST_CASE("the index of a partitioned checkpoint of TensorFlow", "[checkpoint][bundle_index]") {
   BundleIndex index;
   const auto error = parse(support::read_file(support::fixtures + "partitioned/model.ckpt-1234.index"), index);
   REQUIRE_FALSE(error);
@@ -78,7 +78,7 @@ TEST_CASE("a partitioned checkpoint of TensorFlow", "[checkpoint][bundle_index]"
   CHECK(index.find("emb") == nullptr);
 }
 
-TEST_CASE("an index whose blocks TensorFlow compressed with Snappy", "[checkpoint][bundle_index]") {
+TEST_CASE("an index with blocks that TensorFlow compressed with Snappy", "[checkpoint][bundle_index]") {
   const Bytes file = from_hex(
       "646c00000608011a02080100010b61080112002804350638271f01010d32010f0420040d110c00010d6205112c0828043510fd78"
       "4f00010d6305111c0c280435efd682c315333c10280435efd682c300000000010000000103da3e1d000000000100000000c0f2a1"
@@ -89,7 +89,7 @@ TEST_CASE("an index whose blocks TensorFlow compressed with Snappy", "[checkpoin
   CHECK(names_of(index) == std::vector<std::string>{"a", "a2", "b", "c", "c2"});
 }
 
-TEST_CASE("an index cut or with a flipped bit is refused, or says the same", "[checkpoint][bundle_index]") {
+TEST_CASE("an index that is cut or has a flipped bit is refused, or says the same", "[checkpoint][bundle_index]") {
   Bytes file = support::read_file(support::fixtures + "partitioned/model.ckpt-1234.index");
   BundleIndex index;
   for (std::size_t size = 0; size < file.size(); ++size)
@@ -110,13 +110,13 @@ TEST_CASE("headers that are refused", "[checkpoint][bundle_index]") {
     checkpoint_errc expected;
   } cases[] = {
       {"no data file", "1a020801", checkpoint_errc::corrupt_index},
-      {"more data files than names have room for", "08a08d06", checkpoint_errc::corrupt_index},
-      {"no protobuf", "0b", checkpoint_errc::corrupt_index},
-      {"no protobuf inside", "08011a010b", checkpoint_errc::corrupt_index},
+      {"more data files than fit into their names", "08a08d06", checkpoint_errc::corrupt_index},
+      {"not protobuf", "0b", checkpoint_errc::corrupt_index},
+      {"not protobuf inside", "08011a010b", checkpoint_errc::corrupt_index},
       {"big-endian", "080110011a020801", checkpoint_errc::unsupported},
-      {"readers of version 2 and up", "08011a0408021002", checkpoint_errc::unsupported},
-      {"not readers of version 1", "08011a0408021801", checkpoint_errc::unsupported},
-      {"not readers of version 1, packed", "08011a0508021a0101", checkpoint_errc::unsupported},
+      {"only readers of version 2 and above", "08011a0408021002", checkpoint_errc::unsupported},
+      {"no readers of version 1", "08011a0408021801", checkpoint_errc::unsupported},
+      {"no readers of version 1, packed", "08011a0508021a0101", checkpoint_errc::unsupported},
   };
   for (const auto& c : cases) {
     CAPTURE(c.what);
@@ -133,10 +133,10 @@ TEST_CASE("entries that are refused", "[checkpoint][bundle_index]") {
     const char* what;
     const char* hex;
   } cases[] = {
-      {"no protobuf", "ff"},
-      {"size is not that of the shape", "08011204120208022807"},
-      {"size is that of another dtype", "08021204120208022808"},
-      {"shard beyond the header's", "0801120018012804"},
+      {"not protobuf", "ff"},
+      {"the size does not fit the shape", "08011204120208022807"},
+      {"the size fits another dtype", "08021204120208022808"},
+      {"a shard that the header does not have", "0801120018012804"},
       {"unknown rank",
        "080112021801"
        "2804"},
@@ -150,7 +150,7 @@ TEST_CASE("entries that are refused", "[checkpoint][bundle_index]") {
        "08011224"
        "120208011202080112020801120208011202080112020801120208011202080112020801"
        "2804"},
-      {"dtype beyond all", "08800412002804"},
+      {"a dtype that does not exist", "08800412002804"},
       {"more texts than bytes",
        "080712051203088008"
        "2804"},
@@ -176,7 +176,7 @@ TEST_CASE("entries that are refused", "[checkpoint][bundle_index]") {
   }
 }
 
-TEST_CASE("slices of a tensor must fit together", "[checkpoint][bundle_index]") {
+TEST_CASE("slices of a tensor must not overlap, and may leave a hole", "[checkpoint][bundle_index]") {
   BundleIndex index;
   CHECK_FALSE(parse(index_of(sliced({{{0}, {4}}, {{4}, {6}}})), index));
   CHECK(index.find("v")->complete);
@@ -212,11 +212,12 @@ TEST_CASE("slices cut along two axes", "[checkpoint][bundle_index]") {
   shifted[3] = {{1, 2}, {2, 4}};
   CHECK(distrib::detail::overlap(tensor(shifted)));
   CHECK(distrib::detail::overlap(tensor({Slice::whole({4, 6}), Slice::whole({4, 6})})));
-  CHECK_FALSE(distrib::detail::overlap(tensor({{{0, 0}, {0, 6}}, {{0, 0}, {4, 6}}})));  // an empty slice takes nothing
+  // an empty slice overlaps nothing
+  CHECK_FALSE(distrib::detail::overlap(tensor({{{0, 0}, {0, 6}}, {{0, 0}, {4, 6}}})));
 }
 
-TEST_CASE("a slice may leave the length of a whole axis out", "[checkpoint][bundle_index]") {
-  // [2,3] in rows: extent 0 has start and length, extent 1 neither; the key says -1 for its length.
+TEST_CASE("a slice may omit the length of a whole axis", "[checkpoint][bundle_index]") {
+  // [2,3] in rows: axis 0 of a slice has start and length, axis 1 has neither; the key has -1 as its length.
   std::map<std::string, Bytes> entries;
   entries["v"] = from_hex(
       "0801"

@@ -43,7 +43,7 @@ auto values_of(const BundleReader& reader, const std::string& name) -> std::vect
   return values_of<T>(reader, name, Slice::whole(tensor->shape));
 }
 
-// A tensor of [7,5] counted through, in slices cut along both axes, in two files.
+// A tensor of [7,5] with the values 0, 1, 2, ..., in slices cut along both axes, in two files.
 const Shape shape{7, 5};
 const std::vector<float> counted = [] {
   std::vector<float> values(35);
@@ -105,7 +105,7 @@ TEST_CASE("an object-based checkpoint of TensorFlow 2 is read", "[checkpoint][bu
   CHECK(reader.read_strings("_CHECKPOINTABLE_OBJECT_GRAPH").front().size() == 251);
 }
 
-TEST_CASE("every cut of a tensor comes out of every other", "[checkpoint][bundle_reader]") {
+TEST_CASE("every slice of a tensor can be read, however the tensor is stored", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "c-1"};
   const auto reader = BundleReader::open(saved.prefix);
@@ -126,9 +126,9 @@ TEST_CASE("every cut of a tensor comes out of every other", "[checkpoint][bundle
   CHECK(reader.find("tiles")->slices().size() == 4);
 }
 
-TEST_CASE("rows come some at a time", "[checkpoint][bundle_reader]") {
+TEST_CASE("read_rows passes some rows at a time", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
-  const Shape long_shape{300'000, 3};  // of 12 bytes: more than 1 MiB
+  const Shape long_shape{300'000, 3};  // rows of 12 bytes, more than 1 MiB
   std::vector<std::uint32_t> values(900'000);
   std::iota(values.begin(), values.end(), 0U);
   const auto bytes = std::as_bytes(std::span{values});
@@ -169,7 +169,7 @@ TEST_CASE("rows come some at a time", "[checkpoint][bundle_reader]") {
     }
 }
 
-TEST_CASE("rows that cannot be read are told", "[checkpoint][bundle_reader]") {
+TEST_CASE("read_rows fails for rows that cannot be read", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "c-1"};
   const auto reader = BundleReader::open(saved.prefix);
@@ -192,12 +192,13 @@ TEST_CASE("rows that cannot be read are told", "[checkpoint][bundle_reader]") {
   for (const auto& c : cases) {
     CAPTURE(c.where);
     Error error;
-    reader.read_rows(c.name, c.first, c.count, [](std::int64_t, distrib::ByteView) { FAIL("rows came"); }, error);
+    reader.read_rows(
+        c.name, c.first, c.count, [](std::int64_t, distrib::ByteView) { FAIL("rows were passed"); }, error);
     CHECK(error.code == c.code);
     CHECK_THAT(error.where, ContainsSubstring(c.where));
   }
 
-  // A part of a tensor alone: its own rows only.
+  // A part alone: only its own rows can be read.
   const BundlePart part{
       {{"cut", DType::float32, {7, 5}, Slice::along({7, 5}, 0, 2, 3), support::bytes_of(counted).first(60)}}, {}};
   Error error;
@@ -212,7 +213,7 @@ TEST_CASE("rows that cannot be read are told", "[checkpoint][bundle_reader]") {
   CHECK(error.code == checkpoint_errc::incomplete);
 }
 
-TEST_CASE("what was asked wrongly is told", "[checkpoint][bundle_reader]") {
+TEST_CASE("read fails for unknown tensors, wrong slices, sizes and types", "[checkpoint][bundle_reader]") {
   const auto reader = BundleReader::open(partitioned);
   std::vector<std::byte> out(160);
   const struct {
@@ -253,7 +254,7 @@ TEST_CASE("what was asked wrongly is told", "[checkpoint][bundle_reader]") {
   CHECK_THROWS_AS(reader.read_strings("i32"), std::system_error);
 }
 
-TEST_CASE("damage of any byte of the data is found", "[checkpoint][bundle_reader]") {
+TEST_CASE("verify finds damage of any byte of the data", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "c-1"};
   const auto reader = BundleReader::open(saved.prefix);
@@ -276,7 +277,7 @@ TEST_CASE("damage of any byte of the data is found", "[checkpoint][bundle_reader
   CHECK_FALSE(ec);
 }
 
-TEST_CASE("a damaged slice spoils only what touches it", "[checkpoint][bundle_reader]") {
+TEST_CASE("a damaged slice affects only what is read from it", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "c-1"};
   const std::string file = distrib::data_file_name(saved.prefix, 0, 2);
@@ -294,13 +295,13 @@ TEST_CASE("a damaged slice spoils only what touches it", "[checkpoint][bundle_re
   CHECK(values_of<float>(reader, "plain") == counted);
 
   bytes[4] ^= std::byte{1};
-  bytes[bytes.size() - 1] ^= std::byte{1};  // in the job's text
+  bytes[bytes.size() - 1] ^= std::byte{1};  // in the text of the job
   support::write_file(file, bytes);
   CHECK(reader.read_strings("job", error).empty());
   CHECK(error.code == checkpoint_errc::corrupt_data);
 }
 
-TEST_CASE("files that are missing, cut or not readable", "[checkpoint][bundle_reader]") {
+TEST_CASE("open fails if files are missing, cut or not readable", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "c-1"};
   const std::string index = distrib::index_file_name(saved.prefix);
@@ -322,7 +323,7 @@ TEST_CASE("files that are missing, cut or not readable", "[checkpoint][bundle_re
   support::write_file(data, distrib::ByteView{data_bytes}.first(data_bytes.size() - 1));
   refused(checkpoint_errc::corrupt_data, data + " ends at");
   Error error;
-  already_open.verify(error);  // cut after it was opened
+  already_open.verify(error);  // the file was cut after it was opened
   CHECK(error.code == checkpoint_errc::corrupt_data);
 
   std::filesystem::remove(data);
@@ -346,7 +347,7 @@ TEST_CASE("files that are missing, cut or not readable", "[checkpoint][bundle_re
   refused(checkpoint_errc::no_such_checkpoint, index);
 }
 
-TEST_CASE("a checkpoint is found by each of its files", "[checkpoint][bundle_reader]") {
+TEST_CASE("open accepts the name of each file of a checkpoint", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "model.ckpt-9"};
   support::write_file(saved.prefix + ".meta", "a graph");
@@ -355,7 +356,7 @@ TEST_CASE("a checkpoint is found by each of its files", "[checkpoint][bundle_rea
     CHECK(reader.prefix() == saved.prefix);
     CHECK(values_of<float>(reader, "plain") == counted);
   }
-  const Saved odd{directory / "odd.index"};  // whose prefix has a suffix
+  const Saved odd{directory / "odd.index"};  // a prefix that ends like a file name
   CHECK(BundleReader::open(odd.prefix).prefix() == odd.prefix);
   CHECK(BundleReader::open(odd.prefix + ".index").prefix() == odd.prefix);
 
@@ -367,15 +368,16 @@ TEST_CASE("a checkpoint is found by each of its files", "[checkpoint][bundle_rea
   CHECK(refused(directory / "none.index") == (directory / "none.index").string());
   CHECK(error.code == checkpoint_errc::no_such_checkpoint);
   CHECK(refused(directory / "none.meta") == (directory / "none.index").string());
-  CHECK_THAT(refused(directory.path().string()),
-             ContainsSubstring(": a directory; name a checkpoint in it, as " + (directory / "model.ckpt-").string()));
+  CHECK_THAT(
+      refused(directory.path().string()),
+      ContainsSubstring(": a directory; name a checkpoint in it, for example " + (directory / "model.ckpt-").string()));
   CHECK(error.code == checkpoint_errc::no_such_checkpoint);
   CHECK(refused(directory / "nowhere/c") == (directory / "nowhere/c.index").string());
 }
 
-TEST_CASE("a checkpoint of version 1 is called so", "[checkpoint][bundle_reader]") {
+TEST_CASE("the error names a checkpoint of version 1", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
-  const support::Bytes table = support::read_file(partitioned + ".index");  // it is a table, of other content
+  const support::Bytes table = support::read_file(partitioned + ".index");  // a table too, with other content
   support::write_file(directory / "one", table);
   support::write_file(directory / "one.meta", "a graph");
   support::write_file(directory / "cut-00001-of-00002", table);
@@ -395,7 +397,7 @@ TEST_CASE("a checkpoint of version 1 is called so", "[checkpoint][bundle_reader]
   }
 }
 
-TEST_CASE("a tensor of a type that is not read is sound when its checksums are right", "[checkpoint][bundle_reader]") {
+TEST_CASE("verify checks tensors of types that cannot be read", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   std::filesystem::copy(support::fixtures + "iterator", directory.path());
   const std::string prefix = directory / "ckpt-1";
@@ -421,7 +423,7 @@ TEST_CASE("a tensor of a type that is not read is sound when its checksums are r
     bytes[at] ^= std::byte{8};
   }
 
-  // Whatever bytes an element of an unknown type has.
+  // An element of an unknown type may have any number of bytes.
   const std::string other = directory / "complex";
   const auto sum_of = [](std::string_view text) { return distrib::mask_crc(distrib::crc32c(distrib::as_bytes(text))); };
   distrib::TableWriter table;
@@ -438,7 +440,7 @@ TEST_CASE("a tensor of a type that is not read is sound when its checksums are r
   CHECK_THAT(error.where, ContainsSubstring("w, at 0"));
 }
 
-TEST_CASE("a reader may have some of its tensors by other names", "[checkpoint][bundle_reader]") {
+TEST_CASE("set_tensors replaces tensors and gives them other names", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const Saved saved{directory / "c-1"};
   auto reader = BundleReader::open(saved.prefix);
@@ -479,7 +481,7 @@ TEST_CASE("a tensor with a hole can be listed but not read", "[checkpoint][bundl
   CHECK_THROWS_AS(reader.verify(), std::system_error);
 }
 
-TEST_CASE("a part is read as a checkpoint of its own", "[checkpoint][bundle_reader]") {
+TEST_CASE("open_part reads one part as a checkpoint of its own", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const std::string prefix = directory / "c-1";
   const auto first = part_of(tiles[0]);
@@ -507,7 +509,7 @@ TEST_CASE("a part is read as a checkpoint of its own", "[checkpoint][bundle_read
   CHECK(error.code == checkpoint_errc::corrupt_data);
 }
 
-TEST_CASE("a piece that an index puts outside its data file is found at open", "[checkpoint][bundle_reader]") {
+TEST_CASE("open refuses an index with a piece outside its data file", "[checkpoint][bundle_reader]") {
   const support::TempDirectory directory;
   const std::string prefix = directory / "c";
   support::write_file(distrib::data_file_name(prefix, 0, 1), "8 bytes.");

@@ -21,7 +21,7 @@ using support::whole;
 
 namespace {
 
-// The bytes that a plan writes first into file `n` of those that it writes.
+// Returns the bytes that a plan writes into file `n`, in the order of the files that it writes.
 auto written(const FilePlan& plan, std::size_t n) -> support::Bytes {
   for (const auto& action : plan)
     if (action.kind == FileAction::Kind::write && n-- == 0) {
@@ -51,7 +51,7 @@ auto rows(std::int64_t first, std::int64_t count) -> distrib::BundlePart::Tensor
 
 }  // namespace
 
-TEST_CASE("three scalars give the bytes that TensorFlow wrote", "[checkpoint][bundle_writer]") {
+TEST_CASE("three scalars make the bytes that TensorFlow wrote", "[checkpoint][bundle_writer]") {
   const std::vector<float> half{0.5f};
   const std::vector<float> three{3.0f};
   const std::vector<BundlePart> parts{{{whole("a", {}, half), whole("b", {}, three), whole("c", {}, three)}, {}}};
@@ -63,7 +63,7 @@ TEST_CASE("three scalars give the bytes that TensorFlow wrote", "[checkpoint][bu
         "08540e00000000000000000000000000000000000000000000000000000000000000000000000057fb808b247547db");
 }
 
-TEST_CASE("a partitioned variable, texts and all dtypes give the bytes that TensorFlow wrote",
+TEST_CASE("a partitioned variable, texts and all dtypes make the bytes that TensorFlow wrote",
           "[checkpoint][bundle_writer]") {
   const std::vector<std::uint16_t> bf16{0x3f80, 0xc020, 0x4049};
   const std::vector<double> f64{1e300, -1.5};
@@ -93,7 +93,8 @@ TEST_CASE("a partitioned variable, texts and all dtypes give the bytes that Tens
   CHECK(written(plan, 1) == support::read_file(support::fixtures + "partitioned/model.ckpt-1234.index"));
 }
 
-TEST_CASE("a plan writes, makes durable, then names; the index last", "[checkpoint][bundle_writer]") {
+TEST_CASE("a plan writes files, makes them durable and then names them, the index last",
+          "[checkpoint][bundle_writer]") {
   const std::vector<BundlePart> parts{{{rows(0, 5)}, {}}, {{rows(5, 5)}, {}}};
   std::string story;
   for (const auto& action : distrib::plan_bundle("d/c-7", parts)) {
@@ -128,7 +129,7 @@ TEST_CASE("tensor bytes are not copied", "[checkpoint][bundle_writer]") {
   CHECK(write.owned.empty());
 }
 
-TEST_CASE("what does not fit together is refused by name", "[checkpoint][bundle_writer]") {
+TEST_CASE("tensors that do not fit together are refused with their names", "[checkpoint][bundle_writer]") {
   const auto part = [](std::vector<distrib::BundlePart::TensorPiece> tensors) {
     return BundlePart{std::move(tensors), {}};
   };
@@ -159,18 +160,21 @@ TEST_CASE("what does not fit together is refused by name", "[checkpoint][bundle_
       {"a tensor in two parts", {part({full}), part({full})}, checkpoint_errc::duplicate, "emb/table"},
       {"a slice twice", {part({rows(0, 5)}), part({rows(0, 5)})}, checkpoint_errc::duplicate, "slice 0,5:0,4"},
       {"slices that overlap", {part({rows(0, 5), rows(4, 6)})}, checkpoint_errc::duplicate, "emb/table"},
-      {"whole, then a slice", {part({full, rows(0, 5)})}, checkpoint_errc::duplicate, "emb/table"},
-      {"a slice, then whole", {part({rows(0, 5), full})}, checkpoint_errc::duplicate, "emb/table"},
+      {"a whole tensor, then a slice", {part({full, rows(0, 5)})}, checkpoint_errc::duplicate, "emb/table"},
+      {"a slice, then the whole tensor", {part({rows(0, 5), full})}, checkpoint_errc::duplicate, "emb/table"},
       {"a hole", {part({rows(0, 5), rows(6, 4)})}, checkpoint_errc::incomplete, "emb/table"},
-      {"slice outside", {part({outside})}, checkpoint_errc::mismatch, "slice 8,4:0,4 of [10,4]"},
+      {"a slice outside its tensor", {part({outside})}, checkpoint_errc::mismatch, "slice 8,4:0,4 of [10,4]"},
       {"slices of two shapes", {part({rows(0, 5), other_shape})}, checkpoint_errc::mismatch, "emb/table"},
       {"too few bytes", {part({short_bytes})}, checkpoint_errc::mismatch, "60 bytes for [4,4] of float32"},
       {"no name", {part({whole("", {10, 4}, table_values)})}, checkpoint_errc::mismatch, "without a name"},
-      {"a name of a slice",
+      {"a name that begins with a zero byte",
        {part({whole({"\0x", 2}, {10, 4}, table_values)})},
        checkpoint_errc::mismatch,
        "without a name"},
-      {"texts as numbers", {part({{"t", DType::string, {}, {}, {}}})}, checkpoint_errc::mismatch, "t: dtype"},
+      {"texts among the tensors of numbers",
+       {part({{"t", DType::string, {}, {}, {}}})},
+       checkpoint_errc::mismatch,
+       "t: dtype"},
       {"too few texts", {{{}, {{"t", {2}, {"one"}}}}}, checkpoint_errc::mismatch, "t: 1 texts for [2]"},
       {"texts without a name", {{{}, {{"", {}, {"one"}}}}}, checkpoint_errc::mismatch, "1 texts"},
       {"texts twice", {{{}, {{"t", {}, {"one"}}, {"t", {}, {"one"}}}}}, checkpoint_errc::duplicate, "t"},
@@ -184,7 +188,7 @@ TEST_CASE("what does not fit together is refused by name", "[checkpoint][bundle_
   }
 }
 
-TEST_CASE("the throwing face tells the tensor", "[checkpoint][bundle_writer]") {
+TEST_CASE("the throwing overload names the tensor", "[checkpoint][bundle_writer]") {
   const std::vector<float> one{1};
   const std::vector<BundlePart> parts{{{whole("a", {}, one), whole("a", {}, one)}, {}}};
   CHECK_THROWS_WITH(distrib::plan_bundle("c", parts), "a: adding duplicate key");

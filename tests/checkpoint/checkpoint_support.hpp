@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several tests of checkpoints need.
+// Functions that several tests of checkpoints need.
 #pragma once
 
 #include <distrib/checkpoint/bundle_writer.hpp>
@@ -42,7 +42,7 @@ auto bytes_of(const std::vector<T>& values) -> distrib::ByteView {
   return std::as_bytes(std::span{values});
 }
 
-/// A tensor saved whole.
+/// Returns a tensor that is saved whole.
 template <class T>
 auto whole(std::string name, const distrib::Shape& shape, const std::vector<T>& values)
     -> distrib::BundlePart::TensorPiece {

@@ -12,14 +12,14 @@
 using distrib::checkpoint_errc;
 using distrib::Error;
 
-TEST_CASE("directories are made with those above them", "[checkpoint][directories]") {
+TEST_CASE("directories are made with the missing ones above them", "[checkpoint][directories]") {
   const support::TempDirectory directory;
   const std::string path = directory / "a/b/c";
   Error error;
   distrib::make_directories(path, error);
   CHECK_FALSE(error);
   CHECK(std::filesystem::is_directory(path));
-  distrib::make_directories(path + "/", error);  // there already
+  distrib::make_directories(path + "/", error);  // exists already
   CHECK_FALSE(error);
 
   support::write_file(directory / "file", "");
@@ -30,6 +30,6 @@ TEST_CASE("directories are made with those above them", "[checkpoint][directorie
   distrib::make_writable_directory(directory / "d/e", error);
   CHECK_FALSE(error);
   CHECK(std::filesystem::is_directory(directory / "d/e"));
-  distrib::make_writable_directory("/proc", error);  // there, but nobody can make a file in it
+  distrib::make_writable_directory("/proc", error);  // exists, but no file can be made in it
   CHECK((error.code == checkpoint_errc::cannot_write || ::access("/proc", W_OK) == 0));
 }

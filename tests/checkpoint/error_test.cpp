@@ -6,7 +6,7 @@
 using distrib::checkpoint_errc;
 using distrib::failure;
 
-TEST_CASE("every checkpoint error has words and a kind", "[checkpoint][error]") {
+TEST_CASE("every checkpoint error has a text and a condition", "[checkpoint][error]") {
   const struct {
     checkpoint_errc value;
     failure kind;

@@ -3,20 +3,20 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("a checkpoint's files have TensorFlow's names", "[checkpoint][file_names]") {
+TEST_CASE("the files of a checkpoint have TensorFlow's names", "[checkpoint][file_names]") {
   CHECK(distrib::index_file_name("/m/model.ckpt-1234") == "/m/model.ckpt-1234.index");
   CHECK(distrib::part_file_name("/m/model.ckpt-1234", 1, 2) == "/m/model.ckpt-1234.part-00001-of-00002");
   CHECK(distrib::checkpoint_prefix("train", "model.ckpt", 20) == "train/model.ckpt-20");
 }
 
-TEST_CASE("the step stands at the end of a prefix", "[checkpoint][file_names]") {
+TEST_CASE("checkpoint_step reads the step at the end of a prefix", "[checkpoint][file_names]") {
   CHECK(distrib::checkpoint_step("train/model.ckpt-1234") == 1234);
   CHECK(distrib::checkpoint_step("c-0") == 0);
   for (const char* without : {"", "c", "c-", "c-1x", "c-99999999999999999999"})
     CHECK_FALSE(distrib::checkpoint_step(without));
 }
 
-TEST_CASE("parts of paths", "[checkpoint][file_names]") {
+TEST_CASE("paths are taken apart, joined and made relative", "[checkpoint][file_names]") {
   namespace detail = distrib::detail;
   CHECK(detail::directory_of("/m/c-1") == "/m");
   CHECK(detail::directory_of("/c-1") == "/");
@@ -36,7 +36,7 @@ TEST_CASE("parts of paths", "[checkpoint][file_names]") {
   CHECK(detail::relative_path("train", "train") == ".");
 }
 
-TEST_CASE("a data or part file tells its shards", "[checkpoint][file_names]") {
+TEST_CASE("parse_shard_file reads the number of shards in a file name", "[checkpoint][file_names]") {
   const auto part = distrib::detail::parse_shard_file("/m/c-1.part-00001-of-00003");
   REQUIRE(part);
   CHECK(part->prefix == "/m/c-1");
@@ -51,7 +51,7 @@ TEST_CASE("a data or part file tells its shards", "[checkpoint][file_names]") {
     CHECK_FALSE(distrib::detail::parse_shard_file(other));
 }
 
-TEST_CASE("a file of a checkpoint tells its prefix", "[checkpoint][file_names]") {
+TEST_CASE("prefix_of_file finds the prefix in a file name", "[checkpoint][file_names]") {
   const std::string names[] = {"c-1.index", "c-1.data-00000-of-00001", "c-1.part-00001-of-00003"};
   for (const std::string& name : names) {
     CHECK(distrib::detail::prefix_of_file(name) == "c-1");

@@ -26,7 +26,7 @@ namespace {
 
 constexpr double hour = 3600;
 
-// A directory of checkpoints that are index files only.
+// A directory of checkpoints that consist of index files only.
 struct Directory {
   void save(const std::string& name, Retention options, double now) const {
     support::write_file(path + "/" + name + ".index", "");
@@ -51,7 +51,7 @@ struct Directory {
   std::string path = folder.path().string();
 };
 
-// TensorFlow's CheckpointManager (training/checkpoint_management.py), and what it leaves in its directory.
+// TensorFlow's CheckpointManager (training/checkpoint_management.py), and what is left in its directory.
 struct CheckpointManager {
   void restart() {
     std::erase_if(maybe_delete, [&](const auto& checkpoint) { return checkpoint.second <= last_preserved; });
@@ -79,13 +79,13 @@ auto name_of(std::uint64_t step) -> std::string { return "c-" + std::to_string(s
 
 }  // namespace
 
-TEST_CASE("the state file is written before older checkpoints go", "[checkpoint][keep_newest]") {
+TEST_CASE("the state file is written before older checkpoints are removed", "[checkpoint][keep_newest]") {
   const std::vector<distrib::SavedCheckpoint> saved{
       {"d/best", {"d/best.index", "d/best.data-00000-of-00001"}},
       {"d/c-1", {"d/c-1.index", "d/c-1.data-00000-of-00001", "d/c-1.part-00000-of-00002"}},
       {"d/c-2", {"d/c-2.index"}},
-      {"d/c-3", {}},               // gone already
-      {"d/c-4", {"d/c-4.index"}},  // the one that is saved again
+      {"d/c-3", {}},  // removed already
+      {"d/c-4", {"d/c-4.index"}},  // the checkpoint that is saved again
   };
   std::string story;
   std::string state;
@@ -110,7 +110,7 @@ TEST_CASE("the state file is written before older checkpoints go", "[checkpoint]
         "all_model_checkpoint_paths: \"c-4\"\n");
 }
 
-TEST_CASE("without a limit nothing goes", "[checkpoint][keep_newest]") {
+TEST_CASE("without a limit no checkpoint is removed", "[checkpoint][keep_newest]") {
   std::vector<distrib::SavedCheckpoint> saved;
   for (int step = 0; step < 9; ++step)
     saved.push_back({"d/c-" + std::to_string(step), {"d/c-" + std::to_string(step) + ".index"}});
@@ -118,7 +118,8 @@ TEST_CASE("without a limit nothing goes", "[checkpoint][keep_newest]") {
     CHECK_FALSE(action.kind == distrib::FileAction::Kind::remove);
 }
 
-TEST_CASE("one each n hours is preserved, as TensorFlow's CheckpointManager does", "[checkpoint][keep_newest]") {
+TEST_CASE("one checkpoint per n hours is preserved, as in TensorFlow's CheckpointManager",
+          "[checkpoint][keep_newest]") {
   std::size_t preserved = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
@@ -129,7 +130,7 @@ TEST_CASE("one each n hours is preserved, as TensorFlow's CheckpointManager does
     const Directory directory;
     double now = 1.7e9 + 0.1 * static_cast<double>(dice.below(1000));
     for (std::uint64_t step = 0; step < 30; ++step) {
-      // Often exactly an hour's part apart, so that the limit is hit.
+      // Often exactly a quarter of an hour apart, so that the limit is hit exactly.
       now += dice.below(2) == 0 ? 900 : static_cast<double>(1 + dice.below(5'000'000)) / 1e3;
       if (dice.below(8) == 0) manager.restart();
       directory.save(name_of(step), manager.options, now);
@@ -137,7 +138,7 @@ TEST_CASE("one each n hours is preserved, as TensorFlow's CheckpointManager does
       REQUIRE(directory.names() == manager.there);
     }
     preserved += manager.there.size() - manager.maybe_delete.size();
-    // Its own reader of the state file would let go of the same ones.
+    // TensorFlow, reading the state file, would remove the same checkpoints.
     const auto state = directory.state();
     if (state.last_preserved_timestamp) {
       CHECK(*state.last_preserved_timestamp == manager.last_preserved);
@@ -153,7 +154,8 @@ TEST_CASE("one each n hours is preserved, as TensorFlow's CheckpointManager does
   CHECK(preserved > 100);
 }
 
-TEST_CASE("what is preserved stays named, and stays when no more are", "[checkpoint][keep_newest]") {
+TEST_CASE("a preserved checkpoint stays named, and stays when later ones are not preserved",
+          "[checkpoint][keep_newest]") {
   const Directory directory;
   const Retention options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 2};
   for (std::uint64_t step = 0; step < 7; ++step)
@@ -172,7 +174,7 @@ TEST_CASE("what is preserved stays named, and stays when no more are", "[checkpo
         "last_preserved_timestamp: 1000014400\n");
   directory.save(name_of(7), {.max_to_keep = 1}, 1e9 + hour * 7);
   CHECK(directory.names() == Names{"c-2", "c-4", "c-7"});
-  directory.save(name_of(2), {.max_to_keep = 1}, 1e9 + hour * 8);  // a step again: it is the newest now
+  directory.save(name_of(2), {.max_to_keep = 1}, 1e9 + hour * 8);  // a step is saved again: it is the newest now
   CHECK(directory.names() == Names{"c-2", "c-4"});
   directory.save(name_of(9), {.max_to_keep = 1}, 1e9 + hour * 9);
   CHECK(directory.names() == Names{"c-4", "c-9"});
@@ -181,7 +183,7 @@ TEST_CASE("what is preserved stays named, and stays when no more are", "[checkpo
   CHECK(directory.names() == Names{"c-4", "c-10"});
 }
 
-TEST_CASE("a clock that is put back lets nothing go that was preserved", "[checkpoint][keep_newest]") {
+TEST_CASE("preserved checkpoints stay when the clock is set back", "[checkpoint][keep_newest]") {
   const Retention options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1};
   const Directory directory;
   double now = 2e9;
@@ -192,9 +194,9 @@ TEST_CASE("a clock that is put back lets nothing go that was preserved", "[check
   save(5);
   CHECK(directory.names() == Names{"c-1", "c-2", "c-4", "c-5"});
   for (std::uint64_t step = 6; step < 9; ++step) save(step);
-  CHECK(directory.names() == Names{"c-1", "c-2", "c-6", "c-7", "c-8"});  // an hour after the clock was put back
+  CHECK(directory.names() == Names{"c-1", "c-2", "c-6", "c-7", "c-8"});  // an hour after the clock was set back
 
-  // Clocks of several machines that differ by more than checkpoints are apart.
+  // The clocks of several machines differ by more than the time between checkpoints.
   const Directory skewed;
   for (std::uint64_t step = 0; step < 100; ++step)
     skewed.save(name_of(step), options, 1e9 + 600 * static_cast<double>(step) - (step % 3 == 0 ? 2000 : 0));
@@ -202,7 +204,7 @@ TEST_CASE("a clock that is put back lets nothing go that was preserved", "[check
   CHECK(skewed.names().size() <= 2 + 16);
 }
 
-TEST_CASE("of checkpoints of which no time is known the oldest is preserved", "[checkpoint][keep_newest]") {
+TEST_CASE("if no preserved time is known, the oldest checkpoint is preserved", "[checkpoint][keep_newest]") {
   const Directory directory;
   for (std::uint64_t step = 0; step < 3; ++step) directory.save(name_of(step), {.max_to_keep = 3}, 0);
   CHECK_FALSE(directory.state().last_preserved_timestamp);
@@ -215,7 +217,7 @@ TEST_CASE("of checkpoints of which no time is known the oldest is preserved", "[
   directory.save(name_of(3), options, now);
   CHECK(directory.names() == Names{"c-0", "c-2", "c-3"});
   directory.save(name_of(4), options, now + 60);
-  CHECK(directory.names() == Names{"c-0", "c-2", "c-3", "c-4"});  // 100 minutes after the first
+  CHECK(directory.names() == Names{"c-0", "c-2", "c-3", "c-4"});  // c-2: 100 minutes after the first
   support::write_file(directory.path + "/checkpoint", "not a proto");
   for (const char* name : {"c-5.index", "c-6.index"}) support::write_file(directory.path + "/" + name, "");
   distrib::Error ignored;
@@ -224,7 +226,7 @@ TEST_CASE("of checkpoints of which no time is known the oldest is preserved", "[
   CHECK(directory.names() == Names{"c-0", "c-2", "c-6"});  // c-7 has no index here
 }
 
-TEST_CASE("what one series preserves takes nothing from another", "[checkpoint][keep_newest]") {
+TEST_CASE("a series that preserves checkpoints does not affect another series", "[checkpoint][keep_newest]") {
   const Directory directory;
   for (std::uint64_t step = 0; step < 12; ++step) {
     const double now = 1e9 + hour * static_cast<double>(step);

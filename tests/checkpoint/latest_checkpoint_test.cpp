@@ -15,7 +15,7 @@ using distrib::Error;
 
 namespace {
 
-// A directory with checkpoints that each hold their step, and a state file that names those given.
+// A directory with checkpoints that each hold their step; `name` writes a state file that names some steps.
 struct Train {
   support::TempDirectory directory;
 
@@ -41,7 +41,7 @@ struct Train {
 
 }  // namespace
 
-TEST_CASE("latest_checkpoint believes the state file", "[checkpoint][latest]") {
+TEST_CASE("latest_checkpoint trusts the state file", "[checkpoint][latest]") {
   CHECK(distrib::latest_checkpoint(support::fixtures + "partitioned") ==
         support::fixtures + "partitioned/model.ckpt-1234");
   const Train train;
@@ -62,7 +62,7 @@ TEST_CASE("latest_checkpoint believes the state file", "[checkpoint][latest]") {
   CHECK_FALSE(distrib::latest_checkpoint(directory));
 }
 
-TEST_CASE("the newest whole checkpoint, and why not the others", "[checkpoint][latest]") {
+TEST_CASE("newest_complete skips damaged checkpoints and says why", "[checkpoint][latest]") {
   const Train train;
   std::vector<Error> refused;
   CHECK(train.newest(refused).empty());
@@ -88,7 +88,7 @@ TEST_CASE("the newest whole checkpoint, and why not the others", "[checkpoint][l
   CHECK(refused[2].code == checkpoint_errc::missing_index_file);
 }
 
-TEST_CASE("a state file that names what is not there hides nothing", "[checkpoint][latest]") {
+TEST_CASE("a state file that names missing checkpoints does not hide the others", "[checkpoint][latest]") {
   const Train train;
   std::vector<Error> refused;
   const std::string state = train.directory / "checkpoint";
@@ -106,7 +106,7 @@ TEST_CASE("a state file that names what is not there hides nothing", "[checkpoin
   stale("/old/place/c-9", "1, the newest c-9");
   CHECK(refused.size() == 1);
   train.damage(9);
-  CHECK(train.newest(refused) == train.prefix(10));  // which it does not name
+  CHECK(train.newest(refused) == train.prefix(10));  // the state file does not name it
   CHECK(refused.size() == 2);
 
   support::write_file(state, "model_checkpoint_path: \"inference_model\"\n");
@@ -115,7 +115,7 @@ TEST_CASE("a state file that names what is not there hides nothing", "[checkpoin
   train.damage(10);
   CHECK(train.newest(refused) == train.prefix(7));
 
-  // What it names and is there counts before what it does not name.
+  // Existing checkpoints that the state file names come before the ones that it does not name.
   train.name({7, 12});
   CHECK(train.newest(refused) == train.prefix(7));
   stale("c-12", "1, the newest c-7");
@@ -130,7 +130,7 @@ TEST_CASE("a state file that names what is not there hides nothing", "[checkpoin
   CHECK_THAT(refused[0].where, ContainsSubstring(train.prefix(7)));
 }
 
-TEST_CASE("a directory that was moved keeps times, order and what is preserved", "[checkpoint][latest]") {
+TEST_CASE("a directory that was moved keeps times, order and preserved checkpoints", "[checkpoint][latest]") {
   const Train train;
   for (const int step : {1, 2, 3}) train.save(step);
   const std::string directory = train.directory.path();
@@ -147,13 +147,13 @@ TEST_CASE("a directory that was moved keeps times, order and what is preserved",
   CHECK(list[2].prefix == train.prefix(1));  // named twice
   for (const auto& checkpoint : list) CHECK(checkpoint.files.size() == 2);
 
-  // By another way to write where it is, it is there.
+  // The path is written in another way, but it exists.
   const std::string around = directory + "/../" + std::filesystem::path{directory}.filename().string() + "/c-3";
   distrib::perform(distrib::plan_state_file(directory, {around, {around}, {}, {}}));
   REQUIRE(distrib::list_checkpoints(directory, error).size() == 1);
   CHECK_FALSE(error);
 
-  // What is where the state file says is meant, though one of that name is in the directory.
+  // A checkpoint at the path in the state file is the one that is meant, even if the directory has one of this name.
   const support::TempDirectory elsewhere;
   std::filesystem::copy(directory, elsewhere.path(), std::filesystem::copy_options::recursive);
   const std::string path = elsewhere / "c-3";
@@ -165,7 +165,7 @@ TEST_CASE("a directory that was moved keeps times, order and what is preserved",
   CHECK(there[0].files.empty());
 }
 
-TEST_CASE("a checkpoint of version 1 that the state file names is called so", "[checkpoint][latest]") {
+TEST_CASE("the error says that a named checkpoint is of version 1", "[checkpoint][latest]") {
   const Train train;
   std::vector<Error> refused;
   support::write_file(train.directory / "old-5", support::read_file(support::fixtures + "object/ckpt-1.index"));
@@ -178,7 +178,7 @@ TEST_CASE("a checkpoint of version 1 that the state file names is called so", "[
   CHECK(train.newest(refused) == train.prefix(4));
 }
 
-TEST_CASE("a saved iterator is no damage", "[checkpoint][latest]") {
+TEST_CASE("newest_complete accepts a checkpoint with a saved iterator", "[checkpoint][latest]") {
   std::vector<Error> refused;
   const auto reader = distrib::newest_complete(support::fixtures + "iterator", refused);
   REQUIRE(reader);
@@ -203,7 +203,7 @@ TEST_CASE("without a readable state file the directory is searched by step", "[c
   CHECK_THAT(refused[0].where, ContainsSubstring("/checkpoint"));
 }
 
-TEST_CASE("list_checkpoints tells the files of each", "[checkpoint][latest]") {
+TEST_CASE("list_checkpoints returns the files of each checkpoint", "[checkpoint][latest]") {
   const Train train;
   train.save(1);
   train.save(2);
@@ -231,7 +231,7 @@ TEST_CASE("list_checkpoints tells the files of each", "[checkpoint][latest]") {
   CHECK(error.code == checkpoint_errc::cannot_read);
 }
 
-TEST_CASE("list_checkpoints tells when each was saved, and which are preserved", "[checkpoint][latest]") {
+TEST_CASE("list_checkpoints returns when each was saved, and which are preserved", "[checkpoint][latest]") {
   const Train train;
   for (int step = 1; step <= 3; ++step) train.save(step);
   const std::string directory = train.directory.path();
@@ -245,12 +245,12 @@ TEST_CASE("list_checkpoints tells when each was saved, and which are preserved",
     return seconds;
   };
   CHECK(times().front() == written);  // there is no state file
-  train.name({1, 2, 3});              // and one without times
+  train.name({1, 2, 3});  // a state file without times
   CHECK(times().front() == written);
   train.save(4);
   distrib::CheckpointState state{"c-3", {"c-1", "c-2", "c-3", "c-4"}, {10, 20, 30, 40}, 20};
   distrib::perform(distrib::plan_state_file(directory, state));
-  CHECK(times() == std::vector<double>{-10, -20, 40, 30});  // the newest is the last
+  CHECK(times() == std::vector<double>{-10, -20, 40, 30});  // the newest comes last
   state.last_preserved_timestamp.reset();
   distrib::perform(distrib::plan_state_file(directory, state));
   CHECK(times() == std::vector<double>{10, 20, 40, 30});

@@ -57,9 +57,9 @@ TEST_CASE("the merged index has the bytes of a whole save", "[checkpoint][merge_
   CHECK(reader.read_strings("job").front() == "the job's text");
 }
 
-TEST_CASE("two that merge at the same time do each other no harm", "[checkpoint][merge_parts]") {
+TEST_CASE("two tasks may merge at the same time", "[checkpoint][merge_parts]") {
   const support::Parts parts;
-  // Every way in which the four actions of one fall between those of the other.
+  // Every order in which the four actions of one plan can be mixed with the four of the other.
   for (unsigned order = 0; order < 256; ++order) {
     if (__builtin_popcount(order) != 4) continue;
     const support::TempDirectory directory;
@@ -80,7 +80,7 @@ TEST_CASE("two that merge at the same time do each other no harm", "[checkpoint]
   }
 }
 
-TEST_CASE("parts that do not fit together are refused by name", "[checkpoint][merge_parts]") {
+TEST_CASE("parts that do not fit together are refused, naming the tensor", "[checkpoint][merge_parts]") {
   const support::Parts parts;
   const std::vector<std::int64_t> later{50};
   const std::vector<float> one{1};
@@ -107,7 +107,7 @@ TEST_CASE("parts that do not fit together are refused by name", "[checkpoint][me
        checkpoint_errc::duplicate, "v, slice 0,2:0,2"},
       {"slices that overlap", changed(1, [&](BundlePart& p) { p.tensors[0].slice = Slice::along({6, 2}, 0, 1, 2); }),
        checkpoint_errc::duplicate, "v: slices overlap"},
-      {"slices and whole", changed(1, [&](BundlePart& p) { p.tensors[0] = support::whole("v", {1}, one); }),
+      {"slices, and the whole tensor", changed(1, [&](BundlePart& p) { p.tensors[0] = support::whole("v", {1}, one); }),
        checkpoint_errc::duplicate, "v"},
   };
   for (const auto& c : cases) {
@@ -122,7 +122,7 @@ TEST_CASE("parts that do not fit together are refused by name", "[checkpoint][me
   }
 }
 
-TEST_CASE("a part that is missing, damaged or another shard's is named", "[checkpoint][merge_parts]") {
+TEST_CASE("read_parts names a part that is missing, damaged or of another shard", "[checkpoint][merge_parts]") {
   const support::Parts parts;
   const auto read = [&](auto change) {
     const support::TempDirectory directory;

@@ -67,7 +67,7 @@ auto value_of(const BundleReader& reader, const std::string& name) -> float {
 
 }  // namespace
 
-TEST_CASE("parse_object_graph: TensorFlow's own", "[checkpoint][object_names]") {
+TEST_CASE("parse_object_graph: reads a graph of TensorFlow", "[checkpoint][object_names]") {
   const auto reader = BundleReader::open(support::fixtures + "object/ckpt-1");
   const auto graph = reader.read_strings(distrib::detail::object_graph_name);
   ObjectGraph parsed;
@@ -87,13 +87,15 @@ TEST_CASE("parse_object_graph: TensorFlow's own", "[checkpoint][object_names]") 
   CHECK(parsed.find_path("w") == std::vector{"w" + suffix});
   CHECK(parsed.find_path("w" + suffix) == std::vector{"w" + suffix});
   for (const char* none : {"", "/", "v", "w/w", ".ATTRIBUTES/VARIABLE_VALUE"}) CHECK(parsed.find_path(none).empty());
-  for (std::size_t size = 0; size < graph.front().size(); ++size)  // of every beginning it says the truth
+  // if a beginning of the text can be read, it is right
+  for (std::size_t size = 0; size < graph.front().size(); ++size)
     if (distrib::detail::parse_object_graph(distrib::as_bytes(graph.front()).first(size), parsed)) look_at();
 }
 
-TEST_CASE("find_path: every path to an object, however its names are written", "[checkpoint][object_names]") {
-  // 0 -model-> 1 -layers-> 2 -0-> 3 (a variable); 1 -first-> 3, too; 2 -up-> 1: a circle.
-  // 0 -d-> 4, a dictionary with odd keys.
+TEST_CASE("find_path: follows every path to an object, with its names written in both ways",
+          "[checkpoint][object_names]") {
+  // 0 -model-> 1 -layers-> 2 -0-> 3 (a variable); also 1 -first-> 3; and 2 -up-> 1, a circle.
+  // 0 -d-> 4, a dictionary with unusual keys.
   ObjectGraph graph;
   graph.objects = {
       {{{1, "model"}, {4, "d"}, {9, "lost"}, {1, ""}}, {}},
@@ -118,11 +120,11 @@ TEST_CASE("find_path: every path to an object, however its names are written", "
   }
   CHECK(found("d/v1.0") == "d/v1..0" + suffix);
   CHECK(found("d/v1..0") == "d/v1..0" + suffix);
-  CHECK(found("d/a.Sb") == "d/a.Sb" + suffix);  // the escaped name of "a/b", and another's own
+  CHECK(found("d/a.Sb") == "d/a.Sb" + suffix);  // the escaped name of "a/b", and the plain name of another object
   CHECK(found("d/a..Sb") == "d/a..Sb/.ATTRIBUTES/ITERATOR_STATE");
   CHECK(found("d/a..Sb/.ATTRIBUTES/ITERATOR_STATE") == "d/a..Sb/.ATTRIBUTES/ITERATOR_STATE");
   CHECK(found("d/a..Sb" + suffix).empty());
-  CHECK(found("d/a/b") == "d/v1..0" + suffix);  // two names count before one with a slash in it
+  CHECK(found("d/a/b") == "d/v1..0" + suffix);  // two names count before one name with a slash in it
   graph.objects[7].children.clear();
   CHECK(found("d/a/b") == "d/a.Sb" + suffix);
   graph.objects[5].children = {{6, "c"}};
@@ -133,12 +135,12 @@ TEST_CASE("find_path: every path to an object, however its names are written", "
   }
   graph.objects[7].children = {{5, "x/c"}};
   graph.objects[4].children.push_back({3, "a/x/c"});
-  CHECK(graph.find_path("d/a/x/c").size() == 2);  // it may be read in two ways
+  CHECK(graph.find_path("d/a/x/c").size() == 2);  // the path may be read in two ways
   CHECK(graph.find_full_name("dense/kernel") == std::vector{"model/first" + suffix});
   CHECK(graph.find_full_name("dense").empty());
 }
 
-TEST_CASE("find_by_object: by path, by full name, or not at all", "[checkpoint][object_names]") {
+TEST_CASE("find_by_object: finds by path, by full name, or nothing", "[checkpoint][object_names]") {
   const support::TempDirectory directory;
   Error error;
   ObjectGraph graph;
@@ -166,7 +168,7 @@ TEST_CASE("find_by_object: by path, by full name, or not at all", "[checkpoint][
   CHECK_THAT(error.where, ContainsSubstring("same is m/a" + suffix + " and m/b" + suffix));
   CHECK(reader.find("same") == nullptr);
 
-  graph.objects[3].tensors = {value_tensor("gone", "m/c")};  // which has no tensor
+  graph.objects[3].tensors = {value_tensor("gone", "m/c")};  // an object without a tensor
   BundleReader without = save(directory / "w", text_of(graph));
   distrib::find_by_object(without, "gone", error);
   CHECK_FALSE(error);
@@ -175,7 +177,7 @@ TEST_CASE("find_by_object: by path, by full name, or not at all", "[checkpoint][
   BundleReader damaged = save(directory / "d", "\x0a\x7f");
   distrib::find_by_object(damaged, "dense/kernel", error);
   CHECK(error.code == checkpoint_errc::corrupt_data);
-  distrib::find_by_object(damaged, "m/a", error);  // needs no graph
+  distrib::find_by_object(damaged, "m/a", error);  // this needs no graph
   CHECK_FALSE(error);
   CHECK(value_of(damaged, "m/a") == 1.0F);
 }

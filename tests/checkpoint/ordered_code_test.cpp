@@ -18,7 +18,7 @@ auto signed_code(std::int64_t value) -> std::string {
 }
 }  // namespace
 
-TEST_CASE("signed numbers have TensorFlow's bytes", "[checkpoint][ordered_code]") {
+TEST_CASE("append_ordered_int64 appends TensorFlow's bytes", "[checkpoint][ordered_code]") {
   const struct {
     std::int64_t value;
     const char* hex;
@@ -41,7 +41,7 @@ TEST_CASE("signed numbers have TensorFlow's bytes", "[checkpoint][ordered_code]"
   }
 }
 
-TEST_CASE("codes are ordered as their values are", "[checkpoint][ordered_code]") {
+TEST_CASE("codes have the order of their values", "[checkpoint][ordered_code]") {
   std::vector<std::int64_t> values;
   for (int shift = 62; shift >= 0; --shift)
     for (const std::int64_t near : {1, 0, -1}) values.push_back(-(std::int64_t{1} << shift) - near);
@@ -51,7 +51,7 @@ TEST_CASE("codes are ordered as their values are", "[checkpoint][ordered_code]")
     for (const std::int64_t b : values) REQUIRE((signed_code(a) < signed_code(b)) == (a < b));
 }
 
-TEST_CASE("unsigned numbers and texts", "[checkpoint][ordered_code]") {
+TEST_CASE("append_ordered_uint64 and append_ordered_text append TensorFlow's bytes", "[checkpoint][ordered_code]") {
   std::string code;
   distrib::append_ordered_uint64(code, 0);
   distrib::append_ordered_uint64(code, 2);
@@ -74,7 +74,7 @@ TEST_CASE("unsigned numbers and texts", "[checkpoint][ordered_code]") {
         "0001");
 }
 
-TEST_CASE("the key of a slice, as TensorFlow wrote it", "[checkpoint][ordered_code]") {
+TEST_CASE("slice_key returns the key that TensorFlow wrote", "[checkpoint][ordered_code]") {
   const distrib::Slice slice{{4, 0}, {3, 4}};
   CHECK(to_hex(distrib::as_bytes(distrib::slice_key("emb/table", slice))) ==
         "00"

@@ -37,7 +37,7 @@ auto story_of(const FilePlan& plan) -> std::string {
 
 }  // namespace
 
-TEST_CASE("a part gets its name after its data", "[checkpoint][part_writer]") {
+TEST_CASE("the part file gets its name after its data file", "[checkpoint][part_writer]") {
   const support::Parts parts;
   Error error;
   CHECK(story_of(distrib::plan_part("d/c-7", parts.own[1], 1, 3, nullptr, error)) ==
@@ -55,7 +55,7 @@ TEST_CASE("a part gets its name after its data", "[checkpoint][part_writer]") {
   CHECK_FALSE(error);
 }
 
-TEST_CASE("whenever a part is not all there, it is not there", "[checkpoint][part_writer]") {
+TEST_CASE("a part is never visible before it is complete", "[checkpoint][part_writer]") {
   const support::Parts old;
   const support::Parts parts{100};
   for (std::size_t performed = 0; performed <= 11; ++performed) {
@@ -80,7 +80,7 @@ TEST_CASE("whenever a part is not all there, it is not there", "[checkpoint][par
   }
 }
 
-TEST_CASE("under an index that holds the same only the data are written again", "[checkpoint][part_writer]") {
+TEST_CASE("if the merged index holds the same bytes, only the data is written again", "[checkpoint][part_writer]") {
   const support::TempDirectory directory;
   const std::string prefix = directory / "c-1";
   const support::Parts parts;
@@ -88,7 +88,7 @@ TEST_CASE("under an index that holds the same only the data are written again", 
   const auto merged = BundleReader::open(prefix).index();
   Error error;
 
-  // Shard 0 of a whole save has all that its part would have, in the same places.
+  // Shard 0 of a whole save has all that its part would have, at the same offsets.
   const FilePlan again = distrib::plan_part(prefix, parts.own[0], 0, 3, &merged, error);
   CHECK(again.size() == 4);
   support::write_file(distrib::data_file_name(prefix, 0, 3), "damaged");
@@ -106,8 +106,8 @@ TEST_CASE("under an index that holds the same only the data are written again", 
     std::size_t shard;
     std::size_t shards;
   } cases[] = {
-      {"other values", others.own[0], 0, 3}, {"less than the index looks for", less, 0, 3},
-      {"another place", parts.own[0], 1, 3}, {"another number of shards", parts.own[0], 0, 4},
+      {"other values", others.own[0], 0, 3}, {"less than the index lists", less, 0, 3},
+      {"another shard", parts.own[0], 1, 3}, {"another number of shards", parts.own[0], 0, 4},
       {"another shape", other_shape, 0, 3},
   };
   for (const auto& c : cases) {
@@ -118,7 +118,7 @@ TEST_CASE("under an index that holds the same only the data are written again", 
   }
 }
 
-TEST_CASE("a part that does not fit together is refused by name", "[checkpoint][part_writer]") {
+TEST_CASE("a part that does not fit together is refused, naming the tensor", "[checkpoint][part_writer]") {
   const support::Parts parts;
   BundlePart twice = parts.own[0];
   twice.tensors.push_back(twice.tensors[0]);

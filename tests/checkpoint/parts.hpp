@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One checkpoint that is saved whole or in parts: a variable in slices, one that is whole, and what all parts have.
+// One checkpoint that is saved as a whole or in parts: a variable in slices, a variable that is whole, and a step and a
+// text that all parts have.
 #pragma once
 
 #include <distrib/checkpoint/bundle_writer.hpp>
@@ -36,8 +37,8 @@ struct Parts {
   std::vector<float> values = std::vector<float>(12);
   std::vector<float> bias{1, 2, 3};
   std::vector<std::int64_t> step{40};
-  std::vector<distrib::BundlePart> own{3};       ///< Each stands alone.
-  std::vector<distrib::BundlePart> together{3};  ///< As `plan_bundle` wants them.
+  std::vector<distrib::BundlePart> own{3};  ///< For `plan_part`: each part is complete by itself.
+  std::vector<distrib::BundlePart> together{3};  ///< For `plan_bundle`: each tensor once.
 };
 
 }  // namespace support

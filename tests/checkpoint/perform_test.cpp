@@ -24,15 +24,17 @@ TEST_CASE("a plan is performed in order", "[checkpoint][perform]") {
   CHECK_FALSE(std::filesystem::exists(first));
   CHECK(distrib::as_text(support::read_file(second)) == "abcd");
 
-  distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});  // replaces, does not append
+  // replaces the content, does not append
+  distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});
   CHECK(distrib::as_text(support::read_file(second)) == "x");
 
   distrib::perform(FilePlan{FileAction::link(second, first), FileAction::write(directory / "other", {}, {}),
-                            FileAction::link(directory / "other", first)});  // the second time: it stays
+                            FileAction::link(directory / "other", first)});  // a link that exists stays
   CHECK(distrib::as_text(support::read_file(first)) == "x");
   CHECK(std::filesystem::hard_link_count(second) == 2);
 
-  distrib::perform(FilePlan{FileAction::remove(second), FileAction::remove(second)});  // the second time: nothing to do
+  // the second time there is nothing to do
+  distrib::perform(FilePlan{FileAction::remove(second), FileAction::remove(second)});
   CHECK_FALSE(std::filesystem::exists(second));
 }
 
@@ -72,7 +74,7 @@ TEST_CASE("a full disk is reported", "[checkpoint][perform]") {
   CHECK_THAT(error.where, ContainsSubstring("/dev/full (No space left on device)"));
 }
 
-TEST_CASE("of a plan that failed nothing is left behind that has not its name yet", "[checkpoint][perform]") {
+TEST_CASE("a plan that fails removes the files that it has not renamed", "[checkpoint][perform]") {
   const support::TempDirectory directory;
   const auto write = [&](const char* name) {
     return FileAction::write(directory / name, {distrib::as_bytes("x")}, {});
@@ -87,5 +89,5 @@ TEST_CASE("of a plan that failed nothing is left behind that has not its name ye
   distrib::perform(FilePlan{write("a"), write("b"), FileAction::rename(directory / "b", directory / "a"),
                             FileAction::write(directory / "none/c", {}, {})},
                    error);
-  CHECK(std::filesystem::exists(directory / "a"));  // it has its name
+  CHECK(std::filesystem::exists(directory / "a"));  // it has been renamed
 }

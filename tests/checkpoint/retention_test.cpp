@@ -5,7 +5,7 @@
 
 using distrib::Retention;
 
-TEST_CASE("Retention: at least so many are kept, and all where all were", "[checkpoint]") {
+TEST_CASE("Retention: with_at_least raises max_to_keep, except where it means all", "[checkpoint]") {
   const Retention one{.max_to_keep = 1, .keep_checkpoint_every_n_hours = 1.5};
   CHECK(one.with_at_least(2) == Retention{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1.5});
   CHECK(Retention{}.with_at_least(2) == Retention{});

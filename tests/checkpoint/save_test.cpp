@@ -20,7 +20,7 @@ using distrib::Slice;
 
 namespace {
 
-// State of a job at a step, on two shards: a variable in two slices, the step, the job's text.
+// The state of a job at a step, on two shards: a variable in two slices, the step, and the text of the job.
 struct State {
   explicit State(int step_) : step{step_}, values(6, static_cast<float>(step_)) {
     const auto bytes = support::bytes_of(values);
@@ -38,11 +38,11 @@ struct State {
 
 auto name_of(int step) -> std::string { return "model.ckpt-" + std::to_string(step); }
 
-// The step of the newest complete checkpoint, which must be of that step in every part; -1: none.
+// Returns the step of the newest complete checkpoint, whose parts must all be of that step; -1: there is none.
 auto newest_step(const std::string& directory) -> std::int64_t {
   std::vector<Error> refused;
   const auto reader = distrib::newest_complete(directory, refused);
-  for (const Error& error : refused)  // missing, never damaged
+  for (const Error& error : refused)  // checkpoints may be missing, but never damaged
     CHECK((error.code == checkpoint_errc::missing_index_file || error.code == checkpoint_errc::stale_state));
   if (!reader) return -1;
   std::vector<std::int64_t> step(1);
@@ -71,7 +71,7 @@ auto paths_in(const std::string& directory) -> std::vector<std::string> {
 
 }  // namespace
 
-TEST_CASE("saves leave the newest, and nothing else", "[checkpoint][save]") {
+TEST_CASE("saves leave the newest checkpoints and no other files", "[checkpoint][save]") {
   const support::TempDirectory temporary;
   const std::string directory = temporary / "a/train";
   for (const int step : {0, 5, 10, 15}) {
@@ -94,10 +94,10 @@ TEST_CASE("a save that stops after any action leaves the old or the new checkpoi
     std::size_t keep;
     std::int64_t old_step;
   } cases[] = {
-      {"the first", {}, 0, 5, -1},
-      {"another", {0, 5}, 10, 5, 5},
-      {"one that lets an older one go", {0, 5}, 10, 2, 5},
-      {"one that lets the only other one go", {0}, 10, 1, 0},
+      {"the first checkpoint", {}, 0, 5, -1},
+      {"a further checkpoint", {0, 5}, 10, 5, 5},
+      {"one that removes an older one", {0, 5}, 10, 2, 5},
+      {"one that removes the only other one", {0}, 10, 1, 0},
       {"the same step again", {0, 5}, 5, 5, 0},
   };
   for (const auto& c : cases) {
@@ -121,7 +121,7 @@ TEST_CASE("a save that stops after any action leaves the old or the new checkpoi
       CHECK((found == c.step || found == c.old_step));
       if (performed == plan.size()) CHECK(found == c.step);
 
-      // What was left behind does not disturb the next save, and is gone after it.
+      // Files that were left behind do not disturb the next save, and are removed by it.
       distrib::save_checkpoint(directory, name_of(99), State{99}.parts, {.max_to_keep = 1});
       CHECK(newest_step(directory) == 99);
       for (const std::string& file : files_in(directory)) CHECK(file.find(".saving") == std::string::npos);
@@ -129,14 +129,15 @@ TEST_CASE("a save that stops after any action leaves the old or the new checkpoi
   }
 }
 
-TEST_CASE("retention counts one series and leaves others alone", "[checkpoint][save]") {
+TEST_CASE("retention counts one series and does not touch others", "[checkpoint][save]") {
   const support::TempDirectory temporary;
   const std::string directory = temporary.path();
   distrib::save_checkpoint(directory, "best", State{1}.parts);
   for (const int step : {2, 3, 4})
     distrib::save_checkpoint(directory, name_of(step), State{step}.parts, {.max_to_keep = 2});
   CHECK(paths_in(directory) == std::vector<std::string>{"best", "model.ckpt-3", "model.ckpt-4"});
-  distrib::save_checkpoint(directory, name_of(3), State{3}.parts, {.max_to_keep = 0});  // again, after going back
+  // saved again, after the job went back
+  distrib::save_checkpoint(directory, name_of(3), State{3}.parts, {.max_to_keep = 0});
   CHECK(paths_in(directory) == std::vector<std::string>{"best", "model.ckpt-4", "model.ckpt-3"});
   CHECK(newest_step(directory) == 3);
 }
@@ -150,7 +151,7 @@ TEST_CASE("a damaged state file is replaced, and the older checkpoints stay know
   CHECK(paths_in(directory) == std::vector<std::string>{name_of(1), name_of(2)});
 }
 
-TEST_CASE("a save that cannot be done says why and keeps the old one", "[checkpoint][save]") {
+TEST_CASE("a save that fails says why and keeps the old checkpoint", "[checkpoint][save]") {
   const support::TempDirectory temporary;
   const std::string directory = temporary / "train";
   distrib::save_checkpoint(directory, name_of(1), State{1}.parts);
@@ -167,7 +168,7 @@ TEST_CASE("a save that cannot be done says why and keeps the old one", "[checkpo
   CHECK_THROWS_WITH(distrib::save_checkpoint(temporary / "file", name_of(2), State{2}.parts),
                     ContainsSubstring("file (Not a directory): cannot write"));
 
-  std::filesystem::create_directory(directory + "/.saving.model.ckpt.index");  // in the way
+  std::filesystem::create_directory(directory + "/.saving.model.ckpt.index");  // takes the name of the temporary file
   distrib::save_checkpoint(directory, name_of(2), State{2}.parts, {}, error);
   CHECK(error.code == distrib::failure::io);
   CHECK(newest_step(directory) == 1);

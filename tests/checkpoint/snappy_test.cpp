@@ -117,7 +117,7 @@ TEST_CASE("damaged Snappy blocks are refused", "[checkpoint][snappy]") {
   }
 }
 
-TEST_CASE("every short block ends well or is refused", "[checkpoint][snappy]") {
+TEST_CASE("every short block is unpacked or refused", "[checkpoint][snappy]") {
   support::Bytes out;
   for (unsigned first = 0; first < 256; ++first)
     for (unsigned second = 0; second < 256; ++second) {

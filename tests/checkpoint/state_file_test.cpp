@@ -13,7 +13,7 @@ using distrib::Error;
 
 using Paths = std::vector<std::string>;
 
-TEST_CASE("state files that TensorFlow wrote", "[checkpoint][state_file]") {
+TEST_CASE("parse_checkpoint_state reads what TensorFlow wrote", "[checkpoint][state_file]") {
   const auto text_of = [](const std::string& name) {
     return std::string{distrib::as_text(support::read_file(support::fixtures + name))};
   };
@@ -28,7 +28,7 @@ TEST_CASE("state files that TensorFlow wrote", "[checkpoint][state_file]") {
   CHECK(to_string(distrib::parse_checkpoint_state(object)) == object);
 }
 
-TEST_CASE("all of protobuf's text form that a state can use", "[checkpoint][state_file]") {
+TEST_CASE("parse_checkpoint_state reads every text form that protobuf allows here", "[checkpoint][state_file]") {
   const auto state = distrib::parse_checkpoint_state(
       "# written by hand\n"
       "all_model_checkpoint_paths:'a', all_model_checkpoint_paths : \"b\" \"c\" ; # two pieces\r\n"
@@ -40,7 +40,7 @@ TEST_CASE("all of protobuf's text form that a state can use", "[checkpoint][stat
   CHECK(distrib::parse_checkpoint_state(to_string(state)) == state);
 }
 
-TEST_CASE("texts that are no state", "[checkpoint][state_file]") {
+TEST_CASE("texts that are not a valid state are refused", "[checkpoint][state_file]") {
   const char* const cases[] = {
       "",
       "not a proto",
@@ -70,7 +70,7 @@ TEST_CASE("texts that are no state", "[checkpoint][state_file]") {
   }
 }
 
-TEST_CASE("a new state by TensorFlow's rules", "[checkpoint][state_file]") {
+TEST_CASE("make_checkpoint_state follows TensorFlow's rules", "[checkpoint][state_file]") {
   Error error;
   auto state = distrib::make_checkpoint_state("train", "train/model.ckpt-20",
                                               {"train/model.ckpt-10", "train/model.ckpt-20"}, {}, error);

@@ -6,7 +6,7 @@
 using distrib::Slice;
 using distrib::StoredTensor;
 
-TEST_CASE("StoredTensor: the cut is that of its pieces, as they are stored", "[checkpoint]") {
+TEST_CASE("StoredTensor: slices() returns the slices of the pieces, in their order", "[checkpoint]") {
   const Slice lower{{2, 0}, {1, 4}};
   const Slice upper{{0, 0}, {2, 4}};
   const StoredTensor tensor{.name = "w", .shape = {3, 4}, .pieces = {{.slice = lower}, {.slice = upper, .shard = 1}}};
@@ -14,7 +14,7 @@ TEST_CASE("StoredTensor: the cut is that of its pieces, as they are stored", "[c
   CHECK(StoredTensor{}.slices().empty());
 }
 
-TEST_CASE("StoredTensor: types that are not read have TensorFlow's names", "[checkpoint]") {
+TEST_CASE("StoredTensor: types that cannot be read have TensorFlow's names", "[checkpoint]") {
   const struct {
     int type;
     const char* name;

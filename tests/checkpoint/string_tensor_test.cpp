@@ -8,7 +8,7 @@
 
 using support::Bytes;
 
-TEST_CASE("texts lie in a data file as TensorFlow lays them", "[checkpoint][string_tensor]") {
+TEST_CASE("texts are stored as TensorFlow stores them", "[checkpoint][string_tensor]") {
   const std::vector<std::string> words{"alpha", "", {"\xff\0b", 3}};
   Bytes bytes;
   CHECK(distrib::append_strings(bytes, words) == 0x42fdc1a5);
@@ -16,7 +16,7 @@ TEST_CASE("texts lie in a data file as TensorFlow lays them", "[checkpoint][stri
   CHECK(bytes == Bytes(file.begin() + 263, file.begin() + 263 + 15));
 }
 
-TEST_CASE("texts come back, and damage does not", "[checkpoint][string_tensor]") {
+TEST_CASE("texts are read back, and damage is found", "[checkpoint][string_tensor]") {
   const std::vector<std::string> values{"", "a", std::string(300, 'x'), "end"};
   Bytes bytes;
   const std::uint32_t crc = distrib::append_strings(bytes, values);
@@ -38,8 +38,8 @@ TEST_CASE("texts come back, and damage does not", "[checkpoint][string_tensor]")
   }
 }
 
-TEST_CASE("lengths that do not end with the texts are refused", "[checkpoint][string_tensor]") {
-  // Right checksums over wrong lengths, as only a broken writer makes them.
+TEST_CASE("lengths that do not fit the texts are refused", "[checkpoint][string_tensor]") {
+  // The checksums are right, but the lengths are wrong: only a faulty writer makes that.
   const auto accepted = [](std::uint64_t length, const std::string& text) {
     distrib::WireWriter out;
     out.raw_varint(length);
@@ -57,7 +57,7 @@ TEST_CASE("lengths that do not end with the texts are refused", "[checkpoint][st
   CHECK_FALSE(accepted(std::uint64_t{1} << 40, "abc"));
 }
 
-TEST_CASE("no texts at all", "[checkpoint][string_tensor]") {
+TEST_CASE("a tensor without texts", "[checkpoint][string_tensor]") {
   Bytes bytes;
   const std::uint32_t crc = distrib::append_strings(bytes, {});
   std::vector<std::string> read{"old"};

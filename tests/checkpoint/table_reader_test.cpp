@@ -67,7 +67,7 @@ TEST_CASE("a table cut anywhere is refused", "[checkpoint][table_reader]") {
   }
 }
 
-TEST_CASE("a flipped bit is found, or was in bytes that nobody needs", "[checkpoint][table_reader]") {
+TEST_CASE("a flipped bit is found, or lies in bytes without effect", "[checkpoint][table_reader]") {
   const Entries entries = some_entries(40);
   Bytes file = table_of(entries, 100);
   for (std::size_t at = 0; at < file.size(); ++at)
@@ -82,7 +82,7 @@ TEST_CASE("a flipped bit is found, or was in bytes that nobody needs", "[checkpo
     }
 }
 
-TEST_CASE("damage that checksums do not show", "[checkpoint][table_reader]") {
+TEST_CASE("damage under valid checksums is found", "[checkpoint][table_reader]") {
   const struct {
     const char* what;
     std::string block;
@@ -153,7 +153,7 @@ TEST_CASE("short entries cannot repeat a long key without end", "[checkpoint][ta
   CHECK(bytes <= 64 * file.size());
 }
 
-TEST_CASE("a visitor may stop the reading with an error of its own", "[checkpoint][table_reader]") {
+TEST_CASE("visit may stop the reading with its own error", "[checkpoint][table_reader]") {
   const Bytes file = table_of(some_entries(20), 50);
   Error error;
   int seen = 0;
@@ -168,7 +168,7 @@ TEST_CASE("a visitor may stop the reading with an error of its own", "[checkpoin
   CHECK(error.where == "mine");
 }
 
-TEST_CASE("a wrong magic number says so", "[checkpoint][table_reader]") {
+TEST_CASE("a wrong magic number is reported as such", "[checkpoint][table_reader]") {
   Error error;
   entries_of(Bytes(48), error);
   CHECK(error.code == checkpoint_errc::bad_magic);

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace {
-// A block without entries, its kind and checksum; then the footer's magic.
+// A block without entries, its kind and checksum; then the magic number of the footer.
 const std::string empty_block =
     "0000000001000000"
     "00"
@@ -22,7 +22,7 @@ TEST_CASE("a table without entries", "[checkpoint][table_writer]") {
   CHECK(distrib::to_hex(table.finish()) == empty_block + empty_block + handles + std::string(72, '0') + magic);
 }
 
-TEST_CASE("keys leave out what they share, and are whole again after 16", "[checkpoint][table_writer]") {
+TEST_CASE("keys leave out what they share with the key before, and every 16th is whole", "[checkpoint][table_writer]") {
   distrib::detail::BlockBuilder block{2};
   CHECK(block.empty());
   block.add("abc", distrib::as_bytes("1"));
@@ -48,8 +48,8 @@ TEST_CASE("keys of the index are as short as possible", "[checkpoint][table_writ
   using distrib::detail::successor;
   CHECK(separator("abc", "abx") == "abd");
   CHECK(separator("abcdef", "abz") == "abd");
-  CHECK(separator("abc", "abd") == "abc");    // nothing shorter lies between
-  CHECK(separator("ab", "abc") == "ab");      // one is the beginning of the other
+  CHECK(separator("abc", "abd") == "abc");  // no shorter text lies between
+  CHECK(separator("ab", "abc") == "ab");  // the first is the beginning of the second
   CHECK(separator("a\xff", "b") == "a\xff");
   CHECK(separator("", "b").empty());
   CHECK(successor("words") == "x");

@@ -16,7 +16,7 @@ using support::Bytes;
 
 namespace {
 
-// What TensorFlow 2.21 saved of an iterator: 11 variants, then other tensors.
+// An iterator as TensorFlow 2.21 saved it: 11 variants, then other tensors.
 constexpr std::size_t iterator_bytes = 0x8d7;
 constexpr std::uint32_t iterator_crc = 0xcf695a91;
 
@@ -37,8 +37,7 @@ auto is_right(distrib::ByteView bytes, std::uint64_t elements, std::uint32_t crc
 
 }  // namespace
 
-TEST_CASE("VariantSum: an iterator that TensorFlow saved is right, in whatever pieces it comes",
-          "[checkpoint][variant_sum]") {
+TEST_CASE("VariantSum: accepts an iterator that TensorFlow saved, in pieces of any size", "[checkpoint][variant_sum]") {
   const Bytes bytes = saved_iterator();
   for (const std::size_t chunk : {1U, 2U, 3U, 7U, 100U, 5000U}) CHECK(is_right(bytes, 11, iterator_crc, chunk));
   CHECK_FALSE(is_right(bytes, 10, iterator_crc));
@@ -46,7 +45,7 @@ TEST_CASE("VariantSum: an iterator that TensorFlow saved is right, in whatever p
   CHECK_FALSE(is_right(bytes, 11, iterator_crc + 1));
 }
 
-TEST_CASE("VariantSum: any bit that is wrong, and any end that is missing, is found", "[checkpoint][variant_sum]") {
+TEST_CASE("VariantSum: finds every flipped bit and every missing end", "[checkpoint][variant_sum]") {
   Bytes bytes = saved_iterator();
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     bytes[at] ^= std::byte{1};
@@ -59,12 +58,12 @@ TEST_CASE("VariantSum: any bit that is wrong, and any end that is missing, is fo
   CHECK_FALSE(is_right(bytes, 11, iterator_crc));
 }
 
-TEST_CASE("VariantSum: elements without bytes, none at all, and lengths that never end", "[checkpoint][variant_sum]") {
+TEST_CASE("VariantSum: elements without bytes, no elements, and lengths that never end", "[checkpoint][variant_sum]") {
   const std::uint32_t of_nothing = distrib::mask_crc(0);
   CHECK(is_right({}, 0, of_nothing));
   CHECK_FALSE(is_right({}, 1, of_nothing));
 
-  // One element of no bytes: its length, and the sum of that.
+  // One element of no bytes: its length, and the checksum of the length.
   const Bytes length(8);
   const std::uint32_t crc = distrib::crc32c(length);
   Bytes empty(5);

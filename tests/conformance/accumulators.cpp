@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulators, and the optimizer that is made of them.
+// Accumulators, and SyncReplicas, the optimizer that uses them.
 #include "answers.hpp"
 
 #include <distrib/optimizer.hpp>
@@ -38,7 +38,7 @@ auto accumulate(const Json& input) -> Json {
   return answer;
 }
 
-/// Workers that train one number by SyncReplicas and gradient descent.
+/// Workers that train one number with SyncReplicas and gradient descent.
 class Workers {
  public:
   explicit Workers(const Json& input)
@@ -51,7 +51,7 @@ class Workers {
     sync_.begin(input.contains("init_tokens") ? std::optional{input["init_tokens"].get<std::int64_t>()} : std::nullopt);
   }
 
-  /// Computes, contributes and goes to the barrier. False: its gradient was stale.
+  /// Computes, contributes and waits at the barrier. Returns false if its gradient was stale.
   auto step(std::size_t worker) -> bool {
     const auto rank = static_cast<distrib::Rank>(worker);
     const std::span<const float> gradients[] = {std::span{gradients_}.subspan(worker, 1)};
@@ -89,7 +89,7 @@ class Workers {
   distrib::SyncReplicas sync_;
 };
 
-/// As TensorFlow's own test has it: worker 0 and the last ones are first, so those from 1 on come too late.
+/// As in TensorFlow's own test: worker 0 and the last workers are first, so the workers from 1 on are too late.
 auto with_backups(Workers& workers, std::size_t first) -> Json {
   const std::size_t late = workers.count() - first;
   workers.step(0);
@@ -128,7 +128,7 @@ auto sync_replicas(const Json& input) -> Json {
   if (input.contains("total_num_replicas") && !input["total_num_replicas"].is_null())
     plan.total_num_replicas = input["total_num_replicas"].get<std::int64_t>();
   distrib::SyncReplicas sync{plan};
-  if (input.contains("call")) sync.begin();  // its variables are not known yet
+  if (input.contains("call")) sync.begin();  // the variables are not known yet
   if (input.contains("global_step") || input.contains("grads_and_vars")) {
     const std::size_t variables = input.contains("grads_and_vars") ? input["grads_and_vars"].size() : 1;
     std::optional<distrib::Step> global_step = 0;
@@ -136,7 +136,7 @@ auto sync_replicas(const Json& input) -> Json {
     sync.set_variables(std::vector<std::size_t>(variables, 1), global_step);
   }
   Json answer{{"total_num_replicas", plan.workers()}, {"tokens_per_step", plan.tokens_per_step()}};
-  const std::int64_t num_tokens = input.value("num_tokens", std::int64_t{-1});  // -1: as many as it takes by itself
+  const std::int64_t num_tokens = input.value("num_tokens", std::int64_t{-1});  // -1: the default number
   answer["init_tokens"] = plan.initial_tokens(num_tokens == -1 ? std::nullopt : std::optional{num_tokens});
   return answer;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions, one a line of standard input; tests/conformance/run.sh builds and runs it.
+// Answers questions, one per line of standard input; tests/conformance/run.sh builds and runs it.
 #include "answers.hpp"
 
 #include <iostream>

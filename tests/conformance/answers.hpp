@@ -11,33 +11,33 @@
 #include <string_view>
 #include <vector>
 
-/// Answers to questions about what TensorFlow and its relatives do, given by the library's public names alone.
+/// Answers to questions about what TensorFlow and its relatives do. They use only public names of the library.
 namespace conformance {
 
-/// Keeps the order in which keys were written.
+/// Json that keeps the order in which keys were written.
 using Json = nlohmann::ordered_json;
 
-/// What the original calls the failure; thrown by the answer of a group.
+/// The original's name for a failure; thrown by the answer of a group.
 struct Refused {
   std::string kind;
 };
 
-/// The library has no answer to this question; thrown by the answer of a group.
+/// Says that the library has no answer to this question; thrown by the answer of a group.
 struct Unsupported {};
 
-/// The original's word for a failure of the library, where it is its run time that fails: "DATA_LOSS" ...
+/// Returns the original's word for a failure of the library, if the original fails in its run time: "DATA_LOSS" ...
 [[nodiscard]] auto status_of(const std::error_code& code) -> std::string;
-/// The same, where the original is Python and raises "ValueError".
+/// Returns the same if the original is Python, and raises "ValueError".
 [[nodiscard]] auto exception_of(const std::error_code& code) -> std::string;
 
-/// Questions of one name.
+/// The questions of one name.
 struct Group {
   std::string_view name;
   Json (*answer)(const Json& input);              ///< Throws `Refused`, `Unsupported` or `std::system_error`.
   std::string (*kind)(const std::error_code&) = status_of;  ///< Names what `answer` throws as `std::system_error`.
 };
 
-// One file each.
+// Each of these has its own file.
 [[nodiscard]] auto record_groups() -> std::vector<Group>;
 [[nodiscard]] auto example_groups() -> std::vector<Group>;
 [[nodiscard]] auto data_groups() -> std::vector<Group>;
@@ -50,19 +50,20 @@ struct Group {
 [[nodiscard]] auto accumulator_groups() -> std::vector<Group>;
 [[nodiscard]] auto spark_groups() -> std::vector<Group>;
 
-/// The answer to a case of any group: its `output`. Never throws for what the case holds.
+/// Returns the answer to a question of any group: its `output`. Throws for nothing that the question may contain.
 [[nodiscard]] auto answer(const Json& question) -> Json;
 
-/// One line of input, one of output.
+/// Returns the line of output for a line of input.
 [[nodiscard]] auto answer_line(std::string_view line) -> std::string;
 
 using Bytes = std::vector<std::byte>;
 
-/// What is borrowed, to keep.
+/// Returns a copy of the bytes.
 [[nodiscard]] auto copy(distrib::ByteView bytes) -> Bytes;
 
-/// "00ff" for two bytes, and back; throws `Refused` when `text` is not that.
+/// Returns "00ff" for two bytes.
 [[nodiscard]] auto to_hex(distrib::ByteView bytes) -> std::string;
+/// Returns the bytes of such a text; throws `Refused` if `text` is not one.
 [[nodiscard]] auto from_hex(const Json& text) -> Bytes;
 
 }  // namespace conformance

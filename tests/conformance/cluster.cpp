@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is who: cluster specs, TF_CONFIG, roles, flags.
+// The tasks of a cluster: cluster specs, TF_CONFIG, roles, flags.
 #include "answers.hpp"
 #include "cluster_question.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using distrib::ClusterSpec;
 
-/// As ClusterSpec.as_dict has it: a list where the tasks are 0, 1, 2, ..., else a mapping.
+/// Returns what ClusterSpec.as_dict returns: a list if the tasks are 0, 1, 2, ..., otherwise a mapping.
 auto as_dict(const ClusterSpec& cluster) -> Json {
   Json jobs = Json::object();
   for (const std::string& job : cluster.jobs()) {
@@ -81,7 +81,7 @@ template <class T> auto optional_field(const Json& input, const char* name) -> s
   return input.contains(name) && !input[name].is_null() ? std::optional{input[name].get<T>()} : std::nullopt;
 }
 
-/// What TensorFlow's run time says when it makes the server.
+/// Throws what TensorFlow's run time reports when it makes the server.
 void make_server(const distrib::ServerDef& def) {
   std::error_code ec;
   check_server_def(def, ec);
@@ -208,7 +208,7 @@ auto flags(const Json& input) -> Json {
   if (input.empty()) {
     Json list = Json::array();
     for (const distrib::ClusterFlags::FlagInfo& flag : distrib::ClusterFlags::known)
-      list.push_back({flag.name, flag.type, nullptr});  // none has a default
+      list.push_back({flag.name, flag.type, nullptr});  // no flag has a default
     return {{"flags", list}};
   }
   const distrib::ClusterFlags parsed = flag_list(input.at("argv"));

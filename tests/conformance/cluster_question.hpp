@@ -11,7 +11,7 @@
 
 namespace conformance {
 
-/// A cluster as questions have it: by job a list of addresses, or a mapping of indices to addresses.
+/// Returns a cluster as questions describe it: for each job a list of addresses, or a mapping of indices to addresses.
 [[nodiscard]] inline auto cluster_of(const Json& jobs) -> distrib::ClusterSpec {
   std::map<std::string, distrib::ClusterSpec::Tasks> sparse;
   for (const auto& [job, hosts] : jobs.items()) {

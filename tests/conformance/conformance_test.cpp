@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers to a sample of questions (vectors.json) are those of the originals.
+// Checks that the answers to a sample of questions (vectors.json) equal the answers of the originals.
 #include "answers.hpp"
 
 #include "support/catch.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using conformance::Json;
 
-/// Groups that answer as the originals do, each case of the sample.
+/// Groups in which every case of the sample is answered as by the original.
 const std::set<std::string> answered{
     "accumulator",          "checkpoint_bundle",
     "checkpoint_state",     "cluster_roles",
@@ -46,10 +46,10 @@ auto close(double value, double expected, double rtol) -> bool {
   return value == expected || std::abs(value - expected) <= rtol * std::max(std::abs(value), std::abs(expected));
 }
 
-/// Whether `answer` says all that `expected` does. Hints at messages are for people.
+/// True if `answer` says all that `expected` says. Parts of messages are for readers and are not compared.
 auto agrees(const Json& answer, const Json& expected, double rtol, std::string_view name = {}) -> bool {
   if (expected.is_number()) return answer.is_number() && close(answer.get<double>(), expected.get<double>(), rtol);
-  // Some of the addresses, where the answer tells all.
+  // `expected` may have some of the addresses, while the answer has all.
   if (name == "task_address" && expected.is_array() && answer.is_array())
     return std::all_of(expected.begin(), expected.end(),
                        [&](const Json& task) { return std::find(answer.begin(), answer.end(), task) != answer.end(); });
@@ -76,8 +76,8 @@ auto vectors() -> Json {
 
 }  // namespace
 
-TEST_CASE("answers are those of the originals") {
-  std::map<std::string, std::pair<int, int>> groups;  // cases, and how many agree
+TEST_CASE("answers equal the answers of the originals") {
+  std::map<std::string, std::pair<int, int>> groups;  // number of cases, and how many agree
   for (const Json& vector : vectors()) {
     const std::string group = vector.at("group");
     const Json answer = conformance::answer({{"id", vector.at("id")}, {"group", group}, {"input", vector.at("input")}});
@@ -99,7 +99,7 @@ TEST_CASE("answers are those of the originals") {
   CHECK(whole >= answered.size());
 }
 
-TEST_CASE("lines that are no questions") {
+TEST_CASE("lines that are not questions") {
   const char* const refused = R"({"error":"INVALID_ARGUMENT"})";
   for (const char* line :
        {"", "{", "[]", "7", "\"text\"", "{}", R"({"id": "x"})", "\xff\xfe", R"({"id":"x","group":7})"})

@@ -11,7 +11,7 @@ namespace conformance {
 
 namespace {
 
-/// All elements of an order, by number.
+/// Returns all elements of an order, as numbers.
 auto numbers(auto order) -> std::vector<std::uint64_t> {
   std::vector<std::uint64_t> list;
   for (std::uint64_t position = 0; position < order.size(); ++position) list.push_back(order.at(0, position));

@@ -11,7 +11,7 @@ namespace conformance {
 
 namespace {
 
-/// Rows of ids, and weights where the question has some.
+/// Rows of ids, and weights if the question has any.
 struct Lookups {
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> row_splits{0};

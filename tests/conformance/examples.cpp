@@ -53,7 +53,7 @@ class Values {
     }
   }
 
-  /// Calls `to` with the values, or without any when there is no kind.
+  /// Calls `to` with the values, or without arguments if there is no kind.
   void give(auto&& to) const {
     switch (kind_) {
       case FeatureKind::int64s: return to(std::span{int64s_});
@@ -140,7 +140,7 @@ auto feature_kind_of(const Json& dtype) -> FeatureKind {
   throw Refused{"ValueError"};
 }
 
-/// Element `i` of a list that may be shorter.
+/// Returns element `i` of a list that may be shorter.
 auto item(const Json& list, std::size_t i) -> Json { return i < list.size() ? list[i] : Json(); }
 
 auto feature_shape_of(const Json& extents) -> distrib::FeatureShape {
@@ -219,7 +219,7 @@ auto values_json(const distrib::ParsedFeature& feature) -> Json {
   return list;
 }
 
-/// `values` as nested lists of this shape.
+/// Returns `values` as nested lists of this shape.
 auto nested(const Json& values, std::span<const std::int64_t> shape, std::size_t& next) -> Json {
   if (shape.empty()) return values.at(next++);
   Json list = Json::array();
@@ -263,7 +263,7 @@ auto parse_example(const Json& input) -> Json {
   return answer;
 }
 
-/// What is wrong with the specs fails when the parser is built, in Python.
+/// Wrong specs fail in Python, when the parser is built.
 auto parse_failure(const std::error_code& code) -> std::string {
   using distrib::example_errc;
   return code == example_errc::bad_spec || code == example_errc::duplicate_feature ? "ValueError" : "INVALID_ARGUMENT";

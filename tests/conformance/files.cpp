@@ -47,7 +47,7 @@ auto checkpoint_state(const Json& input) -> Json {
 
 auto state_kind(const std::error_code&) -> std::string { return "ValueError"; }
 
-/// What a plan writes into the files whose names end so, put together.
+/// Returns what a plan writes into the files whose names end with `ending`, joined.
 auto planned_bytes(const distrib::FilePlan& plan, std::string_view ending) -> std::string {
   std::vector<std::byte> bytes;
   for (const distrib::FileAction& action : plan)
@@ -118,7 +118,7 @@ auto framed(distrib::ByteView payload) -> std::string {
          to_hex(distrib::encode_record_footer(payload));
 }
 
-/// TensorFlow's name and number.
+/// Returns TensorFlow's name and number of a data class.
 auto data_class_name(distrib::ScalarEvent::DataClass data_class) -> const char* {
   switch (data_class) {
     case distrib::ScalarEvent::DataClass::unknown: break;

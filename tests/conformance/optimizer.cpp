@@ -15,7 +15,7 @@ namespace conformance {
 
 namespace {
 
-/// `rows` rows of `dim` elements under `updater`, their slots, and how often they were updated.
+/// Rows of a variable, each of `dim` elements, with their slots, the updater, and how often they were updated.
 class Trained {
  public:
   Trained(distrib::AnyUpdater updater, std::vector<std::vector<float>> rows)
@@ -27,7 +27,7 @@ class Trained {
     rows_ = std::move(rows);
   }
 
-  /// Rows of one number are summed first; a number beyond the rows is refused.
+  /// Updates rows. Gradients of the same row are summed first; a number beyond the rows is refused.
   void step(std::span<const std::int64_t> numbers, const std::vector<std::vector<float>>& gradients) {
     if (numbers.size() != gradients.size()) throw Refused{"ValueError"};
     std::map<std::int64_t, std::vector<float>> sums;
@@ -53,7 +53,7 @@ class Trained {
     step(std::span{&only, 1}, {gradient});
   }
 
-  /// The weights (0), or a slot (1 and up), of every row.
+  /// Returns the weights (`part` 0) or a slot (1 and above) of every row.
   [[nodiscard]] auto part(std::size_t part) const -> std::vector<std::vector<float>> {
     std::vector<std::vector<float>> parts;
     for (const auto& row : rows_) {
@@ -71,11 +71,11 @@ class Trained {
   std::uint64_t count_ = 0;
 };
 
-/// An updater, and how the original calls what it keeps beside a variable, in its order.
+/// An updater, and the original's names for its slots, in the original's order.
 struct NamedUpdater {
   distrib::AnyUpdater updater;
   std::vector<std::string> slots;
-  float beta1 = -1.0F;  ///< Adam and its relatives; else below 0.
+  float beta1 = -1.0F;  ///< For Adam and its relatives; below 0 for others.
   float beta2 = -1.0F;
 };
 
@@ -104,7 +104,7 @@ auto rmsprop(const Json& hyper) -> R {
   return made;
 }
 
-/// "Adam, large epsilon (...)" is Adam.
+/// Returns the updater of a question; the name "Adam, large epsilon (...)" means Adam.
 auto named_updater(const Json& input) -> NamedUpdater {
   std::string name = input.at("optimizer").get<std::string>();
   name = name.substr(0, name.find_first_of(", ("));
@@ -172,7 +172,7 @@ auto dense(const Json& input) -> Json {
   return answer;
 }
 
-/// Rows of one number each, or of several: told by the first.
+/// Returns rows of one number each, or of several numbers; the first row decides.
 auto rows_of(const Json& list) -> std::vector<std::vector<float>> {
   std::vector<std::vector<float>> rows;
   for (const Json& row : list)

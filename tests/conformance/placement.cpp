@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where variables go and how they are cut.
+// Where variables are placed, and how they are cut.
 #include "answers.hpp"
 #include "cluster_question.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 using distrib::DType;
 using distrib::Shape;
 
-/// What is not known, null, makes no Shape.
+/// Returns a shape; refuses null, an unknown extent.
 auto shape_of(const Json& extents) -> Shape {
   if (extents.is_null()) throw Refused{"ValueError"};
   std::vector<std::int64_t> list;
@@ -46,7 +46,7 @@ auto dtype_of(const std::string& name) -> DType {
 
 auto given(const Json& input, const char* name) -> bool { return input.contains(name) && !input[name].is_null(); }
 
-/// What Python takes None for as well as "".
+/// Returns a text; Python's None means "".
 auto text_of(const Json& input, const char* name, const std::string& otherwise) -> std::string {
   if (!input.contains(name)) return otherwise;
   return input[name].is_null() ? std::string{} : input[name].get<std::string>();
@@ -54,7 +54,7 @@ auto text_of(const Json& input, const char* name, const std::string& otherwise) 
 
 auto setter_options(const Json& input) -> distrib::ReplicaDeviceSetterOptions {
   distrib::ReplicaDeviceSetterOptions options;
-  options.tasks_by_position = true;  // as TensorFlow has it
+  options.tasks_by_position = true;  // as in TensorFlow
   options.ps_tasks = input.value("ps_tasks", options.ps_tasks);
   options.ps_device = text_of(input, "ps_device", options.ps_device);
   options.worker_device = text_of(input, "worker_device", options.worker_device);
@@ -64,7 +64,7 @@ auto setter_options(const Json& input) -> distrib::ReplicaDeviceSetterOptions {
   return options;
 }
 
-/// The devices that a setter gives to each of `ops`.
+/// Returns the devices that a setter returns for each of `ops`.
 template <class Setter>
 auto devices_of(Setter& setter, const Json& ops) -> Json {
   Json devices = Json::array();
@@ -97,7 +97,8 @@ auto greedy(const Json& input, Load load) -> Json {
 }
 
 auto greedy_placement(const Json& input) -> Json {
-  if (input.contains("op")) {  // one that a placement request cannot say: it has one output, of a shape that is known
+  // an operation that no placement request can describe: a request has one output of a known shape
+  if (input.contains("op")) {
     const Json& op = input["op"];
     if (op.value("outputs", 1) != 1) throw Refused{"ValueError"};
     return {{"load", distrib::byte_size_load(
@@ -121,23 +122,24 @@ auto random_placement(const Json& input) -> Json {
   return answer;
 }
 
-/// The first of these arguments that is given, None being none.
+/// Returns the first of these arguments that is present and not None.
 auto number(const Json& args, std::initializer_list<const char*> names, std::int64_t otherwise) -> std::int64_t {
   for (const char* name : names)
     if (args.contains(name) && !args[name].is_null()) return args[name].get<std::int64_t>();
   return otherwise;
 }
 
-/// TensorFlow's partitioners by their two generations of names; their arguments by name, or "0", "1" .. by position.
+/// Cuts with TensorFlow's partitioners, under their names of both generations. Arguments have names, or their positions
+/// "0", "1" .. as names.
 auto partition_by(const std::string& name, const Json& args, const Shape& shape, DType dtype) -> distrib::Partition {
-  std::int64_t from_end = number(args, {"axis"}, 0);  // as Python counts
+  std::int64_t from_end = number(args, {"axis"}, 0);  // may be negative, as in Python
   if (from_end < 0) from_end += static_cast<std::int64_t>(shape.rank());
   const auto axis = static_cast<std::size_t>(from_end);
   if (name == "fixed_size_partitioner" || name == "FixedShardsPartitioner")
     return distrib::FixedShardsPartitioner{.num_shards = number(args, {"num_shards", "0"}, 1), .axis = axis}.partition(
         shape, dtype);
   const distrib::MinSizePartitioner least;
-  if (name == "min_max_variable_partitioner")  // which takes a maximum below 1 for 1
+  if (name == "min_max_variable_partitioner")  // a maximum below 1 means 1 here
     return distrib::MinSizePartitioner{
         .min_shard_bytes = number(args, {"min_slice_size"}, least.min_shard_bytes),
         .max_shards = std::max<std::int64_t>(1, number(args, {"max_partitions", "0"}, least.max_shards)),
@@ -167,7 +169,7 @@ auto partitioner(const Json& input) -> Json try {
   Json extents = input.value("shape", Json::array({1}));
   const Json axis = input.at("args").value("axis", Json(0));
   const auto& called = input.at("partitioner").get_ref<const std::string&>();
-  if (called.starts_with("fixed_size") || called.starts_with("FixedShards"))  // looks at the one axis alone
+  if (called.starts_with("fixed_size") || called.starts_with("FixedShards"))  // examines only this axis
     for (std::size_t i = 0; i < extents.size(); ++i)
       if (extents[i].is_null() && axis != Json(i)) extents[i] = 1;
   const Shape shape = shape_of(extents);
@@ -176,7 +178,7 @@ auto partitioner(const Json& input) -> Json try {
   std::vector<std::int64_t> counts(shape.rank(), 1);
   counts.at(partition.axis) = partition.parts;
   return {{"partitions", counts}};
-} catch (const std::system_error& failure) {  // only this one of TensorFlow's looks at the axis before it uses it
+} catch (const std::system_error& failure) {  // only this partitioner of TensorFlow checks the axis before it uses it
   const Json& name = input["partitioner"];
   const bool looks = name == "min_max_variable_partitioner" || name == "MinSizePartitioner";
   if (failure.code() == distrib::sharding_errc::no_such_axis && !looks) throw Refused{"IndexError"};
@@ -220,14 +222,14 @@ auto lookup(const S& sharding, const Json& ids) -> Json {
   return {{"partition_and_row", partition_and_row(sharding, ids)}, {"ids_by_partition", by_partition}};
 }
 
-/// The arithmetic is Python's, the rows are found by the run time.
+/// Returns the original's word for a failure: the arithmetic is in Python, the rows are found by the run time.
 auto embedding_kind(const std::error_code& code) -> std::string {
   return code == distrib::sharding_errc::no_such_row ? status_of(code) : exception_of(code);
 }
 
 auto embedding_partition(const Json& input) -> Json {
   const Json& ids = input.at("ids");
-  if (!input.contains("shard_rows")) {  // what the two calls do when no strategy is named
+  if (!input.contains("shard_rows")) {  // what the two calls do if no strategy is named
     const auto rows = input.at("rows").get<std::int64_t>();
     const auto shards = input.at("shards").get<std::uint32_t>();
     return {{"v1_default_partition_and_row", partition_and_row(distrib::ModSharding{rows, shards}, ids).at(0)},
@@ -237,10 +239,11 @@ auto embedding_partition(const Json& input) -> Json {
   for (const Json& count : input["shard_rows"]) rows += count.get<std::int64_t>();
   const auto shards = static_cast<std::uint32_t>(input["shard_rows"].size());
   const auto strategy = input.value("strategy", "mod");
-  if (strategy == "div" && shards > 1 && rows < shards) throw Refused{"INVALID_ARGUMENT"};  // where it divides by 0
+  // here TensorFlow divides by 0
+  if (strategy == "div" && shards > 1 && rows < shards) throw Refused{"INVALID_ARGUMENT"};
   if (strategy == "div") return lookup(distrib::RangeSharding{rows, shards}, ids);
   if (strategy == "mod" || shards < 2) return lookup(distrib::ModSharding{rows, shards}, ids);
-  throw Refused{"ValueError"};  // a strategy is a type: there is none of another name
+  throw Refused{"ValueError"};  // strategies are types here: there is no strategy of another name
 }
 
 auto sharded_variable_of(const Json& input) -> distrib::ShardedVariable {
@@ -276,10 +279,10 @@ auto sharded_variable(const Json& input) -> Json {
   }
   if (input.contains("slice")) return slice_of(variable, input["slice"]);
   for (const Json& index : input.value("indices", Json::array()))
-    if (index.is_array()) throw Refused{"ValueError"};  // of one axis only: a span is
+    if (index.is_array()) throw Refused{"ValueError"};  // the argument, a span, has only one axis
   if (input.contains("op") || input.contains("indices")) try {
       return {{"partition_and_row", partition_and_row(variable.sharding(), input.value("indices", Json::array()))}};
-    } catch (const std::system_error& failure) {  // it is the run time that finds these rows
+    } catch (const std::system_error& failure) {  // in TensorFlow the run time finds these rows
       if (failure.code() == distrib::sharding_errc::no_such_row) throw Refused{status_of(failure.code())};
       throw;
     }
@@ -294,7 +297,7 @@ auto sharded_variable_kind(const std::error_code& code) -> std::string {
   return exception_of(code);
 }
 
-/// "262144", or "256 << 10" as Python's sources like to write sizes.
+/// Returns a number like "262144", or "256 << 10" as Python sources often write sizes.
 auto python_number(std::string_view text) -> std::int64_t {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -309,14 +312,14 @@ auto python_number(std::string_view text) -> std::int64_t {
   return value * (std::int64_t{1} << shift);
 }
 
-/// "MinSizePartitioner(1024, max_shards=4)": the name, and what Python calls it with.
+/// Takes a call like "MinSizePartitioner(1024, max_shards=4)" apart: into the name and the arguments.
 auto python_call(std::string_view text) -> std::pair<std::string, Json> {
   const std::size_t open = std::min(text.find('('), text.size());
   std::pair<std::string, Json> call{text.substr(0, open), Json::object()};
   std::string_view list = text.substr(open);
   while (!list.empty() && (list.back() == ')' || list.back() == ' ')) list.remove_suffix(1);
   for (int position = 0; !list.empty(); ++position) {
-    list.remove_prefix(1);  // what opens the list, or parts it
+    list.remove_prefix(1);  // the parenthesis or the comma
     std::string_view argument = list.substr(0, list.find(','));
     list.remove_prefix(argument.size());
     const std::size_t equals = argument.find('=');
@@ -330,7 +333,7 @@ auto python_call(std::string_view text) -> std::pair<std::string, Json> {
   return call;
 }
 
-/// A user's partitioner around one that TensorFlow names.
+/// A user's partitioner that calls one of TensorFlow's by its name.
 struct NamedPartitioner {
   std::string name;
   Json args;
@@ -339,7 +342,7 @@ struct NamedPartitioner {
   }
 };
 
-/// A user's partitioner that has made up its mind.
+/// A user's partitioner that always returns the same partition.
 struct Answer {
   distrib::Partition answer;
   auto partition(const Shape&, DType) const -> distrib::Partition { return answer; }
@@ -351,7 +354,7 @@ auto some_cluster(std::uint32_t num_ps) -> distrib::ClusterSpec {
   return distrib::ClusterSpec::from_sparse({{"ps", tasks}, {"worker", {{0, "worker:1"}}}});
 }
 
-/// TensorFlow 2's strategy: every variable, and every shard of one that is cut, takes a turn.
+/// Places variables with TensorFlow 2's strategy: variables take turns, and so do the shards of a variable that is cut.
 auto placements(const Json& input) -> Json {
   NamedPartitioner partitioner;
   if (const Json named = input.value("partitioner", Json{}); !named.is_null())
@@ -370,13 +373,13 @@ auto ps_strategy_placement(const Json& input) -> Json {
   if (input.contains("variables")) return placements(input);
   if (input.contains("cluster")) {
     const distrib::ClusterSpec cluster = cluster_of(input["cluster"]);
-    const Json task = input.value("task", Json{{"type", "evaluator"}});  // who may be outside of the cluster
+    const Json task = input.value("task", Json{{"type", "evaluator"}});  // an evaluator need not be in the cluster
     const distrib::TaskId self{task.value("type", "chief"), task.value("index", 0U)};
     distrib::detail::check_parameter_server_cluster(cluster);
     check_role(cluster, self);
     return Json::object();
   }
-  if (input.at("partitions").is_array()) {  // of a variable that is large enough
+  if (input.at("partitions").is_array()) {  // for a variable that is large enough
     const auto counts = input["partitions"].get<std::vector<std::int64_t>>();
     std::vector<std::int64_t> extents;
     for (const std::int64_t count : counts) extents.push_back(std::max<std::int64_t>(count, 1));

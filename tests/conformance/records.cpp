@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums, the bytes of records, compression, and what TensorFlow's and Hadoop's readers make of damage.
+// Checksums, the bytes of records, compression, and what TensorFlow's and Hadoop's readers do about damage.
 #include "answers.hpp"
 
 #include "support/temp_directory.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using distrib::ByteView;
 
-/// A file that goes away with the answer.
+/// A file that is removed with this object.
 class File {
  public:
   File() = default;
@@ -76,14 +76,14 @@ auto crc32c(const Json& input) -> Json {
   return {{"crc32c", hex32(crc)}, {"masked", hex32(distrib::mask_crc(crc))}};
 }
 
-/// The values of the feature "data" of an Example.
+/// Returns the values of the feature "data" of an Example.
 auto int64s_of(ByteView example) -> Json {
   Json values = Json::array();
   distrib::ExampleView{example}.find("data").for_each<std::int64_t>([&](std::int64_t v) { values.push_back(v); });
   return values;
 }
 
-/// A whole file, as the Hadoop samples are: what is in it.
+/// Returns what a whole file contains; the samples of Hadoop are whole files.
 auto sample_file(ByteView bytes) -> Json {
   const distrib::Compression compression = distrib::detect_compression(bytes);
   const File file{bytes};
@@ -127,7 +127,7 @@ auto tensorflow_options() -> distrib::RecordReaderOptions {
           .compression = distrib::Compression::none};
 }
 
-/// The payloads, and how the reader ends.
+/// Returns the payloads, and how reading ended.
 auto contents_and_end(const Contents& contents, const char* failure) -> Json {
   Json answer{{"payloads_hex", contents.payloads}, {"then", "END"}};
   if (contents.error) answer["then"] = {{"error", failure}};
@@ -139,7 +139,7 @@ auto tfrecord_corruption(const Json& input) -> Json {
   return contents_and_end(contents, "DATA_LOSS");
 }
 
-/// Java's word for a failure.
+/// Returns Java's word for a failure.
 auto hadoop_failure(const std::error_code& code) -> const char* {
   const bool cut = code == distrib::record_errc::truncated_header || code == distrib::record_errc::truncated_payload;
   return cut ? "EOFException" : "IOException";
@@ -155,7 +155,7 @@ auto hadoop_reader(const Json& input) -> Json {
   return contents_and_end(contents, hadoop_failure(contents.error.code));
 }
 
-/// Which names of compressions the library takes, and TensorFlow's word where it does not.
+/// Returns which names of compressions the library accepts, and TensorFlow's words for the others.
 auto compression_names() -> Json {
   Json answer{{"accepted", Json::array()}, {"rejected", Json::object()}};
   for (const char* name : {"", "ZLIB", "GZIP", "gzip", "BZ2"}) {
@@ -167,7 +167,7 @@ auto compression_names() -> Json {
   return answer;
 }
 
-/// zlib's name and number.
+/// Returns zlib's name and number of a flush mode.
 auto flush_name(distrib::DeflateOptions::Flush flush) -> const char* {
   switch (flush) {
     case distrib::DeflateOptions::Flush::none: return "Z_NO_FLUSH (0)";
@@ -177,7 +177,7 @@ auto flush_name(distrib::DeflateOptions::Flush flush) -> const char* {
   return "Z_FINISH (4)";
 }
 
-/// What a writer does about compression unless told.
+/// Returns what a writer does about compression by default.
 auto writer_defaults() -> Json {
   const distrib::RecordWriterOptions writer;
   const distrib::DeflateOptions& options = writer.deflate;
@@ -188,7 +188,7 @@ auto writer_defaults() -> Json {
           {"compression_method", distrib::deflate_method},
           {"mem_level", options.memory_level},
           {"compression_strategy", static_cast<int>(options.strategy)},
-          {"input_buffer_size", writer.buffer_bytes},  // one buffer for both
+          {"input_buffer_size", writer.buffer_bytes},  // one buffer serves both
           {"output_buffer_size", writer.buffer_bytes}};
 }
 

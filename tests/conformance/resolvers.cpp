@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters that schedulers tell: Slurm's lists and steps, Kubernetes' pods and services.
+// Clusters that schedulers describe: Slurm's lists and steps, Kubernetes' pods and services.
 #include "answers.hpp"
 
 #include <distrib/cluster/kubernetes_resolver.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using distrib::scheduler_errc;
 
-/// As ClusterSpec.as_dict has jobs without gaps.
+/// Returns what ClusterSpec.as_dict returns for jobs without gaps.
 auto job_lists(const distrib::ClusterSpec& cluster) -> Json {
   Json jobs = Json::object();
   for (const std::string& job : cluster.jobs()) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: tests/conformance/run.sh <QUESTIONS >ANSWERS
-# Builds the program that answers questions about what TensorFlow and its relatives do, if need be, and runs it. A
-# question is a line {"id", "group", "input"}; its answer a line {"id", "output"}.
+# Builds, if necessary, the program that answers questions about what TensorFlow and its relatives do, and runs it. A
+# question is a line {"id", "group", "input"}; its answer is a line {"id", "output"}.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 logs=build/logs

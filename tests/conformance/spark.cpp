@@ -29,7 +29,7 @@ using distrib::SparkType;
 
 constexpr auto like_connector = distrib::SparkRules::like_connector;
 
-/// Which class of exception the connector throws.
+/// Returns the class of the exception that the connector throws.
 auto connector_exception(const std::error_code& code) -> std::string {
   if (code == spark_errc::null_value) return "NullPointerException";
   if (code == spark_errc::no_steps) return "UnsupportedOperationException";
@@ -134,7 +134,7 @@ auto set_feature(distrib::ExampleBuilder& builder, std::string_view name, const 
   }
 }
 
-/// The same for a feature of which only kind and number of values are told.
+/// Returns a feature, made from its kind and its number of values.
 auto feature_of(const Json& told) -> Json {
   const Json kind = told.value("kind", Json());
   const auto length = told.value("length", std::size_t{0});
@@ -212,7 +212,7 @@ auto infer(const Json& input) -> Json {
   return {{"schema", schema}};
 }
 
-/// A row of one column as a record.
+/// Returns a row of one column as a record.
 auto encoded(const std::string& type, const Json& value, bool nullable, SparkRecordType record) -> Bytes {
   const auto encode = [&]<class T>(NamedType<T>) {
     OneColumn<T> row;
@@ -246,7 +246,8 @@ auto encode(const Json& input) -> Json {
   }
   Json context = Json::object();
   Json lists = Json::object();
-  for (const auto& [name, cell] : input["row"].items()) {  // a column after the other: the library's rows are structs
+  // one column after another, because the library's rows are structs
+  for (const auto& [name, cell] : input["row"].items()) {
     const Bytes bytes = encoded(cell.at(0), cell.at(1), true, record);
     const distrib::ExampleView example{bytes};
     if (example.contains("x")) context[name] = json_of(example.find("x"));

@@ -30,7 +30,7 @@ struct Click {
 constexpr auto clicks = schema<Click>(feature("label", &Click::label), feature("dense", &Click::dense),
                                       feature("image", &Click::image), feature("ids", &Click::ids));
 
-/// `count` records; label i, i ids, i bytes of image.
+/// Returns `count` records; record i has label i, i ids and i bytes of image.
 auto records(std::size_t count) -> std::vector<std::vector<std::byte>> {
   distrib::ExampleWriter writer{clicks};
   std::vector<std::vector<std::byte>> all;
@@ -82,7 +82,7 @@ TEST_CASE("Batch: columns and rows show the same records", "[example]") {
   }
 }
 
-TEST_CASE("Batch: filled again it keeps its memory", "[example]") {
+TEST_CASE("Batch: a batch that is filled again keeps its memory", "[example]") {
   const auto bytes = records(20);
   const auto all = views(bytes);
   Batch<Click> batch;
@@ -100,9 +100,9 @@ TEST_CASE("Batch: filled again it keeps its memory", "[example]") {
   CHECK(batch.column(&Click::label).data() == labels);
 }
 
-TEST_CASE("Batch: a member that the schema does not bind is named by those it does", "[example]") {
+TEST_CASE("Batch: the error for an unbound member names the bound features", "[example]") {
   Batch<Click> batch;
-  CHECK_THROWS_WITH(batch.column(&Click::label), ContainsSubstring("(bound are:)"));
+  CHECK_THROWS_WITH(batch.column(&Click::label), ContainsSubstring("(bound features:)"));
   const auto bytes = records(2);
   parse_examples(clicks, views(bytes), batch);
   try {
@@ -110,11 +110,11 @@ TEST_CASE("Batch: a member that the schema does not bind is named by those it do
     FAIL("no exception");
   } catch (const std::system_error& failure) {
     CHECK(failure.code() == distrib::example_errc::unbound_member);
-    CHECK_THAT(failure.what(), ContainsSubstring("(bound are: label dense image ids)"));
+    CHECK_THAT(failure.what(), ContainsSubstring("(bound features: label dense image ids)"));
   }
 }
 
-TEST_CASE("Batch: another schema gives other columns", "[example]") {
+TEST_CASE("Batch: another schema makes other columns", "[example]") {
   const auto bytes = records(2);
   Batch<Click> batch;
   parse_examples(clicks, views(bytes), batch);
@@ -123,7 +123,7 @@ TEST_CASE("Batch: another schema gives other columns", "[example]") {
   CHECK_THROWS(batch.column(&Click::dense));
 }
 
-TEST_CASE("Batch: keeps alive what its views point into", "[example]") {
+TEST_CASE("Batch: keeps alive the bytes that its views point into", "[example]") {
   auto owner = std::make_shared<const std::vector<std::vector<std::byte>>>(records(2));
   const std::weak_ptr<const std::vector<std::vector<std::byte>>> watch = owner;
   Batch<Click> batch;

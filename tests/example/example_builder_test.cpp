@@ -16,7 +16,7 @@ using distrib::ExampleBuilder;
 using distrib::SequenceExampleBuilder;
 using distrib::to_hex;
 
-TEST_CASE("ExampleBuilder: the bytes that TensorFlow writes", "[example]") {
+TEST_CASE("ExampleBuilder: writes the bytes that TensorFlow writes", "[example]") {
   ExampleBuilder builder;
   CHECK(builder.build().empty());
   CHECK(to_hex(builder.set("label", 7).build()) == "0a100a0e0a056c6162656c12051a030a0107");
@@ -28,7 +28,7 @@ TEST_CASE("ExampleBuilder: the bytes that TensorFlow writes", "[example]") {
         "0a0e0a0c0a02696412060a040a02763112180a160a03726762120f0a061a040a0201020a051a030a0103");
 }
 
-TEST_CASE("ExampleBuilder: the order of setting does not matter, the last value counts", "[example]") {
+TEST_CASE("ExampleBuilder: the order of calls does not matter, and the last value counts", "[example]") {
   ExampleBuilder one;
   one.set("b", 1.5F).set("a", std::vector<std::int64_t>{9}).set("a", std::vector<std::int64_t>{1, 2});
   ExampleBuilder other;
@@ -68,7 +68,7 @@ TEST_CASE("ExampleBuilder: protobuf reads the same values", "[example]") {
   CHECK(features.at("flag").int64_list().value(0) == 1);
 }
 
-TEST_CASE("SequenceExampleBuilder: lists without steps, steps without values", "[example]") {
+TEST_CASE("SequenceExampleBuilder: lists without steps, and steps without values", "[example]") {
   SequenceExampleBuilder builder;
   builder.list("none").add("floats", std::vector<float>{}).add("floats", std::vector<float>{1});
   builder.add("words", std::vector<ByteView>{distrib::as_bytes("hi")}).add_none("words");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's own parser as the oracle: what it takes, we take, with the same values; what it refuses, we refuse. It is
-// asked about records with names of ASCII in place of those that are no UTF-8, which we take and it does not.
-// `example_disagreement` and `sequence_disagreement` are what a fuzzer calls; the rest makes random bytes for them.
+// Protobuf's own parser as the oracle: our parsers must accept what it accepts, with the same values, and refuse what
+// it refuses. There is one exception: names that are not UTF-8, which we accept and it does not. The oracle gets the
+// records with ASCII names in their place. `example_disagreement` and `sequence_disagreement` are for a fuzzer; the
+// rest makes random bytes for them.
 #pragma once
 
 #include <distrib/example.pb.h>
@@ -53,7 +54,8 @@ constexpr auto everything =
                 feature("d", &Row::pair).otherwise({1, 2}), feature("e", &Row::image), feature("f", &Row::floats),
                 feature("g", &Row::ids), feature("words_of_the_text", &Row::words));
 
-/// What the parser has to say to an Example that protobuf has parsed, by protobuf's own values.
+/// Returns the error that our parser must report for an Example that protobuf has parsed, and fills `row` with
+/// protobuf's values.
 template <class M>
 auto expect(const distrib::proto::Example& example, const distrib::Feature<Row, M>& f, Row& row) -> std::error_code {
   using Traits = distrib::detail::MemberTraits<M>;
@@ -69,7 +71,7 @@ auto expect(const distrib::proto::Example& example, const distrib::Feature<Row, 
   const auto take = [&](const auto& values) -> std::error_code {
     const auto count = static_cast<std::size_t>(values.size());
     if constexpr (Traits::kind == distrib::FeatureKind::bytes) {
-      if constexpr (ragged) {  // compared value by value
+      if constexpr (ragged) {  // compared value by value elsewhere
         return {};
       } else {
         if (count != 1) return example_errc::wrong_count;
@@ -90,7 +92,7 @@ auto expect(const distrib::proto::Example& example, const distrib::Feature<Row, 
 
 inline auto same(ByteView a, ByteView b) -> bool { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-/// Bytewise, so that NaN equals NaN.
+/// Compares bytes, so that NaN equals NaN.
 inline auto same(const Row& a, const Row& b) -> bool {
   return a.label == b.label && std::memcmp(&a.weight, &b.weight, sizeof a.weight) == 0 &&
          std::memcmp(&a.dense, &b.dense, sizeof a.dense) == 0 && a.pair == b.pair && same(a.image, b.image) &&
@@ -100,12 +102,12 @@ inline auto same(const Row& a, const Row& b) -> bool {
 template <class Message>
 auto parse(Message& message, ByteView bytes) -> bool {
 #if GOOGLE_PROTOBUF_VERSION < 4000000
-  const google::protobuf::LogSilencer silence;  // it writes a line about each name that is no UTF-8
+  const google::protobuf::LogSilencer silence;  // protobuf writes a line about each name that is not UTF-8
 #endif
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-/// A record whose names protobuf takes, and what each name was that had to be replaced.
+/// A record whose names protobuf accepts, and the original of each name that was replaced.
 struct PlainNames {
   std::vector<std::byte> bytes;
   std::map<std::string, std::string> names;
@@ -116,7 +118,8 @@ struct PlainNames {
   }
 };
 
-/// Copies the fields of a message, those for which `replace(reader, to)` is true as that wrote them. False: malformed.
+/// Copies the fields of a message. If `replace(reader, to)` returns true, it has written the field in its own way.
+/// Returns false if the message is malformed.
 template <class Replace>
 auto copy_fields(ByteView message, unsigned levels, WireWriter& to, Replace replace) -> bool {
   distrib::detail::FieldReader reader{message, levels};
@@ -125,7 +128,8 @@ auto copy_fields(ByteView message, unsigned levels, WireWriter& to, Replace repl
   return reader.ok();
 }
 
-/// `record` with plain names; as it is where it is malformed around them. `sequence`: also the names of feature lists.
+/// Returns `record` with ASCII names; unchanged if it is malformed around the names. `sequence`: also the names of
+/// feature lists.
 inline auto plain_names(ByteView record, bool sequence) -> PlainNames {
   using distrib::detail::FieldReader;
   using distrib::detail::first_message;
@@ -158,7 +162,7 @@ inline auto plain_names(ByteView record, bool sequence) -> PlainNames {
   return plain;
 }
 
-/// Whether these are protobuf's values of a feature, count and kind included.
+/// True if these are protobuf's values of a feature, with the same count and kind.
 inline auto same_values(const distrib::FeatureView& ours, const distrib::proto::Feature& theirs) -> bool {
   if (static_cast<int>(ours.kind()) != static_cast<int>(theirs.kind_case())) return false;
   std::size_t i = 0;
@@ -183,7 +187,7 @@ inline auto same_values(const distrib::FeatureView& ours, const distrib::proto::
   return same_so_far && i == ours.size() && i == static_cast<std::size_t>(count);
 }
 
-/// Whether a tensor's values [begin, end) are protobuf's.
+/// True if the `count` values of a tensor from `begin` on are protobuf's.
 inline auto same_slice(const distrib::ParsedFeature& ours, std::size_t begin, std::size_t count,
                        const distrib::proto::Feature& theirs) -> bool {
   const auto is = [&](const auto& values) { return static_cast<std::size_t>(values.size()) == count; };
@@ -208,7 +212,8 @@ inline auto same_slice(const distrib::ParsedFeature& ours, std::size_t begin, st
   return count == 0;
 }
 
-/// `record` without the entries that `everything` does not name: those are never looked into. Empty: malformed outside.
+/// Copies `record` without the entries that `everything` does not name: the parser never examines those. Returns false
+/// if it is malformed outside these entries.
 inline auto only_named(ByteView record, std::vector<std::byte>& to) -> bool {
   WireWriter wire;
   distrib::detail::FieldReader example{record, distrib::detail::most_levels};
@@ -237,7 +242,7 @@ inline auto only_named(ByteView record, std::vector<std::byte>& to) -> bool {
   return example.ok();
 }
 
-/// What the parser of a schema makes of a record, beside what protobuf says of its named features. Empty: they agree.
+/// Returns how the parser of a schema and protobuf disagree about the named features of a record; empty: they agree.
 inline auto schema_disagreement(ByteView record) -> std::string {
   distrib::Batch<Row> batch;
   distrib::Error error;
@@ -245,8 +250,8 @@ inline auto schema_disagreement(ByteView record) -> std::string {
   std::vector<std::byte> named;
   distrib::proto::Example example;
   if (!only_named(record, named) || !parse(example, plain_names(named, false).bytes))
-    return error.code == example_errc::malformed ? "" : "the schema's parser takes what is malformed";
-  if (error.code == example_errc::malformed) return "the schema's parser refuses what is well formed";
+    return error.code == example_errc::malformed ? "" : "the schema's parser accepts a malformed record";
+  if (error.code == example_errc::malformed) return "the schema's parser refuses a well-formed record";
   Row row;
   std::error_code first;
   std::apply([&](const auto&... f) { (void)((first = expect(example, f, row), !first) && ...); },
@@ -263,14 +268,14 @@ inline auto schema_disagreement(ByteView record) -> std::string {
   return same(ours, row) ? "" : "the schema's parser has other values";
 }
 
-/// Empty: every parser of ours and protobuf agree on what these bytes are.
+/// Returns how one of our parsers and protobuf disagree about these bytes; empty: they agree.
 inline auto example_disagreement(ByteView record) -> std::string {
   distrib::proto::Example example;
   const PlainNames plain = plain_names(record, false);
   const bool taken = parse(example, plain.bytes);
   std::error_code ec;
   const distrib::ExampleView view{record, ec};
-  if (taken != !ec) return taken ? "we refuse what protobuf takes" : "we take what protobuf refuses";
+  if (taken != !ec) return taken ? "we refuse what protobuf accepts" : "we accept what protobuf refuses";
   if (auto disagreement = schema_disagreement(record); !disagreement.empty()) return disagreement;
   if (!taken) return "";
 
@@ -292,15 +297,15 @@ inline auto example_disagreement(ByteView record) -> std::string {
   return parsed.size() == specs.size() ? "" : "parse_example has other names";
 }
 
-/// The same for a SequenceExample.
+/// Returns the same for a SequenceExample.
 inline auto sequence_disagreement(ByteView record) -> std::string {
   distrib::proto::SequenceExample sequence;
   const PlainNames plain = plain_names(record, true);
   const bool taken = parse(sequence, plain.bytes);
   std::error_code ec;
   const distrib::SequenceExampleView view{record, ec};
-  if (taken != !ec) return taken ? "we refuse what protobuf takes" : "we take what protobuf refuses";
-  if (!taken) {  // must not crash
+  if (taken != !ec) return taken ? "we refuse what protobuf accepts" : "we accept what protobuf refuses";
+  if (!taken) {  // our parsers must not crash
     (void)distrib::parse_sequence_example({{"a", distrib::VarLen{FeatureKind::int64s}}},
                                           {{"b", distrib::VarLen{FeatureKind::floats}}}, std::span{&record, 1}, ec);
     return "";
@@ -345,8 +350,8 @@ inline auto sequence_disagreement(ByteView record) -> std::string {
   return "";
 }
 
-/// Writes random messages in every way that protobuf allows: names shuffled and twice, lists packed and not and in pieces,
-/// several kinds, unknown fields and groups. Names and kinds mostly fit `everything`.
+/// Writes random messages in every way that protobuf allows: names in random order and repeated, lists packed or not
+/// and in pieces, several kinds, unknown fields and groups. Names and kinds mostly fit `everything`.
 class RandomEncoding {
  public:
   explicit RandomEncoding(distrib::Philox& random) : random_{random} {}
@@ -500,7 +505,7 @@ class RandomEncoding {
   distrib::Philox& random_;
 };
 
-/// Flips, cuts, doubles: bytes as a bad disk or a bad writer leaves them.
+/// Flips, cuts off, inserts and erases bytes, as a bad disk or a faulty writer does.
 inline void damage(std::vector<std::byte>& bytes, distrib::Philox& random) {
   for (std::uint32_t n = 1 + random() % 3; n > 0 && !bytes.empty(); --n) {
     const auto at = random() % bytes.size();

@@ -53,14 +53,14 @@ struct Parsed {
   }
 };
 
-/// Bytes of an Example whose map is what `fill` writes.
+/// Returns the bytes of an Example whose map is what `fill` writes.
 auto example(const std::function<void(WireWriter&)>& fill) -> std::vector<std::byte> {
   WireWriter wire;
   wire.message(1, fill);
   return wire.take();
 }
 
-/// An entry of the map with these bytes as its Feature.
+/// Writes an entry of the map, whose Feature is what `fill` writes.
 void entry(WireWriter& wire, std::string_view key, const std::function<void(WireWriter&)>& fill) {
   wire.message(1, [&](WireWriter& e) {
     e.text(1, key);
@@ -81,7 +81,7 @@ auto vector_of(std::span<const std::int64_t> values) -> std::vector<std::int64_t
 }
 auto vector_of(std::span<const float> values) -> std::vector<float> { return {values.begin(), values.end()}; }
 
-/// Payload of each record of the fixture, whose checksums are not the matter here.
+/// Returns the payload of each record of the fixture; the checksums are not verified here.
 auto fixture_records() -> std::vector<std::string> {
   std::ifstream file{support::test_dir() + "/example/fixtures/example.tfrecord", std::ios::binary};
   const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
@@ -106,7 +106,8 @@ TEST_CASE("ExampleParser: reads what TensorFlow wrote", "[example]") {
   REQUIRE(first.row.image.size() == 256);
   CHECK(first.row.image[255] == std::byte{255});
   const auto* inside = distrib::as_bytes(records[0]).data();
-  CHECK((first.row.image.data() > inside && first.row.image.data() < inside + records[0].size()));  // a view
+  // a view, not a copy
+  CHECK((first.row.image.data() > inside && first.row.image.data() < inside + records[0].size()));
 
   const Parsed second{two_lists, distrib::as_bytes(records[1])};
   REQUIRE(!second.error);
@@ -209,7 +210,7 @@ TEST_CASE("ExampleParser: every legal encoding", "[example]") {
        }),
        {8},
        {}},
-      {"several values in one entry are parts",
+      {"several values in one entry are parts of one",
        example([](WireWriter& w) {
          w.message(1, [](WireWriter& e) {
            e.text(1, "ids");
@@ -230,7 +231,7 @@ TEST_CASE("ExampleParser: every legal encoding", "[example]") {
        }),
        {3, 4},
        {}},
-      {"several Features are parts", split, {1}, {2}},
+      {"several Features are parts of one", split, {1}, {2}},
       {"unknown fields everywhere",
        [&] {
          WireWriter w;
@@ -240,7 +241,7 @@ TEST_CASE("ExampleParser: every legal encoding", "[example]") {
            features.message(1, [](WireWriter& e) {
              e.fixed32(4, 1);
              e.text(1, "ids");
-             e.int64(1, 3);  // known number, other type
+             e.int64(1, 3);  // a known field number with another type
              e.message(2, [](WireWriter& f) {
                f.text(12, "x");
                f.int64(3, 1);
@@ -272,7 +273,7 @@ TEST_CASE("ExampleParser: every legal encoding", "[example]") {
   }
 }
 
-TEST_CASE("ExampleParser: records that do not fit name the feature", "[example]") {
+TEST_CASE("ExampleParser: the error for a record that does not fit names the feature", "[example]") {
   const auto with = [](const std::function<void(WireWriter&)>& f) {
     return example([&](WireWriter& w) { entry(w, "label", f); });
   };
@@ -292,12 +293,12 @@ TEST_CASE("ExampleParser: records that do not fit name the feature", "[example]"
       {with([](WireWriter&) {}), example_errc::missing_feature, "record 0, feature \"label\""},
       {with(two_texts), example_errc::wrong_kind, "record 0, feature \"label\" holds bytes, not int64s"},
       {with([](WireWriter& f) { packed_ids(f, {}); }), example_errc::wrong_count,
-       "record 0, feature \"label\" has 0, not 1"},
+       "record 0, feature \"label\" has 0 values, not 1"},
       {with([](WireWriter& f) { packed_ids(f, {1, 2}); }), example_errc::wrong_count,
-       "record 0, feature \"label\" has 2, not 1"},
+       "record 0, feature \"label\" has 2 values, not 1"},
       {with([](WireWriter& f) { f.message(3, [](WireWriter& list) { list.text(1, "\x80"); }); }),
        example_errc::malformed, "record 0"},
-      {with([](WireWriter& f) { f.raw_varint(0x1b); }), example_errc::malformed, "record 0"},  // a group without end
+      {with([](WireWriter& f) { f.raw_varint(0x1b); }), example_errc::malformed, "record 0"},  // a group without an end
   };
   for (const Case& c : cases) {
     const Parsed parsed{labels, c.bytes};
@@ -315,7 +316,7 @@ TEST_CASE("ExampleParser: records that do not fit name the feature", "[example]"
   CHECK(Parsed{schema<Row>(feature("label", &Row::floats)), odd}.error.code == example_errc::malformed);
 }
 
-TEST_CASE("ExampleParser: the faces agree", "[example]") {
+TEST_CASE("ExampleParser: both overloads report the same failure", "[example]") {
   const std::vector<ByteView> records(1);
   Batch<Row> batch;
   std::error_code ec;
@@ -328,7 +329,7 @@ TEST_CASE("ExampleParser: the faces agree", "[example]") {
   CHECK(batch.size() == 1);
 }
 
-TEST_CASE("ExampleParser: a missing array takes its default", "[example]") {
+TEST_CASE("ExampleParser: a missing array gets its default", "[example]") {
   const Parsed parsed{
       schema<Row>(feature("pair", &Row::pair).otherwise({3, 4}), feature("w", &Row::weight).otherwise(1)), ByteView{}};
   CHECK(parsed.row.pair == std::array<std::int64_t, 2>{3, 4});
@@ -337,10 +338,10 @@ TEST_CASE("ExampleParser: a missing array takes its default", "[example]") {
 
 namespace {
 
-// Under a sanitizer, which takes ten times as long, fewer do.
+// Fewer seeds and bytes under a sanitizer, which takes ten times as long.
 constexpr bool is_slow = DISTRIB_TEST_ADDRESS_SANITIZER || DISTRIB_TEST_THREAD_SANITIZER;
 constexpr std::uint64_t oracle_seeds = is_slow ? 3'000 : 12'000;
-constexpr int bytes_apart = is_slow ? 5 : 1;  // odd, so that every bit is set and clear
+constexpr int bytes_apart = is_slow ? 5 : 1;  // odd, so that every bit is set and cleared
 
 }  // namespace
 
@@ -376,7 +377,7 @@ TEST_CASE("ExampleParser: agrees with protobuf on a record cut and flipped at ev
   }
 }
 
-TEST_CASE("ExampleParser: agrees with protobuf whatever byte stands anywhere in short entries", "[example]") {
+TEST_CASE("ExampleParser: agrees with protobuf on short entries with any byte at any position", "[example]") {
   const std::array<std::int64_t, 2> pair{5, 300};
   std::vector<std::vector<std::byte>> records;
   const auto add = [&](std::string_view name, auto value) {
@@ -393,7 +394,7 @@ TEST_CASE("ExampleParser: agrees with protobuf whatever byte stands anywhere in 
   add("d", std::span<const std::int64_t>{pair});
   add("e", distrib::as_bytes(std::string_view{"xy"}));
   for (const std::vector<std::byte>& record : records)
-    for (std::size_t at = 0; at < std::min<std::size_t>(record.size(), 24); ++at)  // what follows is only there
+    for (std::size_t at = 0; at < std::min<std::size_t>(record.size(), 24); ++at)  // what follows only has to exist
       for (int value = 0; value < 256; value += bytes_apart) {
         CAPTURE(at, value);
         std::vector<std::byte> changed = record;
@@ -402,7 +403,7 @@ TEST_CASE("ExampleParser: agrees with protobuf whatever byte stands anywhere in 
       }
 }
 
-TEST_CASE("ExampleParser: tells names of every length apart", "[example]") {
+TEST_CASE("ExampleParser: distinguishes names of every length", "[example]") {
   struct Names {
     std::int64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
   };
@@ -433,7 +434,7 @@ TEST_CASE("ExampleParser: tells names of every length apart", "[example]") {
   }
 }
 
-TEST_CASE("ExampleParser: names that are no UTF-8", "[example]") {
+TEST_CASE("ExampleParser: accepts names that are not UTF-8", "[example]") {
   struct Odd {
     std::int64_t k = 0;
     std::int64_t verlust = 0;

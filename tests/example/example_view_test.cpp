@@ -16,7 +16,7 @@ using distrib::FeatureKind;
 using distrib::FeatureView;
 using distrib::WireWriter;
 
-TEST_CASE("ExampleView: goes over the features of an Example", "[example]") {
+TEST_CASE("ExampleView: visits and finds the features of an Example", "[example]") {
   ExampleBuilder builder;
   builder.set("ids", std::vector<std::int64_t>{1, -2}).set("weight", 0.5F).set("word", "hi").set_none("none");
   builder.set("empty", std::vector<float>{});
@@ -32,7 +32,7 @@ TEST_CASE("ExampleView: goes over the features of an Example", "[example]") {
   view.find("ids").for_each<float>([](float) { FAIL("another kind"); });
   view.find("word").for_each<ByteView>([](ByteView word) { CHECK(distrib::as_text(word) == "hi"); });
 
-  // Three states that differ: absent, without a kind, empty.
+  // Three different states: absent, without a kind, empty.
   CHECK(!view.contains("absent"));
   CHECK(view.find("absent").kind() == FeatureKind::none);
   CHECK(view.contains("none"));
@@ -51,9 +51,9 @@ TEST_CASE("ExampleView: of equal names the last one counts", "[example]") {
   view.find("x").for_each<float>([](float value) { CHECK(value == 2.0F); });
 }
 
-TEST_CASE("ExampleView: what is no Example is refused", "[example]") {
+TEST_CASE("ExampleView: refuses bytes that are not an Example", "[example]") {
   const std::byte bad[] = {std::byte{0x0a}, std::byte{0x05}};
-  CHECK_THROWS_WITH(ExampleView{bad}, ContainsSubstring("is no tf.train.Example"));
+  CHECK_THROWS_WITH(ExampleView{bad}, ContainsSubstring("is not a tf.train.Example"));
   std::error_code ec;
   const ExampleView view{bad, ec};
   CHECK(ec == distrib::example_errc::malformed);
@@ -63,7 +63,7 @@ TEST_CASE("ExampleView: what is no Example is refused", "[example]") {
   CHECK(!ec);
 }
 
-TEST_CASE("ExampleView: a name is any bytes, as TensorFlow's parse_example has it", "[example]") {
+TEST_CASE("ExampleView: a name may be any bytes, as in TensorFlow's parse_example", "[example]") {
   for (const std::string_view name :
        {"h\xc3\xa4h", "\xff", "12345678\xc3", "\xed\xa0\x80", "\xf0\x9f\x98\x80", "\xc0\x80"}) {
     ExampleBuilder builder;
@@ -76,7 +76,7 @@ TEST_CASE("ExampleView: a name is any bytes, as TensorFlow's parse_example has i
   }
 }
 
-TEST_CASE("ExampleView: groups are passed over as deep as protobuf goes", "[example]") {
+TEST_CASE("ExampleView: groups are skipped to the depth that protobuf allows", "[example]") {
   for (std::uint32_t levels = 90; levels < 110; ++levels) {
     CAPTURE(levels);
     WireWriter wire;
@@ -95,7 +95,7 @@ TEST_CASE("ExampleView: groups are passed over as deep as protobuf goes", "[exam
     });
     CHECK(example_oracle::example_disagreement(wire.view()).empty());
   }
-  WireWriter crossed;  // the end of another group
+  WireWriter crossed;  // ends with the end of another group
   crossed.raw_varint(9 << 3 | 3);
   crossed.raw_varint(8 << 3 | 4);
   CHECK(example_oracle::example_disagreement(crossed.view()).empty());

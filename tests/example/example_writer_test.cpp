@@ -39,7 +39,7 @@ constexpr auto pictures = schema<Picture>(feature("weights", &Picture::weights),
 
 }  // namespace
 
-TEST_CASE("ExampleWriter: writes what TensorFlow writes", "[example]") {
+TEST_CASE("ExampleWriter: writes the bytes that TensorFlow writes", "[example]") {
   std::ifstream file{support::test_dir() + "/example/fixtures/example.tfrecord", std::ios::binary};
   const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
   REQUIRE(bytes.size() == 1561);
@@ -78,7 +78,7 @@ TEST_CASE("ExampleWriter: protobuf reads the same values", "[example]") {
   CHECK(features.at("text").bytes_list().value(0) == std::string(300, 'x'));
 }
 
-TEST_CASE("ExampleWriter: numbers of every length under names of every length", "[example]") {
+TEST_CASE("ExampleWriter: numbers of every length with names of every length", "[example]") {
   struct Numbers {
     std::int64_t a = 0, b = 0, c = 0, d = 0, e = 0;
     float f = 0;
@@ -110,7 +110,7 @@ TEST_CASE("ExampleWriter: numbers of every length under names of every length", 
     }
 }
 
-TEST_CASE("ExampleWriter: empty lists have a kind, empty bytes are a value", "[example]") {
+TEST_CASE("ExampleWriter: empty lists have a kind, and empty bytes are a value", "[example]") {
   const auto lists =
       schema<Lists>(feature("floats", &Lists::floats), feature("ids", &Lists::ids), feature("text", &Lists::text));
   ExampleWriter writer{lists};
@@ -125,7 +125,7 @@ TEST_CASE("ExampleWriter: empty lists have a kind, empty bytes are a value", "[e
   CHECK(features.at("text").bytes_list().value(0).empty());
 }
 
-TEST_CASE("ExampleWriter: the order of the schema does not matter, memory is reused", "[example]") {
+TEST_CASE("ExampleWriter: the order of the schema does not matter, and memory is reused", "[example]") {
   ExampleWriter writer{pictures};
   ExampleWriter other{schema<Picture>(feature("label", &Picture::label), feature("weights", &Picture::weights),
                                       feature("image", &Picture::image))};

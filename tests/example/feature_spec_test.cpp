@@ -7,7 +7,7 @@ using distrib::FeatureKind;
 using distrib::FeatureShape;
 using distrib::FeatureSpec;
 
-TEST_CASE("FeatureSpec: a shape of one value is not a missing shape", "[example]") {
+TEST_CASE("FeatureSpec: the shape of a single value is not a missing shape", "[example]") {
   CHECK(FeatureShape{}.known());
   CHECK(FeatureShape{}.extents().empty());
   CHECK(FeatureShape{2, 3}.extents() == std::vector<std::int64_t>{2, 3});
@@ -16,7 +16,7 @@ TEST_CASE("FeatureSpec: a shape of one value is not a missing shape", "[example]
   CHECK(FeatureSpec{distrib::FixedLen{.shape = {}, .kind = FeatureKind::int64s}}.shape.known());
 }
 
-TEST_CASE("FeatureSpec: is made of each kind", "[example]") {
+TEST_CASE("FeatureSpec: can be made from each type of spec", "[example]") {
   CHECK(FeatureSpec{distrib::VarLen{FeatureKind::floats}}.kind == FeatureKind::floats);
   CHECK(FeatureSpec{distrib::FixedLenSequence{.allow_missing = true}}.allow_missing);
   const FeatureSpec sparse = distrib::Sparse{{"i"}, "v", FeatureKind::bytes, {7}, true};

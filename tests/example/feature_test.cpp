@@ -22,7 +22,7 @@ TEST_CASE("feature: binds a name to a member", "[example]") {
   CHECK(feature("ids", &BoundClick::ids).name() == "ids");
 }
 
-TEST_CASE("feature: otherwise gives a copy with a value", "[example]") {
+TEST_CASE("feature: otherwise returns a copy with a default", "[example]") {
   constexpr auto label = feature("label", &BoundClick::label);
   constexpr auto optional_label = label.otherwise(-1);
   static_assert(optional_label.fallback() == -1);

@@ -19,7 +19,7 @@ using distrib::InferredFeature;
 using example_records::Record;
 using example_records::record;
 
-TEST_CASE("infer_schema: kinds, counts, what is missing, and conflicts, over all records", "[example]") {
+TEST_CASE("infer_schema: kinds, counts, missing features and conflicts, over all records", "[example]") {
   const std::vector<float> two{1, 2};
   const std::vector<Record> records{
       record(ExampleBuilder{}.set("label", 1).set("list", two).set("mixed", 1).set_none("nothing").set("late", "")),
@@ -49,12 +49,12 @@ TEST_CASE("infer_schema: kinds, counts, what is missing, and conflicts, over all
   CHECK(!features[2].fixed());
 }
 
-TEST_CASE("infer_schema: of a file", "[example]") {
+TEST_CASE("infer_schema: infers the schema of a file", "[example]") {
   const auto features = infer_schema(distrib::RecordReader{support::test_dir() + "/example/fixtures/example.tfrecord"});
   CHECK(features.size() > 5);
 }
 
-TEST_CASE("infer_schema: of equal names in a record the last one counts once", "[example]") {
+TEST_CASE("infer_schema: of equal names in a record only the last one counts", "[example]") {
   Record twice = record(ExampleBuilder{}.set("x", 1.0F));
   const Record again = record(ExampleBuilder{}.set("x", 2));
   twice.insert(twice.end(), again.begin(), again.end());
@@ -63,16 +63,16 @@ TEST_CASE("infer_schema: of equal names in a record the last one counts once", "
   CHECK(features[0].missing == 0);
 }
 
-TEST_CASE("infer_schema: what is no Example is named", "[example]") {
+TEST_CASE("infer_schema: the error for a record that is not an Example names the record", "[example]") {
   const std::vector<Record> records{Record{}, Record(1, std::byte{0x80})};
-  CHECK_THROWS_WITH(infer_schema(records), ContainsSubstring("record 1: the record is no tf.train.Example"));
+  CHECK_THROWS_WITH(infer_schema(records), ContainsSubstring("record 1: the record is not a tf.train.Example"));
   std::error_code ec;
   CHECK(infer_schema(records, ec).empty());
   CHECK(ec == example_errc::malformed);
   CHECK(infer_schema(std::vector<Record>{}).empty());
 }
 
-TEST_CASE("infer_schema: names without end are no schema", "[example]") {
+TEST_CASE("infer_schema: fails if there are too many names", "[example]") {
   distrib::WireWriter wire;
   wire.message(1, [](distrib::WireWriter& features) {
     for (std::size_t i = 0; i <= distrib::SchemaInference::most_features; ++i)

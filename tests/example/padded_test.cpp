@@ -34,7 +34,7 @@ auto batch_of(const std::vector<std::vector<std::int64_t>>& rows) -> distrib::Ba
 }
 }  // namespace
 
-TEST_CASE("padded: short lists are filled up to the longest", "[example]") {
+TEST_CASE("padded: short lists are padded to the length of the longest", "[example]") {
   const auto batch = batch_of({{1, 2, 3}, {}, {4}});
   const auto ids = padded(batch, &Query::ids, std::int64_t{-1});
   CHECK(ids.rows == 3);
@@ -47,7 +47,7 @@ TEST_CASE("padded: short lists are filled up to the longest", "[example]") {
   CHECK(padded(batch_of({}), &Query::ids).values().empty());
 }
 
-TEST_CASE("Batch: lists as values and row splits", "[example]") {
+TEST_CASE("Batch: ragged returns lists as values and row splits", "[example]") {
   const auto batch = batch_of({{1, 2, 3}, {}, {4}});
   const auto ids = batch.ragged(&Query::ids);
   CHECK(std::vector<std::int64_t>(ids.values.begin(), ids.values.end()) == std::vector<std::int64_t>{1, 2, 3, 4});

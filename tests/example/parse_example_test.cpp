@@ -68,7 +68,7 @@ TEST_CASE("parse_example: FixedLen", "[example]") {
                      {"label", FixedLen{.shape = {}, .kind = int64s, .otherwise = {.int64s = {-1}}}}},
                     records);
   REQUIRE(parsed.size() == 3);
-  CHECK(parsed[0].name == "label");  // by name
+  CHECK(parsed[0].name == "label");  // sorted by name
   CHECK(parsed[0].shape == Ints{2});
   CHECK(values<std::int64_t>(parsed[0]) == Ints{7, -1});
   CHECK(parsed[1].shape == Ints{2, 2, 2});
@@ -78,7 +78,7 @@ TEST_CASE("parse_example: FixedLen", "[example]") {
   CHECK(text(parsed[2].values<ByteView>()[1]) == "none");
 }
 
-TEST_CASE("parse_example: no record, no feature", "[example]") {
+TEST_CASE("parse_example: no records, and no specs", "[example]") {
   const std::vector<Record> none;
   const auto parsed = parse_example({{"x", FixedLen{.shape = {3}, .kind = int64s}},
                                      {"y", VarLen{floats_kind}},
@@ -118,7 +118,7 @@ TEST_CASE("parse_example: FixedLenSequence pads with the default", "[example]") 
 
   const Error error = parse_failure({{"x", FixedLenSequence{{3}, int64s, true, {}}}}, {with("x", {1, 2, 3, 4})});
   CHECK(error.code == example_errc::wrong_count);
-  CHECK(error.where == "record 0, feature \"x\" has 4, no multiple of 3");
+  CHECK(error.where == "record 0, feature \"x\" has 4 values, not a multiple of 3");
 }
 
 TEST_CASE("parse_example: Sparse sorts by index", "[example]") {
@@ -141,7 +141,7 @@ TEST_CASE("parse_example: Sparse sorts by index", "[example]") {
   CHECK(parsed[0].shape == Ints{1, 2, 3});
   CHECK(parsed[0].indices == Ints{0, 0, 1, 0, 1, 0, 0, 1, 2});
   CHECK(values<std::int64_t>(parsed[0]) == Ints{1, 10, 12});
-  CHECK(values<std::int64_t>(parsed[1]) == Ints{12, 1, 10});  // the same feature twice
+  CHECK(values<std::int64_t>(parsed[1]) == Ints{12, 1, 10});  // the same feature in two specs
 }
 
 TEST_CASE("parse_example: indices that do not fit are refused", "[example]") {
@@ -151,11 +151,11 @@ TEST_CASE("parse_example: indices that do not fit are refused", "[example]") {
                                record(ExampleBuilder{}.set("ix", indices).set("val", of_values))};
   };
   CHECK(parse_failure(specs, of({1, 2}, {1})).where == "record 1, feature \"s\" has 1 values and 2 indices");
-  CHECK(parse_failure(specs, of({10}, {1})).where == "record 1, feature \"s\" has index 10, outside of 10");
+  CHECK(parse_failure(specs, of({10}, {1})).where == "record 1, feature \"s\" has index 10, but the size is 10");
   CHECK(parse_failure(specs, of({-1}, {1})).code == example_errc::bad_index);
 }
 
-TEST_CASE("parse_example: Ragged, every partition", "[example]") {
+TEST_CASE("parse_example: Ragged with every partition", "[example]") {
   const std::vector<Record> records{record(ExampleBuilder{}
                                                .set("v", Ints{3, 1, 4, 1, 5, 9})
                                                .set("splits", Ints{0, 2, 3, 3, 6})
@@ -217,7 +217,7 @@ TEST_CASE("parse_example: partitions that do not fit are refused", "[example]") 
   }
 }
 
-TEST_CASE("parse_example: specs that make no sense are refused before any record is read", "[example]") {
+TEST_CASE("parse_example: wrong specs are refused before any record is read", "[example]") {
   struct Case {
     std::vector<NamedSpec> specs;
     std::string where;
@@ -251,14 +251,14 @@ TEST_CASE("parse_example: specs that make no sense are refused before any record
   CHECK(parse_failure({{"x", one}, {"x", one}}, {}).code == example_errc::duplicate_feature);
 }
 
-TEST_CASE("parse_example: records that do not fit name record and feature", "[example]") {
+TEST_CASE("parse_example: the error for a record that does not fit names record and feature", "[example]") {
   const std::vector<NamedSpec> label{{"label", FixedLen{.shape = {}, .kind = int64s}}};
   const Record good = with("label", {1});
   const Error missing = parse_failure(label, {good, record(ExampleBuilder{})});
   CHECK(missing.code == example_errc::missing_feature);
   CHECK(missing.where == "record 1, feature \"label\"");
   CHECK_THAT(missing.code.message(), ContainsSubstring("is required but could not be found"));
-  CHECK(parse_failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2, not 1");
+  CHECK(parse_failure(label, {with("label", {1, 2})}).where == "record 0, feature \"label\" has 2 values, not 1");
   CHECK(parse_failure(label, {with("label", {})}).code == example_errc::wrong_count);
   CHECK(parse_failure({{"label", VarLen{floats_kind}}}, {good}).code == example_errc::wrong_kind);
   CHECK(parse_failure(label, {good, Record(1, std::byte{0x80})}).code == example_errc::malformed);
@@ -270,7 +270,7 @@ TEST_CASE("parse_example: records that do not fit name record and feature", "[ex
                     ContainsSubstring("feature \"label\""));
 }
 
-TEST_CASE("parse_single_example: no axis of records", "[example]") {
+TEST_CASE("parse_single_example: the tensors have no axis of records", "[example]") {
   const Record one = record(ExampleBuilder{}.set("a", 5).set("b", Ints{7, 8}).set("c", Floats{1, 2}));
   const std::vector<NamedSpec> specs{{"a", FixedLen{.shape = {}, .kind = int64s}},
                                      {"b", VarLen{int64s}},
@@ -284,7 +284,7 @@ TEST_CASE("parse_single_example: no axis of records", "[example]") {
   CHECK_THROWS(parse_single_example(specs, Record{}));
 }
 
-TEST_CASE("parse_example: a name that is no UTF-8 costs nothing, and is asked for by its bytes", "[example]") {
+TEST_CASE("parse_example: a name that is not UTF-8 does no harm, and is found by its bytes", "[example]") {
   // features { feature { key: "verl\374st" value { int64 1 } } feature { key: "k" value { int64 7 } } }
   constexpr std::string_view latin1{
       "\x0a\x1e\x0a\x10\x0a\x07verl\xfcst\x12\x05\x1a\x03\x0a\x01\x01\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x01\x07",
@@ -297,7 +297,7 @@ TEST_CASE("parse_example: a name that is no UTF-8 costs nothing, and is asked fo
   REQUIRE(both.size() == 2);
   for (const ParsedFeature& feature : both) CHECK(feature.values<std::int64_t>()[0] == (feature.name == "k" ? 7 : 1));
 
-  // Long names, long values, a value in front of its name, and the same name twice.
+  // Long names, long values, a value before its name, and the same name twice.
   const std::string odd = "a name of more than eight bytes\xff";
   distrib::WireWriter wire;
   wire.message(1, [&](distrib::WireWriter& map) {

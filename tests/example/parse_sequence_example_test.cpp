@@ -89,7 +89,7 @@ TEST_CASE("parse_sequence_example: of equal names the last list counts", "[examp
   CHECK(values<std::int64_t>(parsed.feature_lists[0]) == Ints{3, 3});
 }
 
-TEST_CASE("parse_sequence_example: lists that do not fit", "[example]") {
+TEST_CASE("parse_sequence_example: the error for a list that does not fit names list and step", "[example]") {
   const auto wants = [](std::initializer_list<std::int64_t> shape) {
     return std::vector<NamedSpec>{{"x", FixedLenSequence{.shape = shape, .kind = int64s}}};
   };
@@ -101,7 +101,7 @@ TEST_CASE("parse_sequence_example: lists that do not fit", "[example]") {
   CHECK(allowed.feature_lists[0].lengths == Ints{0});
 
   const std::vector<Record> two{record(SequenceExampleBuilder{}.add("x", Ints{1, 2}).add("x", Ints{3}))};
-  CHECK(parse_failure({}, wants({2}), two).where == "record 0, feature list \"x\", step 1 has 1, not 2");
+  CHECK(parse_failure({}, wants({2}), two).where == "record 0, feature list \"x\", step 1 has 1 values, not 2");
   const std::vector<Record> float_step{record(SequenceExampleBuilder{}.add("x", Floats{1}))};
   CHECK(parse_failure({}, wants({}), float_step).where ==
         "record 0, feature list \"x\", step 0 holds floats, not int64s");
@@ -137,7 +137,7 @@ TEST_CASE("parse_sequence_example: agrees with protobuf on every encoding, whole
   }
 }
 
-TEST_CASE("parse_sequence_example: names that are no UTF-8", "[example]") {
+TEST_CASE("parse_sequence_example: accepts names that are not UTF-8", "[example]") {
   SequenceExampleBuilder builder;
   builder.context().set("\xff", 1).set("k", 7);
   builder.add("verl\xfcst", Ints{1, 2}).add("w", Ints{3});

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("ParsedFeature: is found by name, has its values as what they are", "[example]") {
+TEST_CASE("ParsedFeature: is found by name, and returns its values with their type", "[example]") {
   std::vector<distrib::ParsedFeature> features(2);
   features[0].name = "a";
   features[1].name = "b";

@@ -7,14 +7,14 @@
 #include <cstddef>
 #include <vector>
 
-/// Records that builders make, and what parsers make of them.
+/// Records that builders make, and the values that parsers make of them.
 namespace example_records {
 
 using Record = std::vector<std::byte>;
 
 inline constexpr auto int64s = distrib::FeatureKind::int64s;
 
-/// What an `ExampleBuilder` or a `SequenceExampleBuilder` has built.
+/// Returns what an `ExampleBuilder` or a `SequenceExampleBuilder` has built.
 template <class Builder>
 auto record(Builder builder) -> Record {
   const distrib::ByteView built = builder.build();

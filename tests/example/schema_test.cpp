@@ -25,14 +25,14 @@ auto code_of(F&& make) -> std::error_code {
 }
 }  // namespace
 
-TEST_CASE("schema: is made at compile time and knows the order of names", "[example]") {
+TEST_CASE("schema: can be made at compile time, and orders the names", "[example]") {
   constexpr auto digits = schema<Digit>(feature("label", &Digit::label), feature("image", &Digit::image));
   static_assert(digits.size == 2);
   static_assert(std::get<1>(digits.features()).name() == "image");
   CHECK(digits.by_name() == std::array<std::size_t, 2>{1, 0});
 }
 
-TEST_CASE("schema: a name or a member twice is refused", "[example]") {
+TEST_CASE("schema: refuses a name or a member that occurs twice", "[example]") {
   CHECK(code_of([] { return schema<Digit>(feature("a", &Digit::label), feature("a", &Digit::weight)); }) ==
         example_errc::duplicate_feature);
   CHECK(code_of([] { return schema<Digit>(feature("a", &Digit::label), feature("b", &Digit::label)); }) ==

@@ -31,7 +31,7 @@ TEST_CASE("SequenceExampleView: context, lists and their steps", "[example]") {
   CHECK(values == std::vector<std::int64_t>{1, 2, 3});
 }
 
-TEST_CASE("SequenceExampleView: what is no SequenceExample is refused", "[example]") {
+TEST_CASE("SequenceExampleView: refuses bytes that are not a SequenceExample", "[example]") {
   const std::byte bad[] = {std::byte{0x12}, std::byte{0x05}};
   CHECK_THROWS(SequenceExampleView{bad});
   std::error_code ec;

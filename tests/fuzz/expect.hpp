@@ -6,7 +6,7 @@
 
 namespace fuzz {
 
-/// Ends the process, in every build kind, when what must hold does not.
+/// Ends the process, in every kind of build, if `holds` is false.
 inline void expect(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);

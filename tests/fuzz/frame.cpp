@@ -18,13 +18,13 @@ using FileAccess = distrib::RecordReaderOptions::FileAccess;
 using OnDamage = distrib::DamagePolicy::OnDamage;
 
 struct RecordsRead {
-  std::vector<distrib::Record> records;  // their bytes are those of `file`
+  std::vector<distrib::Record> records;  // their bytes point into `file`
   std::vector<distrib::Damage> damage;
   std::error_code code;
   std::uint64_t end = 0;
 };
 
-/// Reads all of it; what every reader promises is looked at on the way.
+/// Reads all of the file, and checks what every reader promises.
 auto read_records(const std::string& path, ByteView file, const distrib::RecordReaderOptions& options) -> RecordsRead {
   std::error_code ec;
   distrib::RecordReader reader{path, options, ec};
@@ -36,7 +36,7 @@ auto read_records(const std::string& path, ByteView file, const distrib::RecordR
     expect(behind <= file.size(), "a record lies in the file");
     const ByteView there =
         file.subspan(static_cast<std::size_t>(record->offset) + distrib::record_header_bytes, record->bytes.size());
-    expect(std::ranges::equal(there, record->bytes), "a record's bytes are those of the file");
+    expect(std::ranges::equal(there, record->bytes), "a record's bytes equal the bytes in the file");
     expect(distrib::payload_matches(there, file.subspan(static_cast<std::size_t>(behind) - 4).first<4>()),
            "a record's payload is verified");
     read.records.push_back(*record);
@@ -55,7 +55,7 @@ auto same_records(const RecordsRead& a, const RecordsRead& b) -> bool {
   return a.code == b.code && std::ranges::equal(a.records, b.records, equal);
 }
 
-/// Whether records and lost ranges make up the whole file, each byte once.
+/// True if records and lost ranges together are the whole file, each byte once.
 auto accounted(const RecordsRead& read, ByteView file) -> bool {
   std::uint64_t at = 0;
   auto damage = read.damage.begin();
@@ -83,7 +83,7 @@ void look_at_plain(ByteView file) {
                          distrib::RecordReaderOptions::TruncatedHeader::end_like_hadoop}) {
     const RecordsRead cut_short =
         read_records(path, file, {.truncated_header = cut, .compression = distrib::Compression::none});
-    expect(cut_short.records.size() == mapped.records.size(), "how a cut header ends changes no record");
+    expect(cut_short.records.size() == mapped.records.size(), "the treatment of a cut header changes no record");
   }
   for (const OnDamage action : {OnDamage::stop, OnDamage::skip, OnDamage::salvage}) {
     distrib::RecordReaderOptions options = strict;
@@ -93,8 +93,9 @@ void look_at_plain(ByteView file) {
     const RecordsRead by_buffer = read_records(path, file, options);
     expect(same_records(by_map, by_buffer), "mapped and buffered reading agree");
     expect(by_map.damage == by_buffer.damage, "mapped and buffered reading report the same damage");
-    expect(by_map.records.size() >= mapped.records.size(), "going on behind damage loses no record");
-    if (action == OnDamage::stop) expect(same_records(mapped, by_map) && by_map.damage.empty(), "stop stops");
+    expect(by_map.records.size() >= mapped.records.size(), "continuing after damage loses no record");
+    if (action == OnDamage::stop)
+      expect(same_records(mapped, by_map) && by_map.damage.empty(), "OnDamage::stop stops at the first damage");
     if (action == OnDamage::salvage) expect(!by_map.code && accounted(by_map, file), "salvage accounts for every byte");
   }
 }

@@ -33,7 +33,7 @@ struct Heard {
   auto operator==(const Heard&) const -> bool = default;
 };
 
-/// Gives a core the bytes in pieces, and sees that it keeps to the order of the protocol.
+/// Passes the bytes to a core in pieces, and checks that it keeps to the order of the protocol.
 auto hear(ByteView bytes, std::size_t piece, std::optional<Bytes> token) -> Heard {
   const bool is_open = !token;
   PipesCore core{{std::move(token), most_bytes, most_conf_bytes}};
@@ -43,7 +43,7 @@ auto hear(ByteView bytes, std::size_t piece, std::optional<Bytes> token) -> Hear
   for (std::size_t at = 0; at < bytes.size() && !core.error(); at += piece) {
     core.receive(bytes.subspan(at, std::min(piece, bytes.size() - at)));
     while (const std::optional<PipesEvent> event = core.next()) {
-      expect(proven || event->kind == PipesMessage::authentication_request, "a stranger is not listened to");
+      expect(proven || event->kind == PipesMessage::authentication_request, "nothing is accepted from an unknown peer");
       proven = true;
       expect(event->first.size() <= most_bytes && event->second.size() <= most_bytes, "nothing is longer than allowed");
       const bool runs = event->kind == PipesMessage::run_map || event->kind == PipesMessage::run_reduce;
@@ -57,15 +57,15 @@ auto hear(ByteView bytes, std::size_t piece, std::optional<Bytes> token) -> Hear
       heard.events.push_back(line + "|" + std::string{distrib::as_text(event->second)});
     }
     expect(core.space(1).size() <= 4 * bytes.size() + 4 * piece + 16,
-           "memory is for what arrived, not what is announced");
+           "memory grows with what arrived, not with what is announced");
   }
   std::size_t conf_bytes = 0;
   for (const auto& [name, value] : core.conf()) conf_bytes += name.size() + value.size();
   expect(conf_bytes <= most_conf_bytes, "settings have a limit");
-  expect(is_open || proven || core.outbox().empty(), "a stranger is not answered");
+  expect(is_open || proven || core.outbox().empty(), "an unknown peer gets no answer");
   core.end();
   expect(core.input_ended() || core.error(), "an end that is too early is a failure");
-  expect(!core.next(), "nothing comes after the end");
+  expect(!core.next(), "there is no event after the end");
   heard.error = core.error().code;
   return heard;
 }
@@ -81,7 +81,7 @@ void codecs(ByteView input) {
       if (typed) distrib::hadoop::TypedBytes::append(again, value);
       else distrib::hadoop::RawBytes::append(again, value);
     }
-    expect(std::equal(again.begin(), again.end(), input.begin()), "what was read is written again");
+    expect(std::equal(again.begin(), again.end(), input.begin()), "what was read is written in the same way");
   }
   distrib::Error error;
   const auto split = distrib::hadoop::FileSplit::parse(input, error);
@@ -93,8 +93,8 @@ void codecs(ByteView input) {
   Bytes shortest;
   distrib::hadoop::detail::append_vint(shortest, number);
   WritableReader back{shortest};
-  expect(back.vlong() == number && back.used() == shortest.size(), "numbers come back");
-  expect(shortest.size() <= reader.used(), "numbers are as short as can be");
+  expect(back.vlong() == number && back.used() == shortest.size(), "a number is read back");
+  expect(shortest.size() <= reader.used(), "numbers are as short as possible");
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void hadoop_pipes(ByteView input) {
   const std::size_t piece = 1 + static_cast<std::size_t>(input[0]);
   const ByteView bytes = input.subspan(1);
   const Heard whole = hear(bytes, std::max<std::size_t>(bytes.size(), 1), {});
-  expect(hear(bytes, piece, {}) == whole, "pieces make no difference");
+  expect(hear(bytes, piece, {}) == whole, "the sizes of the pieces make no difference");
   hear(bytes, piece, Bytes(20, std::byte{7}));
 }
 

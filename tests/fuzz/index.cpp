@@ -29,7 +29,7 @@ auto file_bytes(const std::string& path) -> Bytes {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
-/// A record file that is well, the index kept beside it, and DALI's.
+/// An undamaged record file, and the index that is kept beside it.
 struct Kept {
   Kept() {
     Bytes file;
@@ -53,20 +53,21 @@ struct Kept {
   std::size_t size = 0;
 };
 
-/// Asks an index for all it has. What is handed out is verified.
+/// Asks an index for all its records. Returned records must be valid.
 void ask(const distrib::RecordIndex& index, std::size_t bytes) {
   expect(index.size() <= bytes / distrib::record_frame_bytes, "no more records than the file has room for");
   for (std::size_t i = 0; i < index.size(); ++i) {
     std::error_code ec;
     const distrib::Record record = index.at(i, ec);
-    expect(ec || record.offset + distrib::record_frame_bytes + record.bytes.size() <= bytes, "a record in the file");
+    expect(ec || record.offset + distrib::record_frame_bytes + record.bytes.size() <= bytes,
+           "a record lies in the file");
   }
   std::error_code ec;
   static_cast<void>(index.at(index.size(), ec));
-  expect(static_cast<bool>(ec), "there is no record behind the last");
+  expect(static_cast<bool>(ec), "there is no record after the last");
 }
 
-/// The index beside a file is used only when it is right.
+/// Checks that the index beside a file is used only if it is right.
 void sidecar(const Kept& kept, Bytes index) {
   write_file(distrib::index_file_path(kept.path), index);
   std::error_code ec;
@@ -82,17 +83,17 @@ void index(ByteView input) {
   const ByteView rest = input.subspan(1);
   switch (static_cast<unsigned>(input[0]) % 4) {
     case 0: return sidecar(kept, Bytes{rest.begin(), rest.end()});
-    case 1: {  // the right one, changed in some places, its checksum mended
+    case 1: {  // the right index, changed in some bytes, with a corrected checksum
       Bytes changed = kept.kept;
       for (std::size_t i = 0; i + 1 < rest.size(); i += 2) {
         const auto place = static_cast<std::size_t>(rest[i]) % (changed.size() - 4);
-        if (place < 64) changed[place] ^= rest[i + 1];  // what binds it to its file: it must be noticed
+        if (place < 64) changed[place] ^= rest[i + 1];  // bytes that bind it to its file: the change must be noticed
       }
       distrib::store_le(changed.data() + changed.size() - 4,
                         distrib::crc32c(ByteView{changed}.first(changed.size() - 4)));
       return sidecar(kept, changed);
     }
-    case 2: {  // DALI's text
+    case 2: {  // the text of a DALI index
       const MemoryFile text{rest};
       distrib::Error error;
       const auto found = distrib::read_dali_index(kept.path, text.path(), error);
@@ -100,7 +101,7 @@ void index(ByteView input) {
       if (found) ask(*found, distrib::MappedFile{kept.path}.bytes().size());
       return;
     }
-    default: {  // built from headers
+    default: {  // an index built from headers
       const MadeFile script{rest};
       const MemoryFile file{script.bytes()};
       std::error_code ec;

@@ -21,7 +21,7 @@ namespace {
 
 using distrib::Compression;
 
-constexpr std::size_t most_inflated = 1 << 16;  // of what a bomb may inflate to here
+constexpr std::size_t most_inflated = 1 << 16;  // most bytes that the input may inflate to here
 
 struct Inflated {
   Bytes bytes;
@@ -29,7 +29,7 @@ struct Inflated {
   bool complete = false;
 };
 
-/// What `packed` inflates to when it comes in pieces of `piece` bytes.
+/// Returns what `packed` inflates to when it arrives in pieces of `piece` bytes.
 auto inflated(ByteView packed, Compression compression, std::size_t piece) -> Inflated {
   distrib::Inflater inflater{compression};
   Inflated result;
@@ -38,7 +38,7 @@ auto inflated(ByteView packed, Compression compression, std::size_t piece) -> In
     ByteView in = packed.first(std::min(piece, packed.size()));
     const std::size_t offered = in.size();
     const std::size_t written = inflater.inflate(in, room, result.code);
-    expect(written <= room.size(), "no more is written than there is room");
+    expect(written <= room.size(), "no more is written than fits");
     result.bytes.insert(result.bytes.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(written));
     packed = packed.subspan(offered - in.size());
     if (written < room.size() && packed.empty()) break;
@@ -55,7 +55,7 @@ auto deflated(ByteView plain, Compression compression) -> Bytes {
   return packed;
 }
 
-/// A gzip file as RecordWriter writes it, with a member for every few records of `script`.
+/// Returns a gzip file as RecordWriter writes it, with one member for every few records of `script`.
 auto with_members(ByteView script) -> Bytes {
   const MemoryFile memory{{}};
   distrib::RecordWriter writer{memory.path(), {.compression = Compression::gzip, .member_bytes = 64}};
@@ -82,7 +82,7 @@ void look_at_packed(ByteView packed) {
     const Inflated whole = inflated(packed, compression, packed.size() + 1);
     const Inflated pieces = inflated(packed, compression, 7);
     if (whole.bytes.size() >= most_inflated) continue;
-    expect(whole.bytes == pieces.bytes && whole.complete == pieces.complete, "pieces inflate to the same");
+    expect(whole.bytes == pieces.bytes && whole.complete == pieces.complete, "pieces inflate to the same bytes");
     expect(whole.code == pieces.code, "pieces fail in the same way");
   }
   const MemoryFile memory{packed};
@@ -107,7 +107,7 @@ void inflate(ByteView input) {
   if (input.size() < 4) return look_at_packed(input);
   const auto how = static_cast<unsigned>(input[0]);
   if ((how & 1) == 0) return look_at_packed(input.subspan(1));
-  // A file that is well, in one, two or many members, with one bit turned, or none.
+  // An undamaged file of one, two or many members, in which one bit is flipped, or none.
   const MadeFile script{input.subspan(3)};
   const Compression compression = (how & 2) != 0 ? Compression::gzip : Compression::zlib;
   Bytes packed = (how & 32) != 0 ? with_members(input.subspan(3)) : deflated(script.bytes(), compression);

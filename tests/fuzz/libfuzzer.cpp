@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program a target; DISTRIB_FUZZ_TARGET is its name.
+// There is one program for each target; DISTRIB_FUZZ_TARGET is the name of the target.
 #include "targets.hpp"
 
 #include <cstddef>

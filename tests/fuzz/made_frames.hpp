@@ -16,14 +16,14 @@
 
 namespace fuzz {
 
-/// A fuzzer's input as a script, read from the front; behind its end come zeros.
+/// A fuzzer's input as a script, read from the front; after its end come zeros.
 class Script {
  public:
   explicit Script(distrib::ByteView input) : rest_{input} {}
 
   [[nodiscard]] auto ended() const -> bool { return rest_.empty(); }
 
-  /// Little endian, of so many bytes.
+  /// Reads a little-endian number of this many bytes.
   auto number(std::size_t bytes) -> std::uint64_t {
     std::uint64_t value = 0;
     const std::size_t count = std::min(bytes, rest_.size());
@@ -33,7 +33,7 @@ class Script {
   }
   auto below(std::uint64_t most) -> std::uint64_t { return number(most > 256 ? 2 : 1) % most; }
 
-  /// A length below 256, and so many bytes.
+  /// Reads a length below 256, and as many bytes.
   auto bytes() -> distrib::ByteView {
     const std::uint64_t told = number(1);
     const std::size_t count = std::min<std::size_t>(told, rest_.size());
@@ -42,14 +42,14 @@ class Script {
     return taken;
   }
 
-  /// Everything that is left.
+  /// Returns everything that is left.
   auto rest() -> distrib::ByteView { return std::exchange(rest_, {}); }
 
  private:
   distrib::ByteView rest_;
 };
 
-/// A frame whose checksums are right, whatever else it is.
+/// Returns a frame with valid checksums, whatever else it contains.
 inline auto made_frame(const distrib::FrameHeader& header, distrib::ByteView head, distrib::ByteView body = {})
     -> stream::Bytes {
   const auto copy = std::make_shared<distrib::AlignedBuffer>(body.size());
@@ -57,8 +57,8 @@ inline auto made_frame(const distrib::FrameHeader& header, distrib::ByteView hea
   return stream::frame(header, distrib::as_text(head), copy);
 }
 
-/// A stream of frames by a script, because chance finds no checksum: good ones, ones that announce what they like,
-/// damaged ones with and without a right checksum, cut ones, and anything between them.
+/// Makes a stream of frames from a script, because random bytes have no valid checksums: valid frames, frames that
+/// announce any length, damaged frames with and without a valid checksum, cut frames, and anything between them.
 inline auto made_stream(Script& script) -> stream::Bytes {
   constexpr std::size_t most = 1 << 17;
   stream::Bytes made;
@@ -77,18 +77,18 @@ inline auto made_stream(Script& script) -> stream::Bytes {
     return some;
   };
   while (!script.ended() && made.size() < most) switch (script.below(7)) {
-      case 0: {  // as it is
+      case 0: {  // the bytes as they are
         const auto bytes = script.bytes();
         made.insert(made.end(), bytes.begin(), bytes.end());
         break;
       }
-      case 1: {  // large
+      case 1: {  // a large frame
         const auto some = header();
         const std::string head(script.below(20'001), 'h');
         add(stream::frame(some, head, stream::body(script.below(20'001))));
         break;
       }
-      case 2: {  // announces as much as it likes
+      case 2: {  // a header that announces any lengths
         auto some = header();
         some.head_bytes = static_cast<std::uint32_t>(script.number(4));
         some.body_bytes = static_cast<std::uint32_t>(script.number(4));
@@ -96,7 +96,7 @@ inline auto made_stream(Script& script) -> stream::Bytes {
         add({bytes.begin(), bytes.end()});
         break;
       }
-      case 3: {  // the last one changed, its header summed up again
+      case 3: {  // the last frame changed, with a new checksum of the header
         if (made.size() - last < distrib::frame_header_bytes) break;
         const auto at = last + script.number(2) % (made.size() - last);
         made[at] ^= static_cast<std::byte>(script.number(1));

@@ -12,14 +12,14 @@
 
 namespace fuzz {
 
-/// A file that no disk has, with these bytes, by a name that can be opened.
+/// A file with these bytes that is on no disk; `path()` is a name under which it can be opened.
 class MemoryFile {
  public:
   explicit MemoryFile(distrib::ByteView bytes) : file_{::memfd_create("records", MFD_CLOEXEC)} {
-    expect(file_ >= 0, "a file in memory");
+    expect(file_ >= 0, "a file in memory can be made");
     while (!bytes.empty()) {
       const ::ssize_t written = ::write(file_, bytes.data(), bytes.size());
-      expect(written > 0, "a file in memory is written");
+      expect(written > 0, "the file in memory can be written");
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
   }

@@ -7,7 +7,8 @@
 
 namespace fuzz {
 
-/// Protobuf before 22 tells standard error of every text that is no UTF-8, which takes longer than the test.
+/// Silences protobuf: before version 22 it writes a line to standard error about every text that is not UTF-8, which
+/// takes longer than the test.
 inline void quiet_protobuf() {
 #if __has_include(<google/protobuf/stubs/logging.h>)
   static const auto before = google::protobuf::SetLogHandler(nullptr);

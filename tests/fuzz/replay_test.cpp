@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that are kept for each fuzzer, and every beginning of the shorter ones: nothing ends the process.
+// Replays the bytes that are kept for each fuzzer, and every beginning of the shorter ones: nothing may end the
+// process.
 #include "targets.hpp"
 
 #include "support/catch.hpp"
@@ -27,7 +28,7 @@ void replay(const std::string& target, void (*run)(distrib::ByteView)) {
   const auto inputs = corpus(target);
   REQUIRE(!inputs.empty());
   for (const std::string& input : inputs) {
-    // In memory of its own, so that a sanitizer sees every byte too far.
+    // A copy in its own memory, so that a sanitizer notices every byte beyond it.
     const std::size_t shortest = input.size() > 300 ? input.size() : 0;
     for (std::size_t size = shortest; size <= input.size(); ++size) {
       const std::vector<char> copy{input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)};

@@ -35,14 +35,14 @@ struct FramesRead {
   auto operator==(const FramesRead&) const -> bool = default;
 };
 
-/// What is taken until the first frame has come, and from then on: as an end of a connection does it.
+/// Limits until the first frame has arrived, and after it: as an end of a connection sets them.
 struct Limits {
   FrameLimits first;
   FrameLimits then;
 };
 
-/// Slow and obvious: has the whole stream before it. `cut_head_is_bad`: the stream ends in a frame whose head is there
-/// and damaged; whether that is known by then depends on the frame.
+/// A slow and obvious reader, which has the whole stream. Sets `cut_head_is_bad` if the stream ends in a frame whose
+/// head is complete and damaged; whether a reader knows that already depends on the frame.
 auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> FramesRead {
   FramesRead read;
   std::size_t at = 0;
@@ -99,24 +99,24 @@ auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> F
   return read;
 }
 
-/// How a stream is handed to a reader.
+/// How a stream is passed to a reader.
 struct Handing {
-  std::size_t piece;                                // bytes of a read, at most
-  bool random = false;                              // or fewer
-  std::size_t lends = distrib::least_read_bytes;    // bytes of memory
-  bool pauses = false;                              // frames are left lying, as when too much is owed
-  bool in_chunks = false;                           // large bodies come so, most of them
+  std::size_t piece;  // most bytes of a read
+  bool random = false;  // reads may have fewer bytes
+  std::size_t lends = distrib::least_read_bytes;  // bytes of the lent memory
+  bool pauses = false;  // some frames are not taken at once, as when too much is owed
+  bool in_chunks = false;  // most large bodies arrive in chunks
 };
 
-/// A part of a frame joins what came of it before. A part of a body is 64 bytes or a multiple, but for the last.
+/// Adds a part of a frame to the parts before it. A part of a body has a multiple of 64 bytes, except the last.
 void add(std::vector<Received>& frames, const distrib::Frame& frame) {
   const ByteView body = frame.body.bytes();
   if (frame.part == distrib::FramePart::whole || frame.part == distrib::FramePart::begin) {
     frames.push_back({*frame.header, {frame.head.begin(), frame.head.end()}, {}, 0});
-    expect(frame.part == distrib::FramePart::whole || body.empty(), "chunks follow");
+    expect(frame.part == distrib::FramePart::whole || body.empty(), "the body follows in chunks");
   }
   Received& whole = frames.back();
-  expect(whole.header == *frame.header, "parts are those of one frame");
+  expect(whole.header == *frame.header, "all parts belong to one frame");
   expect(frame.part != distrib::FramePart::chunk || whole.body.size() % 64 == 0, "chunks are multiples of 64 bytes");
   whole.body.insert(whole.body.end(), body.begin(), body.end());
   if (frame.is_last()) whole.body_checksum = frame.body_checksum;
@@ -128,13 +128,13 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
   distrib::FrameReader reader{limits.first};
   bool is_complete = true;
   FramesRead read;
-  std::vector<distrib::FrameBody> owned;  // stay what they are
+  std::vector<distrib::FrameBody> owned;  // these must not change
   std::vector<std::size_t> owned_of;
   const auto take_one = [&] {
     const bool had_rest = reader.has_rest();
     distrib::Frame frame;
     if (!reader.next(frame, wants_chunks)) return false;
-    expect(had_rest, "a frame that can be taken is known to be there");
+    expect(had_rest, "has_rest() is true if a frame can be taken");
     if (frame.body.owner() != nullptr) {
       owned.push_back(frame.body);
       owned_of.push_back(read.frames.size());
@@ -147,7 +147,8 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
   std::size_t at = 0;
   std::unique_ptr<std::byte[]> memory;
   while (at < bytes.size() && !reader.error()) {
-    if (memory == nullptr || cuts.piece > 100) memory.reset(new std::byte[cuts.lends]);  // elsewhere than before
+    // at another address than before
+    if (memory == nullptr || cuts.piece > 100) memory.reset(new std::byte[cuts.lends]);
     const std::span lent{memory.get(), cuts.lends};
     const distrib::ReadSpace space = reader.read_space(lent);
     const std::size_t room = space.front.size() + space.back.size();
@@ -157,7 +158,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::ui
     if (direct) {
       const std::size_t most = std::max(std::max(limits.first.head_bytes, now.head_bytes) + std::size_t{4},
                                         std::size_t{std::max(limits.first.body_bytes, now.body_bytes)});
-      expect(space.front.size() <= most, "no more memory is taken than the limits allow");
+      expect(space.front.size() <= most, "no more memory is used than the limits allow");
     }
     const std::size_t piece = cuts.random ? dice.between(1, cuts.piece) : cuts.piece;
     const std::size_t count = std::min({piece, room, bytes.size() - at});
@@ -192,7 +193,7 @@ void look_at_stream(const Bytes& bytes, const Limits& limits, std::uint64_t seed
   bool cut_head_is_bad = false;
   FramesRead judged = judge(bytes, limits, cut_head_is_bad);
   if (cut_head_is_bad && whole.error == rpc_errc::corrupt) judged.error = rpc_errc::corrupt;
-  expect(whole == judged, "the frames are those of the slow reader");
+  expect(whole == judged, "the frames equal the frames of the slow reader");
   const std::array cuts{Handing{bytes.size() > 4096 ? std::size_t{61} : std::size_t{1}},
                         Handing{.piece = 40, .random = true},
                         Handing{.piece = 9000, .random = true, .lends = std::size_t{256} << 10},
@@ -200,7 +201,8 @@ void look_at_stream(const Bytes& bytes, const Limits& limits, std::uint64_t seed
                         Handing{.piece = bytes.size() + 1, .pauses = true},
                         Handing{.piece = bytes.size() + 1, .in_chunks = true},
                         Handing{.piece = 3000, .random = true, .pauses = true, .in_chunks = true}};
-  for (const Handing& cut : cuts) expect(feed(bytes, limits, cut, seed) == whole, "it matters not how a stream is cut");
+  for (const Handing& cut : cuts)
+    expect(feed(bytes, limits, cut, seed) == whole, "it does not matter how a stream is cut");
 }
 
 auto limits_of(Script& script) -> FrameLimits {

@@ -17,13 +17,13 @@ using distrib::rpc_errc;
 void decode(ByteView head) {
   distrib::Greeting greeting;
   if (!greeting.decode(head)) return;
-  expect(greeting.oldest >= 1 && greeting.version >= greeting.oldest, "versions that can be");
+  expect(greeting.oldest >= 1 && greeting.version >= greeting.oldest, "the versions are possible");
   distrib::Greeting again;
   expect(again.decode(greeting.encode()) && again.version == greeting.version && again.oldest == greeting.oldest &&
              again.limits.head_bytes == greeting.limits.head_bytes &&
              again.limits.body_bytes == greeting.limits.body_bytes && again.max_calls == greeting.max_calls &&
              again.service == greeting.service,
-         "what was decoded is encoded");
+         "what was decoded is encoded in the same way");
 }
 
 void greet_server(const stream::Bytes& bytes, std::size_t piece) {
@@ -34,18 +34,18 @@ void greet_server(const stream::Bytes& bytes, std::size_t piece) {
   server.give(bytes, piece);
   server.pump();
   if (server.greeted) {
-    expect(server.written.frames.at(0).kind == distrib::FrameKind::greeting, "a greeting is answered by one");
+    expect(server.written.frames.at(0).kind == distrib::FrameKind::greeting, "a greeting is answered by a greeting");
   } else {
-    expect(server.requests == 0, "no request of a stranger");
-    expect(server.written.frames.size() <= 1, "a stranger is told one thing at most");
+    expect(server.requests == 0, "no request is accepted before the greeting");
+    expect(server.written.frames.size() <= 1, "at most one frame is sent before the greeting");
     const std::error_code reason = server.core.reason();
     if (reason == rpc_errc::not_ours || reason == rpc_errc::corrupt || reason == rpc_errc::too_large)
-      expect(server.written.frames.empty(), "who does not speak like us is told nothing");
+      expect(server.written.frames.empty(), "nothing is sent to a peer that does not speak this protocol");
   }
   server.now += options.silent_after;
   server.core.woken(server.now);
   server.take();
-  expect(server.core.finished(), "nobody stays who says nothing");
+  expect(server.core.finished(), "a silent peer is disconnected");
 }
 
 void greet_client(const stream::Bytes& bytes, std::size_t piece) {

@@ -16,9 +16,9 @@ namespace {
 using distrib::FrameKind;
 using namespace std::chrono_literals;
 
-constexpr distrib::FrameLimits both_limits{30'000, 30'000};  // of the server and of the client
+constexpr distrib::FrameLimits both_limits{30'000, 30'000};  // for the server and for the client
 
-/// One of few, so that they meet.
+/// One of few ids, so that calls meet.
 auto call_id(Script& script) -> std::uint64_t {
   const std::uint64_t slot = script.below(6);
   return script.below(4) << 32 | slot;
@@ -41,18 +41,18 @@ auto request(Script& script, std::uint64_t call) -> Bytes {
   const std::string_view metadata = distrib::as_text(script.bytes());
   const std::string_view rest = distrib::as_text(script.bytes());
   if (shape == 0) {
-    head = rest;  // whatever it is
+    head = rest;  // any bytes
   } else {
     head = u32(shape == 1 ? script.number(4) : shape == 2 ? script.number(1) : 0xffffffff);
     head += u32(shape == 3 ? script.number(4) : metadata.size());
     head += std::string{metadata} + std::string{rest};
   }
   if (shape == 4) head += std::string(17'000, 'h');
-  const std::uint32_t method = 1 + (call & 1);  // two is taken in chunks
+  const std::uint32_t method = 1 + (call & 1);  // bodies of method 2 are taken in chunks
   return stream::frame({FrameKind::request, 0, method, 0, call, 0}, head, body(script));
 }
 
-/// Anything, with good checksums.
+/// Returns any frame, with valid checksums.
 auto some_frame(Script& script, std::uint64_t call) -> Bytes {
   const auto kind = static_cast<FrameKind>(1 + script.below(11));
   const auto head = script.bytes();
@@ -68,10 +68,10 @@ void to_server(Script& script) {
   WatchedServer server{options, began};
   distrib::ClientCore friendly{{}, began};
   server.give(stream::take_output(friendly, began), 1000);
-  expect(server.greeted, "a good greeting is one");
+  expect(server.greeted, "a valid greeting is accepted");
 
-  std::size_t requests = 0;  // that were sent
-  bool intact = true;        // so many came
+  std::size_t requests = 0;  // number of requests that were sent
+  bool intact = true;  // true if exactly these arrived
   Bytes batch;
   std::size_t piece = 1 << 20;
   const auto send = [&](const Bytes& bytes) { batch.insert(batch.end(), bytes.begin(), bytes.end()); };
@@ -80,14 +80,14 @@ void to_server(Script& script) {
       std::size_t sent = 0;
       while (sent < batch.size() && server.core.reads()) {
         const std::size_t count = std::min(piece, batch.size() - sent);
-        server.give(ByteView{batch}.subspan(sent, count), count);  // one read, unless it has no room for so much
+        server.give(ByteView{batch}.subspan(sent, count), count);  // one read, unless there is too little room
         sent += count;
       }
       batch.erase(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(sent));
       if (!server.core.reads()) server.pump();
     }
     if (server.core.finished()) batch.clear();
-    expect(batch.empty(), "a peer that reads is heard");
+    expect(batch.empty(), "the bytes of a peer that reads are accepted");
   };
   while (!script.ended()) {
     const std::uint64_t call = server.some_call(script.below(4));
@@ -111,7 +111,7 @@ void to_server(Script& script) {
         send(frame);
         break;
       }
-      case 6: {  // as it is
+      case 6: {  // the bytes as they are
         intact = false;
         const ByteView raw = script.bytes();
         send({raw.begin(), raw.end()});
@@ -143,7 +143,7 @@ void to_server(Script& script) {
         server.now += std::chrono::milliseconds{script.number(2)};
         server.core.woken(server.now);
     }
-    if (server.core.reason()) server.open.clear();  // nobody is told of them any more
+    if (server.core.reason()) server.open.clear();  // the core reports no more events of these calls
     server.take();
     server.core.keep();
   }
@@ -156,7 +156,7 @@ void to_server(Script& script) {
   }
   server.core.lost({});
   server.take();
-  expect(server.core.finished(), "lost is the end");
+  expect(server.core.finished(), "a lost connection is finished");
 }
 
 auto error_head(Script& script) -> std::string {

@@ -31,13 +31,14 @@ namespace {
 void bundle(ByteView file) {
   distrib::BundleIndex index;
   distrib::Error error;
-  if (!distrib::parse_bundle_index(file, index, error)) return expect(error && !error.where.empty(), "why, and where");
+  if (!distrib::parse_bundle_index(file, index, error))
+    return expect(error && !error.where.empty(), "the error says why and where");
   std::string before;
   for (const distrib::StoredTensor& tensor : index.tensors) {
     expect(tensor.name > before, "names ascend");
     before = tensor.name;
     for (const distrib::StoredTensor::Piece& piece : tensor.pieces) {
-      expect(piece.shard < index.shards, "pieces are in data files that there are");
+      expect(piece.shard < index.shards, "pieces are in data files that exist");
       expect(piece.slice.inside(tensor.shape), "pieces are inside their tensor");
       const std::size_t element = size_bytes(tensor.dtype);
       if (element != 0)
@@ -55,17 +56,17 @@ void event(ByteView bytes) {
     distrib::WireWriter again;
     distrib::write_scalar_event(again, scalar.wall_time, scalar.step, scalar.tag, value);
     distrib::ParsedEvent second;
-    expect(distrib::parse_event(again.view(), second) && second.scalars.size() == 1, "one point");
+    expect(distrib::parse_event(again.view(), second) && second.scalars.size() == 1, "the event has one point");
     const distrib::ScalarEvent& same = second.scalars.front();
-    expect(same.step == scalar.step && same.tag == scalar.tag, "the same point");
-    expect(static_cast<float>(same.value) == value || value != value, "the same value");
+    expect(same.step == scalar.step && same.tag == scalar.tag, "the point is the same");
+    expect(static_cast<float>(same.value) == value || value != value, "the value is the same");
   }
 }
 
 void state(ByteView bytes) {
   distrib::Error error;
   const auto parsed = distrib::parse_checkpoint_state(distrib::as_text(bytes), error);
-  expect(parsed.has_value() == !error, "a state, or why not");
+  expect(parsed.has_value() == !error, "a state, or an error");
   if (parsed) expect(distrib::parse_checkpoint_state(to_string(*parsed)) == *parsed, "what is written is read back");
 }
 
@@ -78,7 +79,7 @@ void objects(ByteView bytes) {
   static_cast<void>(graph.find_full_name("a"));
 }
 
-// Elements of seven bytes, as TensorFlow saves them: right in whatever pieces they come, and no longer with another bit.
+// Elements of seven bytes, as TensorFlow saves them: right in pieces of any size, and wrong when a bit is changed.
 void variants(ByteView content) {
   distrib::VariantSum of_anything{content.size()};
   of_anything.add(content);
@@ -105,7 +106,7 @@ void variants(ByteView content) {
       sum.add(rest.first(std::min(most, rest.size())));
     return sum.is_right(distrib::mask_crc(crc));
   };
-  for (const std::size_t most : {1U, 5U, 4096U}) expect(is_right(most), "sound, in whatever pieces it comes");
+  for (const std::size_t most : {1U, 5U, 4096U}) expect(is_right(most), "right in pieces of any size");
   if (bytes.empty()) return;
   bytes[bytes.size() / 2] ^= std::byte{1};
   expect(!is_right(4096), "a wrong bit is found");
@@ -119,7 +120,7 @@ void saved(ByteView input) {
   bundle(support::table_around(input, 1));
   std::vector<std::byte> unpacked;
   if (distrib::unpack_snappy(input, unpacked))
-    expect(unpacked.size() <= 64 * input.size(), "bounded by what was packed");
+    expect(unpacked.size() <= 64 * input.size(), "the size is bounded by the packed bytes");
   objects(input);
   variants(input);
   event(input);
@@ -129,7 +130,8 @@ void saved(ByteView input) {
   static_cast<void>(distrib::parse_strings(input, input.size() / 4, 0, texts));
   std::error_code ec;
   const distrib::ClusterSpec cluster = distrib::parse_cluster_def(input, ec);
-  if (!ec) expect(distrib::parse_cluster_def(write_cluster_def(cluster), ec) == cluster && !ec, "the same cluster");
+  if (!ec)
+    expect(distrib::parse_cluster_def(write_cluster_def(cluster), ec) == cluster && !ec, "the cluster is the same");
 }
 
 }  // namespace fuzz

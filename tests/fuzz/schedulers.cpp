@@ -19,7 +19,7 @@ namespace {
 
 using distrib::Environment;
 
-/// Lines NAME=VALUE.
+/// Reads lines NAME=VALUE.
 auto variables_of(std::string_view text) -> Environment::Variables {
   Environment::Variables variables;
   while (!text.empty()) {
@@ -56,7 +56,7 @@ void answers(std::string_view text) {
     expect(named.job_tasks(job).size() == named.num_tasks(job), "jobs without gaps");
 }
 
-/// What each rank of the step thinks is one cluster, in which each is another task.
+/// Checks that all ranks of the step find the same cluster, and each is another task of it.
 void ranks(const Environment::Variables& variables) {
   const auto launched = [&](const std::string& rank, distrib::Error& error) {
     Environment::Variables of_rank = variables;
@@ -72,11 +72,11 @@ void ranks(const Environment::Variables& variables) {
   std::set<distrib::TaskId> tasks;
   for (std::size_t rank = 0; rank < std::min<std::size_t>(size, 16); ++rank) {
     const auto task = launched(std::to_string(rank), error);
-    expect(!error && task.flags.cluster() == first.flags.cluster(), "all ranks know one cluster");
+    expect(!error && task.flags.cluster() == first.flags.cluster(), "all ranks find the same cluster");
     expect(tasks.insert(task.flags.task()).second, "each rank is another task");
   }
   launched(std::to_string(size), error);
-  expect(error.code == distrib::scheduler_errc::no_such_rank, "there is no rank beyond");
+  expect(error.code == distrib::scheduler_errc::no_such_rank, "there is no rank after the last");
 }
 
 }  // namespace
@@ -87,15 +87,17 @@ void schedulers(ByteView input) {
   answers(text);
   std::error_code ec;
   const auto named = distrib::detail::task_of_service(text, ec);
-  expect(!named || text.ends_with(named->job + '-' + std::string{text.substr(text.rfind('-') + 1)}), "the name's job");
+  expect(!named || text.ends_with(named->job + '-' + std::string{text.substr(text.rfind('-') + 1)}),
+         "the job is in the name");
 
   const Environment::Variables variables = variables_of(text);
   std::vector<std::string> rest;
   distrib::Error error;
   const auto task = distrib::LaunchedTask::from({}, Environment{variables}, rest, error);
-  expect(!error || task.flags.local(), "a place, or why not");
+  expect(!error || task.flags.local(), "a task, or an error");
   if (!task.flags.local() && task.launcher != distrib::Launcher::tf_config)
-    expect(!task.flags.cluster().task_address(task.flags.job_name, task.flags.task_index).empty(), "a place in it");
+    expect(!task.flags.cluster().task_address(task.flags.job_name, task.flags.task_index).empty(),
+           "the task is in the cluster");
   ranks(variables);
 }
 

@@ -42,7 +42,7 @@ constexpr auto row_schema = distrib::spark_schema<Row>(
 
 auto copy(ByteView bytes) -> std::vector<std::byte> { return {bytes.begin(), bytes.end()}; }
 
-/// A row that was read is written as a record that reads as the same row.
+/// Checks that a row that was read is written as a record that is read as the same row.
 void records(ByteView input, SparkRecordType type, SparkRules rules) {
   distrib::SparkDecoder decoder{row_schema, type, rules};
   distrib::SparkEncoder encoder{row_schema, SparkRecordType::sequence_example};
@@ -54,7 +54,7 @@ void records(ByteView input, SparkRecordType type, SparkRules rules) {
     const auto first = copy(encoder.encode(row));
     again.decode(first, row, error);
     expect(!error, "what was written is read");
-    expect(copy(encoder.encode(row)) == first, "a row comes back");
+    expect(copy(encoder.encode(row)) == first, "the row is the same again");
   }
   distrib::SparkSchemaInference inference{type, rules};
   inference.add(input, error);
@@ -76,12 +76,12 @@ void names(std::string_view text) {
     if (!partition || !partition->value || partition->value->empty() || *partition->value == distrib::null_partition)
       continue;
     expect(distrib::parse_partition_directory(distrib::partition_directory(*partition)) == partition,
-           "a name comes back");
+           "the name is the same again");
     std::error_code ec;
     std::int32_t number = 0;
     distrib::read_partition(partition->value, number, ec);
     const auto kind = distrib::infer_partition_type({partition->value}).kind;
-    expect(!ec == (kind == distrib::SparkType::Kind::integer), "an Integer is read as one");
+    expect(!ec == (kind == distrib::SparkType::Kind::integer), "an Integer is read as a number");
   }
   distrib::Error error;
   const auto table = distrib::detail::arrange_spark_files(paths, error);

@@ -19,8 +19,9 @@ void search(ByteView file) {
   distrib::RecordFinder finder{file};
   std::uint64_t at = 0;
   while (const auto start = finder.next(at)) {
-    expect(start->offset >= at && start->offset + distrib::record_frame_bytes <= file.size(), "a start in the file");
-    expect(start->chain_end <= file.size(), "a chain in the file");
+    expect(start->offset >= at && start->offset + distrib::record_frame_bytes <= file.size(),
+           "a record starts in the file");
+    expect(start->chain_end <= file.size(), "a chain ends in the file");
     at = start->offset + 1;
   }
 }

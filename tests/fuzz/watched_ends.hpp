@@ -20,8 +20,8 @@
 
 namespace fuzz {
 
-/// Hands a core all bytes, `piece` at a time, for as long as it reads; `take()` takes what there is for its owner.
-/// Memory that was lent is of nobody afterwards. `most_own()`: bytes that it may have taken for what is to come.
+/// Passes all bytes to a core, `piece` at a time, as long as it reads; `take()` takes its events. The lent memory is
+/// freed after each read. `most_own()`: most bytes of its own memory that the core may offer for a read.
 template <class Core, class Limit, class Take>
 void hand(Core& core, distrib::ByteView bytes, std::size_t piece, distrib::Instant now, const Limit& most_own,
           const Take& take) {
@@ -30,7 +30,7 @@ void hand(Core& core, distrib::ByteView bytes, std::size_t piece, distrib::Insta
     const std::span lent{memory.get(), distrib::least_read_bytes};
     const distrib::ReadSpace space = core.read_space(lent);
     const bool direct = space.front.data() < lent.data() || space.front.data() >= lent.data() + lent.size();
-    expect(!direct || space.front.size() <= most_own(), "no more memory is taken than the limits allow");
+    expect(!direct || space.front.size() <= most_own(), "no more memory is used than the limits allow");
     const std::size_t count = std::min({piece, space.front.size() + space.back.size(), bytes.size()});
     const std::size_t in_front = std::min(count, space.front.size());
     std::copy_n(bytes.begin(), in_front, space.front.begin());
@@ -51,10 +51,10 @@ inline constexpr distrib::Instant began{std::chrono::hours{1}};
 
 inline volatile std::uint32_t touched = 0;
 
-/// Reads every byte, so that a sanitizer sees those that are nobody's.
+/// Reads every byte, so that a sanitizer notices bytes outside any object.
 inline void touch(distrib::ByteView bytes) { touched = distrib::crc32c(bytes); }
 
-/// What an end has written: whole frames with right checksums.
+/// What an end has written; it must be whole frames with valid checksums.
 class Written {
  public:
   template <class Core>
@@ -80,7 +80,7 @@ class Written {
   stream::Bytes bytes_;
 };
 
-/// A server's core that must keep its promises, whatever it is sent. Bodies for method 2 come in chunks.
+/// A server's core that must keep its promises, whatever is sent to it. Bodies for method 2 arrive in chunks.
 struct WatchedServer {
   WatchedServer(const distrib::RpcServerOptions& how, distrib::Instant at)
       : options{how}, now{at}, core{budget(), at} {}
@@ -95,11 +95,11 @@ struct WatchedServer {
     hand(core, bytes, piece, now, [this] { return greeted ? most_of(options.limits) : 0; }, [this] { take(); });
   }
 
-  /// Takes what has happened; `answer` is told of each request and may answer it.
+  /// Takes all events of the core, and checks them.
   void take() {
     for (distrib::ServerEvent event; core.next(now, event);) {
       using Kind = distrib::ServerEvent::Kind;
-      expect(greeted == (event.kind != Kind::greeted), "the greeting comes first, and once");
+      expect(greeted == (event.kind != Kind::greeted), "the greeting is the first event, and comes once");
       touch(event.head);
       touch(event.metadata);
       touch(event.body.bytes());
@@ -114,40 +114,41 @@ struct WatchedServer {
           expect(open.size() <= options.max_calls, "no more calls than allowed");
           expect(event.deadline > now, "a request has time left");
           expect(event.body.bytes().size() == event.body_bytes || (event.method == 2 && event.body.empty()),
-                 "a body comes whole, or in chunks to who wants that");
+                 "a body arrives whole, or in chunks if the method takes chunks");
           coming[event.call] = event.body_bytes - event.body.bytes().size();
           break;
         case Kind::chunk:
-          expect(open.contains(event.call), "chunks of a call that is open");
-          expect(!event.body.empty() && event.body.bytes().size() <= coming[event.call], "as much as was said");
+          expect(open.contains(event.call), "a chunk belongs to an open call");
+          expect(!event.body.empty() && event.body.bytes().size() <= coming[event.call],
+                 "no more bytes arrive than were announced");
           coming[event.call] -= event.body.bytes().size();
           break;
         case Kind::body_end:
-          expect(open.contains(event.call), "the body of a call that is open");
-          expect(coming.at(event.call) == 0, "all of it has come");
+          expect(open.contains(event.call), "the end of a body belongs to an open call");
+          expect(coming.at(event.call) == 0, "the whole body has arrived");
           break;
         case Kind::item:
-          expect(open.contains(event.call), "items of a call that is open");
+          expect(open.contains(event.call), "an item belongs to an open call");
           core.taken(event.call, event.head.size() + event.body.bytes().size());
           break;
-        case Kind::ended: expect(open.contains(event.call), "an end of a call that is open"); break;
+        case Kind::ended: expect(open.contains(event.call), "the end of a stream belongs to an open call"); break;
         case Kind::cancelled:
           ++cancelled;
-          expect(open.erase(event.call) == 1, "only a call that is open is cancelled");
+          expect(open.erase(event.call) == 1, "only an open call is cancelled");
           break;
         case Kind::credit:
-          expect(open.contains(event.call) && open[event.call], "credit for an item that was refused");
+          expect(open.contains(event.call) && open[event.call], "credit is reported only after an item was refused");
           open[event.call] = false;
           break;
       }
     }
     distrib::ServerEvent none;
-    expect(!core.next(now, none), "when there was nothing there is nothing");
-    expect(core.reason() || core.calls() == open.size(), "the calls that are open are counted");
-    expect(!core.finished() || (!core.reads() && !core.ready() && !core.wake()), "finished is finished");
+    expect(!core.next(now, none), "after the last event there is no event");
+    expect(core.reason() || core.calls() == open.size(), "the open calls are counted");
+    expect(!core.finished() || (!core.reads() && !core.ready() && !core.wake()), "a finished core does nothing more");
   }
 
-  /// The peer reads all that is written.
+  /// Lets the peer read everything that is written.
   void pump() {
     for (int rounds = 0; rounds < 1000; ++rounds) {
       written.take_from(core, now);
@@ -155,10 +156,10 @@ struct WatchedServer {
       take();
       core.keep();
     }
-    expect(false, "what was parked comes to an end");
+    expect(false, "writing comes to an end");
   }
 
-  /// The n-th of the open calls; 0: there is none.
+  /// Returns the n-th of the open calls; 0 if there is none.
   [[nodiscard]] auto some_call(std::size_t n) const -> std::uint64_t {
     if (open.empty()) return 0;
     return std::next(open.begin(), static_cast<std::ptrdiff_t>(n % open.size()))->first;
@@ -167,15 +168,15 @@ struct WatchedServer {
   distrib::RpcServerOptions options;
   distrib::Instant now;
   distrib::ServerCore core;
-  std::map<std::uint64_t, bool> open;  // whether an item was refused
-  std::map<std::uint64_t, std::size_t> coming;  // bytes of bodies in chunks
+  std::map<std::uint64_t, bool> open;  // for each open call: true if an item was refused
+  std::map<std::uint64_t, std::size_t> coming;  // bytes of bodies that have still to arrive in chunks
   std::size_t requests = 0;
   std::size_t cancelled = 0;
   bool greeted = false;
   Written written;
 };
 
-/// A client's core that must keep its promises, whatever it is sent. Calls of odd slots take their replies in chunks.
+/// A client's core that must keep its promises, whatever is sent to it. Calls of odd slots get their replies in chunks.
 struct WatchedClient {
   WatchedClient(const distrib::RpcClientOptions& how, distrib::Instant at) : options{how}, now{at}, core{how, at} {}
 
@@ -197,40 +198,43 @@ struct WatchedClient {
       using Kind = distrib::ClientEvent::Kind;
       touch(event.head);
       touch(event.body.bytes());
-      expect((event.kind == Kind::failed) == static_cast<bool>(event.error), "an error when it failed, else none");
+      expect((event.kind == Kind::failed) == static_cast<bool>(event.error),
+             "a failed call has an error, any other event has none");
       if (event.kind == Kind::greeted) {
         expect(!std::exchange(greeted, true), "greeted once");
         continue;
       }
       expect(greeted || event.kind == Kind::failed, "no answer before the greeting");
-      expect(open.contains(event.call), "no event of a call that is over");
+      expect(open.contains(event.call), "there is no event of a call that is over");
       if (event.kind == Kind::item) core.taken(event.call);
       if (event.kind == Kind::begun)
-        expect((event.call & 1) != 0 && begun.insert(event.call).second, "begun once, if it wants chunks");
-      if (event.kind == Kind::chunk) expect(begun.contains(event.call), "a chunk of what has begun");
-      if (event.kind == Kind::reply) expect(event.body.empty() || !begun.contains(event.call), "no body after chunks");
+        expect((event.call & 1) != 0 && begun.insert(event.call).second,
+               "a reply begins once, if it is taken in chunks");
+      if (event.kind == Kind::chunk) expect(begun.contains(event.call), "a chunk belongs to a reply that has begun");
+      if (event.kind == Kind::reply)
+        expect(event.body.empty() || !begun.contains(event.call), "after chunks there is no body");
       if (event.ends_call()) open.erase(event.call);
     }
     distrib::ClientEvent none;
-    expect(!core.next(now, none), "when there was nothing there is nothing");
-    expect(core.calls() == open.size(), "the calls that are open are counted");
-    expect(!core.finished() || (open.empty() && !core.reads() && !core.wake()), "finished is finished");
+    expect(!core.next(now, none), "after the last event there is no event");
+    expect(core.calls() == open.size(), "the open calls are counted");
+    expect(!core.finished() || (open.empty() && !core.reads() && !core.wake()), "a finished core does nothing more");
   }
 
   void pump() {
     written.take_from(core, now);
     for (const distrib::FrameHeader& frame : written.frames)
       if (frame.kind == distrib::FrameKind::request || frame.kind == distrib::FrameKind::cancel)
-        expect(ever.contains(frame.call), "the peer is told of calls that were made");
+        expect(ever.contains(frame.call), "frames name only calls that were made");
   }
 
-  /// Everything has its end.
+  /// Loses the connection, and checks that everything ends.
   void lose() {
     const bool was_over = static_cast<bool>(core.reason());
     core.lost(std::make_error_code(std::errc::connection_reset));
     take();
     expect(open.empty() && core.finished(), "a lost connection ends every call");
-    expect(was_over || core.reason().code == distrib::rpc_errc::lost, "why is told");
+    expect(was_over || core.reason().code == distrib::rpc_errc::lost, "the reason is reported");
     call({}, nullptr, {});
     take();
     expect(open.empty(), "a call on a lost connection ends");
@@ -246,7 +250,7 @@ struct WatchedClient {
   distrib::ClientCore core;
   std::set<std::uint64_t> open;
   std::set<std::uint64_t> ever;
-  std::set<std::uint64_t> begun;  // replies in chunks
+  std::set<std::uint64_t> begun;  // calls whose reply has begun in chunks
   bool greeted = false;
   Written written;
 };

@@ -25,30 +25,30 @@ void bodies(std::string_view text) {
   static_cast<void>(distrib::parse_webhdfs_status(text, ec));
   static_cast<void>(distrib::parse_webhdfs_boolean(text, ec));
   const auto list = distrib::parse_webhdfs_list(text, ec);
-  expect(!ec || list.empty(), "a listing is whole or none");
-  for (const auto& entry : list) expect(entry.name.find('/') == std::string::npos, "no entry leads elsewhere");
+  expect(!ec || list.empty(), "a listing is complete or empty");
+  for (const auto& entry : list) expect(entry.name.find('/') == std::string::npos, "no name of an entry has a slash");
   const auto remote = distrib::RemoteException::parse(text);
   if (!remote) return;
   expect(!remote->exception.empty() && remote->message.size() <= 400, "an exception has a class and a short message");
-  for (const char c : remote->message) expect(static_cast<unsigned char>(c) >= ' ', "in one line");
+  for (const char c : remote->message) expect(static_cast<unsigned char>(c) >= ' ', "the message is one line");
 }
 
 void urls(std::string_view text) {
   std::error_code ec;
   const HttpUrl url = HttpUrl::parse(text, ec);
   if (!ec) {
-    expect(HttpUrl::parse(url.text(), ec) == url && !ec, "a URL is read as it is written");
-    for (const char c : url.text()) expect(c > ' ' && c < '\x7f', "nothing of a URL ends a line of a request");
+    expect(HttpUrl::parse(url.text(), ec) == url && !ec, "a URL that was written is read as the same URL");
+    for (const char c : url.text()) expect(c > ' ' && c < '\x7f', "no character of a URL ends a line of a request");
   }
   const HttpUrl to = HttpUrl::parse("https://h:1/a/b?c").resolve(text, ec);
   expect(ec || HttpUrl::parse(to.text()) == to, "what a Location leads to is a URL");
   distrib::Error error;
   const auto location = distrib::WebHdfsLocation::parse(text, {}, error);
   expect(error || (!location.servers.empty() && location.path.starts_with('/')), "a location has a server and a path");
-  if (!error) expect(location.url_of(location.path) == text, "and its URL");
+  if (!error) expect(location.url_of(location.path) == text, "the URL of a location's path is the text");
 }
 
-/// A server that answers what the input says: of each answer status, headers and how much of the body comes.
+/// A server that answers what the input says: status and headers of each answer, and how much of its body arrives.
 template <class Core> void talk(Core core, std::string_view input, std::uint64_t bytes) {
   std::uint64_t accepted = 0;
   const auto number = [&input] {
@@ -60,7 +60,7 @@ template <class Core> void talk(Core core, std::string_view input, std::uint64_t
     const HttpStep step = core.next();
     if (step.kind == HttpStep::Kind::wait) continue;
     if (step.kind == HttpStep::Kind::failed) return expect(static_cast<bool>(core.error()), "a failure has a reason");
-    if (step.kind == HttpStep::Kind::done) return expect(accepted == bytes, "all of it, when it is done");
+    if (step.kind == HttpStep::Kind::done) return expect(accepted == bytes, "all bytes were accepted when it is done");
     for (const char c : step.request.url.text()) expect(c > ' ' && c < '\x7f', "a request is one line");
     constexpr int statuses[] = {0, 200, 201, 206, 307, 401, 403, 404, 416, 429, 500, 503};
     HttpAnswer answer{.status = statuses[number() % std::size(statuses)]};
@@ -75,11 +75,12 @@ template <class Core> void talk(Core core, std::string_view input, std::uint64_t
       for (unsigned pieces = number() % 4; pieces > 0; --pieces) {
         const std::uint64_t size = number();
         const std::uint64_t taken = core.accept(answer, size);
-        expect(taken <= size && (accepted += taken) <= bytes, "no more than came, and no more than was asked for");
+        expect(taken <= size && (accepted += taken) <= bytes,
+               "no more is accepted than arrived, or than was requested");
       }
     core.ended(answer, number() % 3 == 0 ? distrib::Error{distrib::http_errc::ended_early, "h"} : distrib::Error{});
   }
-  expect(false, "it ends");
+  expect(false, "the exchange ends");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using distrib::Error;
 
 namespace {
 
-// Gives 1, 2, 3 and then fails.
+// Returns the bytes 1, 2, 3 and then fails.
 struct Counting {
   auto read(std::span<std::byte> to, Error& error) -> std::size_t {
     if (next == 4) {
@@ -27,7 +27,7 @@ struct Counting {
 
 }  // namespace
 
-TEST_CASE("AnyByteSource: copies read on together, and failures come through", "[record]") {
+TEST_CASE("AnyByteSource: copies share one source, and its failures are passed on", "[record]") {
   STATIC_REQUIRE(distrib::ByteSource<AnyByteSource>);
   AnyByteSource source{Counting{}};
   AnyByteSource copy = source;

@@ -20,7 +20,7 @@ using distrib::RecordReader;
 
 namespace {
 
-/// Gives at most `most` bytes a call, and in the end what is said to it.
+/// Returns at most `most` bytes a call, and `end` as the error at the end.
 struct Slow {
   std::string bytes;
   std::size_t most = 1;
@@ -70,7 +70,7 @@ auto gzip(const std::string& bytes) -> std::string {
 
 }  // namespace
 
-TEST_CASE("AnyByteSource: what it holds; copies read on together", "[record]") {
+TEST_CASE("AnyByteSource: returns the bytes of the source it holds; copies share it", "[record]") {
   AnyByteSource one{Slow{"abcd", 3}};
   AnyByteSource two = one;
   std::array<std::byte, 10> to;
@@ -82,7 +82,7 @@ TEST_CASE("AnyByteSource: what it holds; copies read on together", "[record]") {
   CHECK_FALSE(error);
 }
 
-TEST_CASE("RecordReader: of a ByteSource, plain and compressed, in pieces of any size", "[record]") {
+TEST_CASE("RecordReader: reads a ByteSource, plain and compressed, in pieces of any size", "[record]") {
   for (const std::string& bytes : {file(), gzip(file())})
     for (const std::size_t most : {1U, 5U, 100'000U, 10'000'000U}) {
       CAPTURE(bytes.size(), most);
@@ -95,7 +95,7 @@ TEST_CASE("RecordReader: of a ByteSource, plain and compressed, in pieces of any
   CHECK_FALSE(error);
 }
 
-TEST_CASE("RecordReader: what a ByteSource fails by is the record's failure, with both places", "[record]") {
+TEST_CASE("RecordReader: the failure of a ByteSource names the record and the source", "[record]") {
   const Error gone{std::make_error_code(std::errc::connection_reset), "GET http://h/f"};
   const std::string bytes = file();
   for (const std::size_t cut : {std::size_t{0}, std::size_t{7}, std::size_t{19}, std::size_t{600'000}}) {
@@ -112,7 +112,7 @@ TEST_CASE("RecordReader: what a ByteSource fails by is the record's failure, wit
   CHECK_THAT(error.where, ContainsSubstring("of the inflated bytes (GET http://h/f)"));
 }
 
-TEST_CASE("RecordReader: damage in a ByteSource, and its end", "[record]") {
+TEST_CASE("RecordReader: a ByteSource that is damaged or ends early", "[record]") {
   std::string bytes = file();
   Error error;
   CHECK(records(RecordReader{Slow{bytes.substr(0, bytes.size() - 1), 1000}, "f"}, error).size() == 3);

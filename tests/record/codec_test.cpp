@@ -9,7 +9,7 @@
 
 using distrib::Compression;
 
-TEST_CASE("detect_compression: by content", "[record][compression]") {
+TEST_CASE("detect_compression: decides by content", "[record][compression]") {
   struct Row {
     std::string head;
     Compression expected;
@@ -22,12 +22,12 @@ TEST_CASE("detect_compression: by content", "[record][compression]") {
       {"\x78\x9c", Compression::zlib},
       {"\x78\xda", Compression::zlib},
       {"\x48\x89", Compression::zlib},  // a window of 4 KiB
-      {"\x78\x9d", Compression::none},  // check bits wrong
-      {"\x78\xbb", Compression::none},  // wants a dictionary
+      {"\x78\x9d", Compression::none},  // wrong check bits
+      {"\x78\xbb", Compression::none},  // needs a dictionary
       {"\x88\x1c", Compression::none},  // a window that does not exist
       {"neither of them", Compression::none},
       {support::header_of(0x8B1F), Compression::none},  // a length that begins like gzip
-      {support::header_of(0x0178), Compression::none},  // and one like zlib
+      {support::header_of(0x0178), Compression::none},  // a length that begins like zlib
       {support::read_file(support::fixture("example.tfrecord")), Compression::none},
       {support::read_file(support::fixture("example.tfrecord.gz")), Compression::gzip},
       {support::read_file(support::fixture("example.tfrecord.zlib")), Compression::zlib},
@@ -40,7 +40,7 @@ TEST_CASE("detect_compression: by content", "[record][compression]") {
   }
 }
 
-TEST_CASE("parse_compression: TensorFlow's names, and no others", "[record][compression]") {
+TEST_CASE("parse_compression: accepts TensorFlow's names only", "[record][compression]") {
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib})
     CHECK(distrib::parse_compression(distrib::compression_name(compression)) == compression);
   CHECK(distrib::compression_name(Compression::none).empty());
@@ -57,7 +57,7 @@ TEST_CASE("parse_compression: TensorFlow's names, and no others", "[record][comp
                     ContainsSubstring("compression \"BZ2\": not a valid compression"));
 }
 
-TEST_CASE("DeflateOptions: TensorFlow's defaults, and what no compressor takes", "[record][compression]") {
+TEST_CASE("DeflateOptions: TensorFlow's defaults, and values that are refused", "[record][compression]") {
   using distrib::DeflateOptions;
   const DeflateOptions defaults;
   CHECK(defaults.level == -1);

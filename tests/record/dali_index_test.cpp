@@ -23,7 +23,7 @@ struct Files {
 
 }  // namespace
 
-TEST_CASE("dali_index: a line a record, offset and size of the frame", "[record][dali_index]") {
+TEST_CASE("dali_index: one line for each record, with offset and size of the frame", "[record][dali_index]") {
   const Files files{""};
   const distrib::RecordIndex index{files.path};
   CHECK(distrib::dali_index_text(index) == "0 21\n21 16\n");
@@ -42,7 +42,7 @@ TEST_CASE("dali_index: a line a record, offset and size of the frame", "[record]
   CHECK(std::equal(file.offsets.begin(), file.offsets.end(), read.offsets().begin(), read.offsets().end()));
 }
 
-TEST_CASE("dali_index: texts that fit, and others", "[record][dali_index]") {
+TEST_CASE("dali_index: texts that fit the file, and texts that do not", "[record][dali_index]") {
   struct Row {
     std::string_view text;
     bool fits;
@@ -57,7 +57,7 @@ TEST_CASE("dali_index: texts that fit, and others", "[record][dali_index]") {
       {"21 16\n", false},
       {"21 16\n0 21\n", false},
       {"0 21\n21 16\n37 16\n", false},
-      {"0 37\n", true},  // one record too few: found out when it is asked for
+      {"0 37\n", true},  // one record too few: noticed when that record is read
       {"0 20\n20 17\n", true},
       {"0 15\n15 22\n", false},
       {"0 21\n20 17\n", false},
@@ -82,7 +82,7 @@ TEST_CASE("dali_index: texts that fit, and others", "[record][dali_index]") {
   }
 }
 
-TEST_CASE("dali_index: records are verified when asked for", "[record][dali_index]") {
+TEST_CASE("dali_index: records are verified when they are read", "[record][dali_index]") {
   const Files files{"0 20\n20 17\n"};
   const distrib::RecordIndex index = read_dali_index(files.path, files.text_path);
   CHECK_THROWS_WITH(index.at(0), ContainsSubstring("record 0 at offset 0: the length does not match"));

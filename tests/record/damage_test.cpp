@@ -67,7 +67,7 @@ auto read_damaged(const std::string& path, const RecordReaderOptions& options) -
   return read_damaged(reader);
 }
 
-/// The rules, as plainly as they can be said: every byte is looked at as often as need be.
+/// The rules in their simplest form, without regard to speed.
 class Oracle {
  public:
   Oracle(std::string_view file, OnDamage action) : file_{file}, action_{action} {}
@@ -95,7 +95,8 @@ class Oracle {
   }
 
  private:
-  /// Bytes of the frame that begins at `at`, when its header is in order; less 16 it is the length also where it overflows.
+  /// Returns the bytes of the frame that begins at `at` if its header is valid. Minus 16 it is the length, also if the
+  /// sum overflowed.
   auto frame(std::size_t at) const -> std::optional<std::size_t> {
     if (file_.size() - at < 12) return std::nullopt;
     const auto head = distrib::as_bytes(file_.substr(at, 12));
@@ -140,7 +141,7 @@ class Oracle {
 
 constexpr OnDamage actions[] = {OnDamage::stop, OnDamage::skip, OnDamage::salvage};
 
-/// Reads `bytes` in every way and finds what the rules say.
+/// Reads `bytes` in every way, and checks that each finds what the rules say.
 class Comparison {
  public:
   void operator()(const std::string& bytes) const {
@@ -163,7 +164,7 @@ class Comparison {
   support::TempDirectory directory_;
 };
 
-/// An empty record, one in the middle, one that holds two others, an empty one and a last one.
+/// Five records: an empty one, "hello", one that holds two others, an empty one, and one of 30 bytes.
 auto small_file() -> std::string {
   return support::framed("") + support::framed("hello") +
          support::framed(support::framed("inner") + support::framed(std::string(20, 'i'))) + support::framed("") +
@@ -181,7 +182,7 @@ auto compressed(distrib::Compression compression, std::string_view bytes) -> std
 
 }  // namespace
 
-TEST_CASE("DamagePolicy: a small file cut at every byte, under each", "[record][damage]") {
+TEST_CASE("DamagePolicy: a small file cut at every byte, under each policy", "[record][damage]") {
   const Comparison compare;
   const std::string file = small_file();
   for (std::size_t cut = 0; cut <= file.size(); ++cut) {
@@ -190,7 +191,7 @@ TEST_CASE("DamagePolicy: a small file cut at every byte, under each", "[record][
   }
 }
 
-TEST_CASE("DamagePolicy: a small file flipped at every byte, under each", "[record][damage]") {
+TEST_CASE("DamagePolicy: a small file with bits flipped in every byte, under each policy", "[record][damage]") {
   const Comparison compare;
   std::string file = small_file();
   for (std::size_t at = 0; at < file.size(); ++at)
@@ -202,18 +203,18 @@ TEST_CASE("DamagePolicy: a small file flipped at every byte, under each", "[reco
     }
 }
 
-TEST_CASE("DamagePolicy: bytes lost and bytes too many at every place", "[record][damage]") {
+TEST_CASE("DamagePolicy: missing bytes and additional bytes at every position", "[record][damage]") {
   const Comparison compare;
   const std::string file = small_file();
   for (std::size_t at = 0; at < file.size(); at += 3) {
     CAPTURE(at);
     compare(file.substr(0, at) + file.substr(std::min(file.size(), at + 5)));
     compare(file.substr(0, at) + "too many" + file.substr(at));
-    compare(file.substr(0, at) + small_file());  // a writer that died, and one that went on behind it
+    compare(file.substr(0, at) + small_file());  // one writer ended early, and another continued after its bytes
   }
 }
 
-TEST_CASE("DamagePolicy: tails of 1 to 11 bytes, zeros, rubbish, nothing else", "[record][damage]") {
+TEST_CASE("DamagePolicy: tails of 1 to 39 bytes of zeros or noise, and files of nothing else", "[record][damage]") {
   const Comparison compare;
   for (std::size_t size = 1; size < 40; ++size) {
     CAPTURE(size);
@@ -224,7 +225,7 @@ TEST_CASE("DamagePolicy: tails of 1 to 11 bytes, zeros, rubbish, nothing else", 
   }
 }
 
-TEST_CASE("DamagePolicy: lengths in order that lie", "[record][damage]") {
+TEST_CASE("DamagePolicy: wrong lengths with valid checksums", "[record][damage]") {
   const Comparison compare;
   for (const std::uint64_t length :
        {std::uint64_t{200}, std::uint64_t{1} << 30, std::uint64_t{1} << 31, std::uint64_t{1} << 62,
@@ -249,7 +250,7 @@ TEST_CASE("DamagePolicy: random damage of files, ordinary and nested", "[record]
   }
 }
 
-TEST_CASE("DamagePolicy: limits", "[record][damage]") {
+TEST_CASE("DamagePolicy: max_ranges and max_bytes", "[record][damage]") {
   const support::TempDirectory directory;
   std::string file;
   for (int i = 0; i < 6; ++i) {
@@ -270,13 +271,13 @@ TEST_CASE("DamagePolicy: limits", "[record][damage]") {
       CHECK(some.error == record_errc::too_much_damage);
       CHECK(some.error == distrib::failure::corrupt);
       CHECK(some.records.size() == 3);
-      CHECK(some.damage.size() == 3);  // with the range that was too much
+      CHECK(some.damage.size() == 3);  // with the range that exceeded the limit
       CHECK_THAT(reader.error().where, ContainsSubstring("file: record 5 at offset 110"));
     }
   }
 }
 
-TEST_CASE("DamagePolicy: the list can be read while reading", "[record][damage]") {
+TEST_CASE("DamagePolicy: the list of damage can be read between records", "[record][damage]") {
   const support::TempDirectory directory;
   std::string file = support::framed("a") + support::framed("b") + support::framed("c");
   file[17 + 12] = 'B';
@@ -303,7 +304,7 @@ TEST_CASE("DamagePolicy: a limit of the reader is not damage", "[record][damage]
       CHECK(found.error == record_errc::too_large);
       CHECK(found.records.size() == 1);
       CHECK(found.damage.empty());
-      // A length that lies is damage all the same.
+      // A wrong length is damage all the same.
       const std::string lie = support::framed("a") + support::header_of(900) + support::framed("b");
       support::write_file(directory / "file", lie);
       const RecordReaderOptions options{.access = access, .damage = {.action = action}, .max_record_bytes = 20};
@@ -317,10 +318,10 @@ TEST_CASE("DamagePolicy: a limit of the reader is not damage", "[record][damage]
   CHECK(salvaged.damage == std::vector{Damage{0, 23, 0, record_errc::corrupt_length}});
 }
 
-TEST_CASE("DamagePolicy: through a pipe with a name", "[record][damage]") {
+TEST_CASE("DamagePolicy: damage in a named pipe", "[record][damage]") {
   const support::TempDirectory directory;
   REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that stops leaves the writer alone
+  std::signal(SIGPIPE, SIG_IGN);  // the writer is not killed if the reader stops
   std::string file = support::ordinary_file(5, 3000, 300).bytes;
   for (const std::size_t at : {file.size() / 5, file.size() / 2, file.size() - 2})
     for (std::size_t i = 0; i < 20 && at + i < file.size(); ++i) file[at + i] = 'x';
@@ -342,10 +343,10 @@ TEST_CASE("DamagePolicy: through a pipe with a name", "[record][damage]") {
   }
 }
 
-TEST_CASE("DamagePolicy: inside of compressed files", "[record][damage]") {
+TEST_CASE("DamagePolicy: damage inside compressed files", "[record][damage]") {
   const support::TempDirectory directory;
   std::string plain = small_file();
-  plain[16 + 12] = 'H';  // the payload "hello"
+  plain[16 + 12] = 'H';  // in the payload "hello"
   support::write_file(directory / "damaged", plain);
   for (const auto compression : {distrib::Compression::gzip, distrib::Compression::zlib}) {
     support::write_file(directory / "file", compressed(compression, plain));
@@ -360,7 +361,7 @@ TEST_CASE("DamagePolicy: inside of compressed files", "[record][damage]") {
     CHECK(read_damaged(directory / "file", {.damage = {.action = OnDamage::skip}}).error ==
           record_errc::truncated_compression);
   }
-  plain[0] = 1;  // a header: what follows in the compressed data is lost
+  plain[0] = 1;  // in a header: everything after it in the compressed data is lost
   support::write_file(directory / "file", compressed(distrib::Compression::gzip, plain));
   const Findings lost = read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}});
   CHECK_FALSE(lost.error);
@@ -368,7 +369,7 @@ TEST_CASE("DamagePolicy: inside of compressed files", "[record][damage]") {
   CHECK(lost.damage == std::vector{Damage{0, plain.size(), 0, record_errc::corrupt_length}});
 }
 
-TEST_CASE("DamagePolicy: damaged members of a gzip file are passed", "[record][damage]") {
+TEST_CASE("DamagePolicy: damaged members of a gzip file are skipped", "[record][damage]") {
   const support::TempDirectory directory;
   std::vector<std::string> payloads;
   {
@@ -389,9 +390,9 @@ TEST_CASE("DamagePolicy: damaged members of a gzip file are passed", "[record][d
     CAPTURE(round, at);
     const Findings reading = read_damaged(directory / "file", {.damage = {.action = OnDamage::salvage}});
     CHECK_FALSE(reading.error);
-    CHECK(reading.records.size() + 90 > payloads.size());  // two members of some 40 records at most
+    CHECK(reading.records.size() + 90 > payloads.size());  // at most two members of about 40 records are lost
     CHECK(reading.damage.size() <= 90);
-    std::size_t next = 0;  // in order, none twice
+    std::size_t next = 0;  // in order, and none twice
     for (const Found& record : reading.records) {
       CHECK_FALSE(record.suspect);
       while (next < payloads.size() && payloads[next] != record.payload) ++next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every model of Inflates and Deflates must stand: the tests of each library call these.
+// What every model of Inflates and Deflates must pass: the tests of each library call these functions.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -20,7 +20,7 @@ namespace support {
 using distrib::Compression;
 using Flush = distrib::DeflateOptions::Flush;
 
-/// All that comes out for `text`, fetched `step` bytes at a time.
+/// Returns everything that `text` is compressed to, taken out `step` bytes at a time.
 template <class Deflater>
 auto deflated(Deflater& deflater, std::string_view text, Flush flush, std::size_t step = 1000) -> std::string {
   distrib::ByteView in = distrib::as_bytes(text);
@@ -46,7 +46,7 @@ struct Inflated {
   bool complete = false;
 };
 
-/// `bytes` put in by pieces of `in_step` and fetched by pieces of `out_step`.
+/// Inflates `bytes`, put in by `in_step` bytes and taken out by `out_step` bytes.
 template <class Inflater>
 auto inflated(Compression compression, std::string_view bytes, std::size_t in_step = 1 << 20,
               std::size_t out_step = 1 << 20) -> Inflated {
@@ -67,7 +67,7 @@ auto inflated(Compression compression, std::string_view bytes, std::size_t in_st
   return result;
 }
 
-/// There and back at every level.
+/// Compresses and inflates at every level.
 template <class Deflater, class Inflater>
 void check_levels() {
   const std::string text = std::string(100'000, 'x') + noise(50'000) + "the end";
@@ -110,7 +110,7 @@ void check_members() {
     }
 }
 
-/// Headers with everything that RFC 1952 allows, as gzip(1) and others write them.
+/// Headers with every field that RFC 1952 allows, as gzip(1) and other programs write them.
 template <class Deflater, class Inflater>
 void check_headers() {
   using namespace std::string_literals;
@@ -137,7 +137,7 @@ void check_damage() {
           distrib::record_errc::corrupt_compression);
     CHECK(inflated<Inflater>(compression, "rubbish, and more of it").ec == distrib::record_errc::corrupt_compression);
     std::string bad = good;
-    bad.back() = static_cast<char>(bad.back() ^ 1);  // the trailer
+    bad.back() = static_cast<char>(bad.back() ^ 1);  // in the trailer
     CHECK(inflated<Inflater>(compression, bad).ec == distrib::record_errc::corrupt_compression);
     for (std::size_t cut = 0; cut < good.size(); ++cut) {
       CAPTURE(cut);
@@ -150,7 +150,7 @@ void check_damage() {
   CHECK(inflated<Inflater>(Compression::zlib, zlib + zlib).ec == distrib::record_errc::corrupt_compression);
 }
 
-/// Flipped anywhere, a text never comes out whole and wrong.
+/// A text with a flipped bit is never inflated to a whole but wrong text.
 template <class Deflater, class Inflater>
 void check_flips() {
   const std::string text = std::string(40, 'x') + noise(60) + std::string(40, 'y');
@@ -181,7 +181,7 @@ void check_sync() {
   }
 }
 
-/// One object makes several members, with the shortest header, and the options stay.
+/// One object makes several members, with the shortest header and the same options.
 template <class Deflater, class Inflater>
 void check_reset() {
   for (const int level : {0, 1, 3}) {
@@ -201,14 +201,14 @@ void check_reset() {
 
 template <class Deflater, class Inflater>
 void check_all() {
-  SECTION("there and back, at every level") { check_levels<Deflater, Inflater>(); }
-  SECTION("how the bytes are cut does not matter") { check_cuts<Deflater, Inflater>(); }
-  SECTION("gzip members that follow each other are one stream") { check_members<Deflater, Inflater>(); }
-  SECTION("long headers") { check_headers<Deflater, Inflater>(); }
-  SECTION("damage and leftovers") { check_damage<Deflater, Inflater>(); }
-  SECTION("flips") { check_flips<Deflater, Inflater>(); }
-  SECTION("after a sync flush everything can be inflated") { check_sync<Deflater, Inflater>(); }
-  SECTION("one object, several members") { check_reset<Deflater, Inflater>(); }
+  SECTION("compressing and inflating, at every level") { check_levels<Deflater, Inflater>(); }
+  SECTION("the sizes of the pieces do not matter") { check_cuts<Deflater, Inflater>(); }
+  SECTION("several gzip members are one stream") { check_members<Deflater, Inflater>(); }
+  SECTION("gzip headers with all fields") { check_headers<Deflater, Inflater>(); }
+  SECTION("damage, and bytes after the end") { check_damage<Deflater, Inflater>(); }
+  SECTION("flipped bits") { check_flips<Deflater, Inflater>(); }
+  SECTION("after a sync flush all bytes so far can be inflated") { check_sync<Deflater, Inflater>(); }
+  SECTION("one object makes several members") { check_reset<Deflater, Inflater>(); }
 }
 
 }  // namespace support

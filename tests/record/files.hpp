@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this room share: files as bytes, records framed in memory.
+// What the tests of this room share: files as bytes, and records framed in memory.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -30,19 +30,19 @@ inline void write_file(const std::filesystem::path& path, std::string_view bytes
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// A record as it stands in a file.
+/// Returns a record as it stands in a file.
 inline auto framed(std::string_view payload) -> std::string {
   const auto header = distrib::encode_record_header(payload.size());
   const auto footer = distrib::encode_record_footer(distrib::as_bytes(payload));
   return std::string{distrib::as_text(header)} + std::string{payload} + std::string{distrib::as_text(footer)};
 }
 
-/// A header that is in order and announces `payload_bytes`.
+/// Returns a valid header that announces `payload_bytes`.
 inline auto header_of(std::uint64_t payload_bytes) -> std::string {
   return std::string{distrib::as_text(distrib::encode_record_header(payload_bytes))};
 }
 
-/// `size` bytes that zlib cannot shrink.
+/// Returns `size` bytes that zlib cannot shrink.
 inline auto noise(std::size_t size) -> std::string {
   std::string text(size, '\0');
   std::uint32_t word = 1;

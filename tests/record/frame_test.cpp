@@ -6,7 +6,7 @@
 
 #include <limits>
 
-TEST_CASE("parse_record_header: finds the length again, and every flipped bit", "[record][frame]") {
+TEST_CASE("parse_record_header: returns the encoded length, and detects every flipped bit", "[record][frame]") {
   for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{323}, std::uint64_t{1} << 40,
                                      std::numeric_limits<std::uint64_t>::max()}) {
     auto header = distrib::encode_record_header(length);
@@ -19,7 +19,7 @@ TEST_CASE("parse_record_header: finds the length again, and every flipped bit", 
   }
 }
 
-TEST_CASE("payload_matches: every flipped bit", "[record][frame]") {
+TEST_CASE("payload_matches: detects every flipped bit", "[record][frame]") {
   std::string payload = "hello world";
   const auto footer = distrib::encode_record_footer(distrib::as_bytes(payload));
   CHECK(distrib::payload_matches(distrib::as_bytes(payload), footer));

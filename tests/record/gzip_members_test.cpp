@@ -42,7 +42,7 @@ auto walk(const std::string& bytes, bool& complete) -> std::vector<GzipMember> {
 
 using Stream = distrib::detail::RecordStream<distrib::Inflater>;
 
-/// What is left of a stream up to its end or the next failure.
+/// Returns the rest of a stream, up to its end or the next failure.
 auto drain(Stream& stream) -> std::string {
   std::string text;
   distrib::ByteView window;
@@ -59,7 +59,7 @@ void put(std::string& bytes, std::size_t at, std::uint64_t value) {
 
 }  // namespace
 
-TEST_CASE("GzipMembers: where each begins, and what is in it", "[record][gzip_members]") {
+TEST_CASE("GzipMembers: where each member begins, and what is in it", "[record][gzip_members]") {
   const std::string bytes = written(23);
   bool complete = false;
   const std::vector<GzipMember> members = walk(bytes, complete);
@@ -83,7 +83,7 @@ TEST_CASE("GzipMembers: where each begins, and what is in it", "[record][gzip_me
   CHECK(offset == bytes.size());
 }
 
-TEST_CASE("GzipMembers: files written in pieces, one behind the other", "[record][gzip_members]") {
+TEST_CASE("GzipMembers: the members of files that were concatenated", "[record][gzip_members]") {
   bool complete = false;
   CHECK(walk(written(7) + written(0) + written(6), complete).size() == 2 + 1 + 2);
   CHECK(complete);
@@ -92,7 +92,7 @@ TEST_CASE("GzipMembers: files written in pieces, one behind the other", "[record
   CHECK_FALSE(members.complete());
 }
 
-TEST_CASE("GzipMembers: of others it says that it does not know", "[record][gzip_members]") {
+TEST_CASE("GzipMembers: files of other programs are not complete", "[record][gzip_members]") {
   bool complete = true;
   for (const char* name : {"example.tfrecord", "example.tfrecord.gz", "example.tfrecord.zlib", "empty.tfrecord.gz"}) {
     CHECK(walk(support::read_file(support::fixture(name)), complete).empty());
@@ -102,7 +102,8 @@ TEST_CASE("GzipMembers: of others it says that it does not know", "[record][gzip
   CHECK_FALSE(complete);
 }
 
-TEST_CASE("GzipMembers: cut anywhere, the chain is broken or ends at a border", "[record][gzip_members]") {
+TEST_CASE("GzipMembers: in a file cut anywhere the chain is incomplete, except between members",
+          "[record][gzip_members]") {
   const std::string bytes = written(12);
   bool complete = false;
   const std::vector<GzipMember> whole = walk(bytes, complete);
@@ -117,7 +118,7 @@ TEST_CASE("GzipMembers: cut anywhere, the chain is broken or ends at a border", 
   }
 }
 
-TEST_CASE("GzipMembers: announcements that cannot be", "[record][gzip_members]") {
+TEST_CASE("GzipMembers: impossible announcements are refused", "[record][gzip_members]") {
   const std::string good = written(5);
   REQUIRE(distrib::parse_gzip_member(as_bytes(good)));
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -148,7 +149,7 @@ TEST_CASE("GzipMembers: announcements that cannot be", "[record][gzip_members]")
     }
 }
 
-TEST_CASE("find_gzip_member: the next one, wherever it begins", "[record][gzip_members]") {
+TEST_CASE("find_gzip_member: the next member, wherever it begins", "[record][gzip_members]") {
   const std::string member = written(3);
   for (const std::size_t before : {0U, 1U, 39U, 40U, 1000U}) {
     CAPTURE(before);
@@ -160,7 +161,7 @@ TEST_CASE("find_gzip_member: the next one, wherever it begins", "[record][gzip_m
   CHECK(distrib::find_gzip_member({}) == 0);
 }
 
-TEST_CASE("RecordStream: damage in one member costs that member", "[record][gzip_members]") {
+TEST_CASE("RecordStream: damage in one member loses only that member", "[record][gzip_members]") {
   const support::TempDirectory directory;
   const std::string good = written(15);
   bool complete = false;
@@ -177,12 +178,13 @@ TEST_CASE("RecordStream: damage in one member costs that member", "[record][gzip
     Stream stream{directory / "file", false, ec};
     const std::string before = drain(stream);
     CHECK((before.substr(0, hit.inflated_offset) == whole.substr(0, hit.inflated_offset)));
-    if (!stream.error()) {  // what says nothing of the data: how hard the compressor worked, the size that is announced
+    if (!stream.error()) {  // bytes that do not affect the data: the compression level, the announced sizes
       CHECK((before == whole));
       continue;
     }
     CHECK(stream.error() == distrib::failure::corrupt);
-    if (at - hit.offset < distrib::gzip_member_header_bytes && !stream.resume()) continue;  // it hid what follows
+    // with a damaged header the later member may not be found
+    if (at - hit.offset < distrib::gzip_member_header_bytes && !stream.resume()) continue;
     if (at - hit.offset >= distrib::gzip_member_header_bytes) REQUIRE(stream.resume());
     CHECK((drain(stream) == whole.substr(members[2].inflated_offset)));
     CHECK_FALSE(stream.error());
@@ -190,7 +192,7 @@ TEST_CASE("RecordStream: damage in one member costs that member", "[record][gzip
   }
 }
 
-TEST_CASE("RecordStream: a member that lies about its size takes nothing from the next", "[record][gzip_members]") {
+TEST_CASE("RecordStream: a member that announces a wrong size uses up nothing of the next", "[record][gzip_members]") {
   const support::TempDirectory directory;
   const std::string good = written(10);
   std::string bad = good;
@@ -204,7 +206,7 @@ TEST_CASE("RecordStream: a member that lies about its size takes nothing from th
   CHECK(drain(stream).size() == 5 * 116);
 }
 
-TEST_CASE("RecordStream: nothing to go on with", "[record][gzip_members]") {
+TEST_CASE("RecordStream: resume finds no member to continue with", "[record][gzip_members]") {
   const support::TempDirectory directory;
   for (const char* name : {"example.tfrecord.gz", "example.tfrecord.zlib", "example.tfrecord"}) {
     std::string bytes = support::read_file(support::fixture(name));
@@ -218,7 +220,7 @@ TEST_CASE("RecordStream: nothing to go on with", "[record][gzip_members]") {
   }
 }
 
-TEST_CASE("RecordStream: who asks for little holds little, however much is announced", "[record][gzip_members]") {
+TEST_CASE("RecordStream: memory grows with what is asked for, not with what is announced", "[record][gzip_members]") {
   const support::TempDirectory directory;
   const std::string zeros(20 << 20, '\0');
   support::write_file(directory / "file", support::deflated<distrib::Deflater>(Compression::gzip, zeros));
@@ -244,7 +246,8 @@ TEST_CASE("RecordStream: members cut at every byte", "[record][gzip_members]") {
     Stream stream{directory / "file", false, ec};
     const std::string text = drain(stream);
     CHECK((whole.substr(0, text.size()) == text));
-    const bool at_border = cut == members[1].offset || cut == members[2].offset;  // nothing tells that more was there
+    // nothing shows that there were more members
+    const bool at_border = cut == members[1].offset || cut == members[2].offset;
     CHECK(stream.error() == (at_border ? std::error_code{} : make_error_code(record_errc::truncated_compression)));
     if (at_border) CHECK(text.size() == (cut == members[1].offset ? members[1] : members[2]).inflated_offset);
   }

@@ -26,7 +26,7 @@ struct Kept {
     REQUIRE(index.size() == 64 + 8 * file.records() + 4);
   }
 
-  /// Writes other bytes into the record file without anybody seeing that by its time.
+  /// Writes other bytes into the record file, but keeps its time of change.
   void change_unseen(const std::string& bytes) const {
     struct ::stat before{};
     REQUIRE(::stat(path.c_str(), &before) == 0);
@@ -52,7 +52,7 @@ void check_same(const RecordIndex& index, const support::RandomFile& file) {
 
 }  // namespace
 
-TEST_CASE("open_index: kept beside the file when asked for, and used from then on", "[record][index_file]") {
+TEST_CASE("open_index: the index is kept beside the file if asked for, and then used", "[record][index_file]") {
   const support::TempDirectory directory;
   const std::string path = directory / "a.tfrecord";
   const support::RandomFile file = support::ordinary_file(7, 50, 100);
@@ -69,7 +69,7 @@ TEST_CASE("open_index: kept beside the file when asked for, and used from then o
   check_same(open_index(path), file);
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{directory.path()}) ++files;
-  CHECK(files == 2);  // no temporary one is left
+  CHECK(files == 2);  // no temporary file is left
 }
 
 TEST_CASE("open_index: an empty file", "[record][index_file]") {
@@ -82,7 +82,7 @@ TEST_CASE("open_index: an empty file", "[record][index_file]") {
   CHECK(std::filesystem::file_size(distrib::index_file_path(path)) == 68);
 }
 
-TEST_CASE("open_index: a damaged index is never believed, and replaced", "[record][index_file]") {
+TEST_CASE("open_index: a damaged index is never trusted, and is replaced", "[record][index_file]") {
   const Kept kept;
   REQUIRE(kept.is_believed());
   for (std::size_t cut = 0; cut < kept.index.size(); ++cut) {
@@ -104,7 +104,7 @@ TEST_CASE("open_index: a damaged index is never believed, and replaced", "[recor
   CHECK(support::read_file(kept.index_path) == kept.index);
 }
 
-TEST_CASE("open_index: an index that lies under a right checksum", "[record][index_file]") {
+TEST_CASE("open_index: an index with wrong numbers and a valid checksum", "[record][index_file]") {
   const Kept kept;
   for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
     CAPTURE(seed);
@@ -128,7 +128,7 @@ TEST_CASE("open_index: an index that lies under a right checksum", "[record][ind
     support::write_file(kept.index_path, lie);
     const std::optional<RecordIndex> index = distrib::detail::load_index(kept.path);
     if (!index || lie == kept.index) continue;
-    // Ends in order and between those of the file: found out when the records beside the lie are asked for.
+    // The wrong end lies between its neighbours: it is noticed when the two records beside it are read.
     CHECK(word >= 64);
     std::size_t refused = 0;
     for (std::size_t i = 0; i < index->size(); ++i) {
@@ -145,21 +145,21 @@ TEST_CASE("open_index: an index that lies under a right checksum", "[record][ind
   }
 }
 
-TEST_CASE("open_index: an index of another state of the file is not believed", "[record][index_file]") {
-  SECTION("longer") {
+TEST_CASE("open_index: an index of another state of the file is not trusted", "[record][index_file]") {
+  SECTION("the file is longer") {
     const Kept kept;
     kept.change_unseen(kept.file.bytes + support::framed("more"));
     CHECK_FALSE(kept.is_believed());
     CHECK(open_index(kept.path).size() == 21);
   }
-  SECTION("cut") {
+  SECTION("the file is shorter") {
     const Kept kept;
     kept.change_unseen(kept.file.bytes.substr(0, kept.file.offsets[10]));
     CHECK_FALSE(kept.is_believed());
     CHECK(open_index(kept.path, {.keep = true}).size() == 10);
     CHECK(kept.is_believed());
   }
-  SECTION("same size, another time") {
+  SECTION("same size, another time of change") {
     const Kept kept;
     const ::timespec times[2] = {{1, 0}, {1, 1}};
     REQUIRE(::utimensat(AT_FDCWD, kept.path.c_str(), times, 0) == 0);
@@ -183,7 +183,7 @@ TEST_CASE("open_index: an index of another state of the file is not believed", "
     kept.change_unseen(other);
     CHECK_FALSE(kept.is_believed());
   }
-  SECTION("of another file") {
+  SECTION("an index of another file") {
     const Kept kept;
     const Kept other{2};
     support::write_file(kept.index_path, other.index);
@@ -192,7 +192,7 @@ TEST_CASE("open_index: an index of another state of the file is not believed", "
   }
 }
 
-TEST_CASE("open_index: failures are those of the file", "[record][index_file]") {
+TEST_CASE("open_index: fails if the record file cannot be indexed", "[record][index_file]") {
   const support::TempDirectory directory;
   std::error_code ec;
   CHECK(open_index(directory / "missing", {}, ec).size() == 0);
@@ -204,13 +204,13 @@ TEST_CASE("open_index: failures are those of the file", "[record][index_file]") 
   CHECK(open_index(directory / "bad", {.keep = true}, error).size() == 0);
   CHECK(error.code == record_errc::truncated_header);
   CHECK_FALSE(std::filesystem::exists(distrib::index_file_path(directory / "bad")));
-  // A directory stands where the index should: nothing is kept, and nothing fails.
+  // A directory has the name of the index: no index is kept, and nothing fails.
   support::write_file(directory / "a", support::framed("a"));
   std::filesystem::create_directory(distrib::index_file_path(directory / "a"));
   CHECK(open_index(directory / "a", {.keep = true}).size() == 1);
 }
 
-TEST_CASE("write_index_file: what was written is known without reading", "[record][index_file]") {
+TEST_CASE("write_index_file: writes offsets that are known without reading the file", "[record][index_file]") {
   const support::TempDirectory directory;
   const std::string path = directory / "a";
   const support::RandomFile file = support::ordinary_file(3, 9, 30);
@@ -230,5 +230,5 @@ TEST_CASE("write_index_file: what was written is known without reading", "[recor
   CHECK_THROWS_WITH(distrib::write_index_file(path, wrong), ContainsSubstring(".a.index: the index does not fit"));
   distrib::write_index_file(directory / "missing", file.offsets, ec);
   CHECK(ec == std::errc::no_such_file_or_directory);
-  REQUIRE(distrib::detail::load_index(path));  // the one from before is still there
+  REQUIRE(distrib::detail::load_index(path));  // the index from before still exists
 }

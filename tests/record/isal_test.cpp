@@ -27,8 +27,12 @@ static_assert(distrib::Inflates<IsalInflater>);
 static_assert(distrib::Deflates<IsalDeflater>);
 
 TEST_CASE("IsalDeflater and IsalInflater", "[record][isal]") { support::check_all<IsalDeflater, IsalInflater>(); }
-TEST_CASE("IsalInflater takes what zlib makes", "[record][isal]") { support::check_all<Deflater, IsalInflater>(); }
-TEST_CASE("zlib takes what IsalDeflater makes", "[record][isal]") { support::check_all<IsalDeflater, Inflater>(); }
+TEST_CASE("IsalInflater inflates what zlib's Deflater makes", "[record][isal]") {
+  support::check_all<Deflater, IsalInflater>();
+}
+TEST_CASE("zlib's Inflater inflates what IsalDeflater makes", "[record][isal]") {
+  support::check_all<IsalDeflater, Inflater>();
+}
 
 TEST_CASE("BasicRecordReader<IsalInflater>: files of TensorFlow and Hadoop", "[record][isal]") {
   for (const char* name : {"example.tfrecord.gz", "example.tfrecord.zlib", "raw.tfrecord.gz", "empty.tfrecord.gz",
@@ -39,7 +43,7 @@ TEST_CASE("BasicRecordReader<IsalInflater>: files of TensorFlow and Hadoop", "[r
   }
 }
 
-TEST_CASE("BasicRecordWriter<IsalDeflater>: members that everybody reads", "[record][isal]") {
+TEST_CASE("BasicRecordWriter<IsalDeflater>: writes members that every reader accepts", "[record][isal]") {
   const support::TempDirectory directory;
   std::vector<std::string> payloads;
   for (int i = 0; i < 300; ++i) payloads.push_back(support::noise(static_cast<std::size_t>(i * 11)) + "text text text");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file whose second record is longer than 2 GiB: zeros that take neither memory nor disk.
+// A file whose second record is longer than 2 GiB: zeros that use neither memory nor disk.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -23,13 +23,13 @@ namespace support {
 /// Bytes of the second record.
 inline constexpr std::uint64_t large_record_bytes = (std::uint64_t{1} << 31) + 10;
 
-/// What stands before its payload: a record of 5 bytes, and its header.
+/// Returns what stands before its payload: a record of 5 bytes, and the header.
 inline auto before_large_record() -> std::string { return framed("first") + header_of(large_record_bytes); }
 
-/// What stands behind: the checksum of so many zeros, and a record of 4 bytes.
+/// Returns what stands after its payload: the checksum of these zeros, and a record of 4 bytes.
 inline auto behind_large_record() -> std::string { return std::string{"\x7b\x40\x74\x10"} + framed("last"); }
 
-/// The file on the disk, with a hole.
+/// Writes the file, with a hole.
 inline void write_large_file(const std::filesystem::path& path) {
   std::ofstream file{path, std::ios::binary | std::ios::trunc};
   file << before_large_record();
@@ -37,14 +37,14 @@ inline void write_large_file(const std::filesystem::path& path) {
   file << behind_large_record();
 }
 
-/// The file in memory. Pages that nobody wrote to are all the same page of zeros.
+/// The file in memory. All pages that were not written to are the same page of zeros.
 class LargeFile {
  public:
   LargeFile()
       : size_{before_large_record().size() + large_record_bytes + behind_large_record().size()},
         memory_{::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)} {
     if (memory_ == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-    ::madvise(memory_, size_, MADV_HUGEPAGE);  // where that can be had, it saves half a million page faults
+    ::madvise(memory_, size_, MADV_HUGEPAGE);  // if the system allows it, this saves half a million page faults
     put(0, before_large_record());
     put(size_ - behind_large_record().size(), behind_large_record());
   }

@@ -23,7 +23,7 @@ TEST_CASE("MappedFile: an empty file has no bytes", "[record][mapped_file]") {
   CHECK(distrib::MappedFile{}.bytes().empty());
 }
 
-TEST_CASE("MappedFile: a moved one keeps its addresses", "[record][mapped_file]") {
+TEST_CASE("MappedFile: a move keeps the addresses", "[record][mapped_file]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", "hello");
   distrib::MappedFile first{directory / "file"};
@@ -35,7 +35,7 @@ TEST_CASE("MappedFile: a moved one keeps its addresses", "[record][mapped_file]"
   CHECK(third.bytes().data() == address);
 }
 
-TEST_CASE("MappedFile: what cannot be mapped", "[record][mapped_file]") {
+TEST_CASE("MappedFile: files that cannot be mapped", "[record][mapped_file]") {
   const support::TempDirectory directory;
   std::error_code ec;
   distrib::MappedFile{directory / "missing", ec};
@@ -49,7 +49,7 @@ TEST_CASE("MappedFile: what cannot be mapped", "[record][mapped_file]") {
                     ContainsSubstring("missing: No such file or directory"));
 }
 
-TEST_CASE("MappedFile: file systems of other machines and processes", "[record][mapped_file]") {
+TEST_CASE("MappedFile: recognises file systems of other machines and processes", "[record][mapped_file]") {
   for (const std::uint32_t number : {0x6969U, 0xFF534D42U, 0xFE534D42U, 0x65735546U, 0x01021997U})  // NFS .. 9P
     CHECK(distrib::detail::is_remote_file_system(number));
   for (const std::uint32_t number : {0xEF53U, 0x01021994U, 0x58465342U, 0x9123683EU, 0x794C7630U})  // ext4 .. overlay

@@ -10,7 +10,7 @@
 
 namespace support {
 
-/// The payloads of all records of a file.
+/// Returns the payloads of all records of a file.
 template <class Reader = distrib::RecordReader>
 auto payloads_of(const std::filesystem::path& path, const distrib::RecordReaderOptions& options = {})
     -> std::vector<std::string> {

@@ -14,7 +14,7 @@
 
 namespace support {
 
-/// A file and where its records begin, with the end of the last.
+/// A file, where each of its records begins, and where the last one ends.
 struct RandomFile {
   std::string bytes;
   std::vector<std::uint64_t> offsets{0};
@@ -25,7 +25,7 @@ struct RandomFile {
   }
   [[nodiscard]] auto view() const -> distrib::ByteView { return distrib::as_bytes(bytes); }
   [[nodiscard]] auto records() const -> std::size_t { return offsets.size() - 1; }
-  /// The first record that begins at `offset` or behind; the file's size when there is none.
+  /// Returns where the first record at or after `offset` begins; the size of the file if there is none.
   [[nodiscard]] auto first_from(std::uint64_t offset) const -> std::uint64_t {
     for (const std::uint64_t start : offsets)
       if (start >= offset) return start;
@@ -33,7 +33,7 @@ struct RandomFile {
   }
 };
 
-/// Payloads of 0 .. `longest` bytes, half of them small numbers, which look like lengths.
+/// Returns a file with payloads of 0 .. `longest` bytes; about half of them are small numbers, which look like lengths.
 inline auto ordinary_file(std::uint32_t seed, std::size_t records, std::size_t longest) -> RandomFile {
   std::mt19937 random{seed};
   RandomFile file;
@@ -47,7 +47,7 @@ inline auto ordinary_file(std::uint32_t seed, std::size_t records, std::size_t l
   return file;
 }
 
-/// Of its records 60 % hold whole TFRecord files of 30 records.
+/// Returns a file in which 60 % of the records hold TFRecord files of 30 records.
 inline auto nested_file(std::uint32_t seed, std::size_t records) -> RandomFile {
   std::mt19937 random{seed};
   RandomFile file;

@@ -14,7 +14,7 @@
 using distrib::record_errc;
 using distrib::RecordIndex;
 
-TEST_CASE("RecordIndex: the records a reader finds, in any order", "[record][record_index]") {
+TEST_CASE("RecordIndex: returns the records that a reader finds, in any order", "[record][record_index]") {
   for (const char* name : {"example.tfrecord", "lines-0.tfrecord", "empty.tfrecord"}) {
     CAPTURE(name);
     const RecordIndex index{support::fixture(name)};
@@ -42,7 +42,7 @@ TEST_CASE("RecordIndex: a record of more than 2 GiB", "[record][record_index]") 
   CHECK(distrib::as_text(index.at(2).bytes) == "last");
 }
 
-TEST_CASE("RecordIndex: a payload is verified when it is asked for", "[record][record_index]") {
+TEST_CASE("RecordIndex: a payload is verified when it is read", "[record][record_index]") {
   const RecordIndex index{support::fixture("bad_data_crc.tfrecord")};
   REQUIRE(index.size() == 5);
   for (const std::size_t i : {4U, 3U, 1U, 0U}) CHECK_NOTHROW(index.at(i));
@@ -57,7 +57,7 @@ TEST_CASE("RecordIndex: a payload is verified when it is asked for", "[record][r
   CHECK_THROWS_WITH(index.at(std::numeric_limits<std::size_t>::max()), ContainsSubstring("no record of this number"));
 }
 
-TEST_CASE("RecordIndex: a header is verified again when its record is asked for", "[record][record_index]") {
+TEST_CASE("RecordIndex: a header is verified again when its record is read", "[record][record_index]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", support::framed("hello") + support::framed(""));
   std::error_code ec;
@@ -92,7 +92,7 @@ TEST_CASE("RecordIndex: prefetching changes nothing", "[record][record_index]") 
   CHECK_THAT(error.where, ContainsSubstring("record 4 at offset 5196"));
 }
 
-TEST_CASE("RecordIndex: what cannot be indexed", "[record][record_index]") {
+TEST_CASE("RecordIndex: files that cannot be indexed", "[record][record_index]") {
   const support::TempDirectory directory;
   std::error_code ec;
   CHECK(RecordIndex(directory / "missing", ec).size() == 0);
@@ -107,7 +107,7 @@ TEST_CASE("RecordIndex: what cannot be indexed", "[record][record_index]") {
                     ContainsSubstring("record 4 at offset 5196: the file ends inside the payload"));
 }
 
-TEST_CASE("RecordIndex: cut at every byte, every flipped bit of a header", "[record][record_index]") {
+TEST_CASE("RecordIndex: a file cut at every byte, and every flipped bit of a header", "[record][record_index]") {
   const support::TempDirectory directory;
   const std::string bytes = support::framed("hello") + support::framed("world!");
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
@@ -129,7 +129,7 @@ TEST_CASE("RecordIndex: cut at every byte, every flipped bit of a header", "[rec
   }
 }
 
-TEST_CASE("RecordIndex: a length in order that lies", "[record][record_index]") {
+TEST_CASE("RecordIndex: a wrong length with a valid checksum", "[record][record_index]") {
   const support::TempDirectory directory;
   for (const std::uint64_t length :
        {std::uint64_t{1}, std::uint64_t{1} << 40, std::uint64_t{1} << 63,
@@ -141,7 +141,7 @@ TEST_CASE("RecordIndex: a length in order that lies", "[record][record_index]") 
   }
 }
 
-TEST_CASE("RecordIndex: a moved one keeps its records; threads share it", "[record][record_index]") {
+TEST_CASE("RecordIndex: a move keeps the records; threads share an index", "[record][record_index]") {
   RecordIndex first{support::fixture("lines-0.tfrecord")};
   const distrib::Record record = first.at(50);
   const RecordIndex index{std::move(first)};

@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Gives records 0, 1, 2; then ends, or fails.
+/// Returns records 0, 1, 2; then ends, or fails.
 class Reader {
  public:
   explicit Reader(std::error_code ends_with) : ends_with_{ends_with} {}
@@ -38,14 +38,14 @@ static_assert(std::sentinel_for<std::default_sentinel_t, Iterator>);
 
 }  // namespace
 
-TEST_CASE("RecordIterator: to the end", "[record]") {
+TEST_CASE("RecordIterator: ends where the reader ends", "[record]") {
   Reader reader{{}};
   std::uint64_t expected = 0;
   for (Iterator at{reader}; at != std::default_sentinel; ++at) CHECK(at->number == expected++);
   CHECK(expected == 3);
 }
 
-TEST_CASE("RecordIterator: throws what the reader failed with, and its place", "[record]") {
+TEST_CASE("RecordIterator: throws the reader's failure, with its position", "[record]") {
   Reader reader{std::make_error_code(std::errc::io_error)};
   Iterator at{reader};
   ++at;

@@ -44,13 +44,13 @@ auto read(const std::filesystem::path& path, const RecordReaderOptions& options 
     CHECK(record->number == reading.payloads.size());
     reading.payloads.emplace_back(distrib::as_text(record->bytes));
   }
-  CHECK_FALSE(reader.try_next());  // the end stays the end
+  CHECK_FALSE(reader.try_next());  // the end is final
   CHECK(reader.number() == reading.payloads.size());
   reading.error = reader.error();
   return reading;
 }
 
-/// Mapped and through the buffer: the same.
+/// Reads the file mapped and in pieces, and checks that both find the same.
 auto read_both(const std::filesystem::path& path, RecordReaderOptions options = {}) -> Reading {
   const Reading mapped = read(path, options);
   options.access = FileAccess::buffered;
@@ -67,7 +67,7 @@ auto sha256_of(const std::vector<std::string>& payloads) -> std::string {
   return distrib::to_hex(hash.finish());
 }
 
-/// Writes what it is given to a pipe and names the other end. Small contents only: nobody reads meanwhile.
+/// Writes `content` to a pipe; `path()` names the end to read. Small contents only: nothing reads them meanwhile.
 class Pipe {
  public:
   explicit Pipe(std::string_view content) {
@@ -121,7 +121,7 @@ TEST_CASE("RecordReader: files of TensorFlow and Hadoop", "[record][record_reade
   }
 }
 
-TEST_CASE("RecordReader: damaged files, as TensorFlow sees them", "[record][record_reader]") {
+TEST_CASE("RecordReader: damaged files of TensorFlow", "[record][record_reader]") {
   const Reading flipped = read_both(support::fixture("bad_data_crc.tfrecord"));
   CHECK(flipped.payloads.size() == 2);
   CHECK(flipped.error.code == record_errc::corrupt_payload);
@@ -133,7 +133,7 @@ TEST_CASE("RecordReader: damaged files, as TensorFlow sees them", "[record][reco
   CHECK_THAT(cut.error.where, ContainsSubstring("truncated_payload.tfrecord: record 4 at offset 5196"));
 }
 
-TEST_CASE("RecordReader: both faces tell the same", "[record][record_reader]") {
+TEST_CASE("RecordReader: range and try_next report the same failure", "[record][record_reader]") {
   RecordReader reader{support::fixture("bad_data_crc.tfrecord")};
   std::size_t records = 0;
   std::string text;
@@ -146,10 +146,10 @@ TEST_CASE("RecordReader: both faces tell the same", "[record][record_reader]") {
   CHECK(records == 2);
   CHECK(text == reader.error().where + ": " + reader.error().code.message());
   CHECK(reader.offset() == 33);
-  CHECK_THROWS_AS(reader.begin(), std::system_error);  // the first failure sticks
+  CHECK_THROWS_AS(reader.begin(), std::system_error);  // the first failure is final
 }
 
-TEST_CASE("RecordReader: a range of views into the mapping", "[record][record_reader]") {
+TEST_CASE("RecordReader: a range of records that point into the mapping", "[record][record_reader]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", three);
   RecordReader first{directory / "file"};
@@ -161,13 +161,13 @@ TEST_CASE("RecordReader: a range of views into the mapping", "[record][record_re
     sum += size;
   CHECK(sum == 30);
   CHECK(empty->bytes.empty());
-  CHECK(distrib::as_text(hello->bytes) == "hello");  // still there, after the move and at the end
+  CHECK(distrib::as_text(hello->bytes) == "hello");  // still valid after the move and at the end
   CHECK(hello->offset == 16);
   CHECK(hello->number == 1);
   CHECK(hello->bytes.data() == empty->bytes.data() + 4 + 12);  // not copied
 }
 
-TEST_CASE("RecordReader: bytes that somebody else keeps", "[record][record_reader]") {
+TEST_CASE("RecordReader: reads bytes that the caller keeps in memory", "[record][record_reader]") {
   const std::string cut = three.substr(0, three.size() - 1);
   RecordReader reader{distrib::as_bytes(cut), "memory"};
   CHECK(reader.try_next()->bytes.empty());
@@ -181,7 +181,7 @@ TEST_CASE("RecordReader: bytes that somebody else keeps", "[record][record_reade
   CHECK(plain_only.error().code == record_errc::corrupt_length);
 }
 
-TEST_CASE("RecordReader: what cannot be opened", "[record][record_reader]") {
+TEST_CASE("RecordReader: files that cannot be opened", "[record][record_reader]") {
   const support::TempDirectory directory;
   CHECK_THROWS_WITH(RecordReader{directory / "missing"}, ContainsSubstring("missing: No such file or directory"));
   for (const auto access : {FileAccess::automatic, FileAccess::mapped, FileAccess::buffered}) {
@@ -195,7 +195,7 @@ TEST_CASE("RecordReader: what cannot be opened", "[record][record_reader]") {
   }
 }
 
-TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
+TEST_CASE("RecordReader: a file cut at every byte", "[record][record_reader]") {
   const support::TempDirectory directory;
   const std::size_t ends[] = {0, 16, 37, 83};
   REQUIRE(three.size() == ends[3]);
@@ -221,7 +221,7 @@ TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
   }
 }
 
-TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_reader]") {
+TEST_CASE("RecordReader: checksums are ignored as in Hadoop", "[record][record_reader]") {
   const support::TempDirectory directory;
   RecordReaderOptions options;
   options.checksums = distrib::RecordReaderOptions::Checksums::ignore_like_hadoop;
@@ -241,7 +241,7 @@ TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_rea
     support::write_file(directory / "file", bytes);
     CHECK((read_both(directory / "file", options).payloads == std::vector<std::string>{"hello", "world"}));
   }
-  support::write_file(directory / "file", support::framed("").substr(0, 8));  // a length of 0, and nothing else
+  support::write_file(directory / "file", support::framed("").substr(0, 8));  // only a length of 0
   CHECK((read_both(directory / "file", options).payloads == std::vector<std::string>{""}));
   for (const std::uint64_t length :
        {std::uint64_t{1} << 31, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
@@ -252,7 +252,7 @@ TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_rea
     CHECK((read_both(support::fixture(name), options).payloads == read_both(support::fixture(name)).payloads));
 }
 
-TEST_CASE("RecordReader: the wrapping that is asked for", "[record][record_reader]") {
+TEST_CASE("RecordReader: the compression that the options ask for", "[record][record_reader]") {
   using distrib::Compression;
   struct Row {
     const char* file;
@@ -286,9 +286,10 @@ TEST_CASE("RecordReader: the wrapping that is asked for", "[record][record_reade
   }
 }
 
-TEST_CASE("RecordReader: what is to be read as plain is so, although it looks compressed", "[record][record_reader]") {
+TEST_CASE("RecordReader: a file is read as plain if asked for, even if it looks compressed",
+          "[record][record_reader]") {
   const support::TempDirectory directory;
-  std::ofstream{directory / "short", std::ios::binary} << "\x08\x99";  // a good header of zlib
+  std::ofstream{directory / "short", std::ios::binary} << "\x08\x99";  // a valid header of zlib
   RecordReaderOptions options;
   for (const FileAccess access : {FileAccess::automatic, FileAccess::buffered}) {
     options.access = access;
@@ -299,7 +300,7 @@ TEST_CASE("RecordReader: what is to be read as plain is so, although it looks co
   }
 }
 
-TEST_CASE("RecordReader: many small records, all verified before a damaged one", "[record][record_reader]") {
+TEST_CASE("RecordReader: returns all of many small records before a damaged one", "[record][record_reader]") {
   const support::TempDirectory directory;
   std::string bytes;
   std::vector<std::string> expected;
@@ -323,7 +324,7 @@ TEST_CASE("RecordReader: many small records, all verified before a damaged one",
   }
 }
 
-TEST_CASE("RecordReader: every flipped bit is found", "[record][record_reader]") {
+TEST_CASE("RecordReader: every flipped bit is detected", "[record][record_reader]") {
   const support::TempDirectory directory;
   std::string bytes = three;
   const std::size_t ends[] = {0, 16, 37, 83};
@@ -365,7 +366,7 @@ TEST_CASE("RecordReader: a compressed file cut or flipped anywhere ends in an er
       const Reading reading = read(directory / "file");
       REQUIRE(reading.payloads.size() <= expected.payloads.size());
       for (std::size_t i = 0; i < reading.payloads.size(); ++i) CHECK(reading.payloads[i] == expected.payloads[i]);
-      // Bytes that mean nothing: gzip's time, level and system; bits behind the end of the deflated data.
+      // Bytes without effect: gzip's time, level and system; bits after the end of the deflated data.
       const bool gzip = std::string_view{name}.ends_with(".gz");
       const bool idle = (gzip && at >= 4 && at < 10) || at + 1 + (gzip ? 8 : 4) == bytes.size();
       CHECK(static_cast<bool>(reading.error) == !idle);
@@ -373,7 +374,7 @@ TEST_CASE("RecordReader: a compressed file cut or flipped anywhere ends in an er
   }
 }
 
-TEST_CASE("RecordReader: where it went wrong in a compressed file", "[record][record_reader]") {
+TEST_CASE("RecordReader: a failure in a compressed file names the inflated offset", "[record][record_reader]") {
   const support::TempDirectory directory;
   const std::string good = support::read_file(support::fixture("example.tfrecord.gz"));
   support::write_file(directory / "file", good.substr(0, good.size() - 4));
@@ -385,7 +386,7 @@ TEST_CASE("RecordReader: where it went wrong in a compressed file", "[record][re
   CHECK(read(directory / "file").error.code == record_errc::corrupt_compression);
 }
 
-TEST_CASE("RecordReader: concatenated gzip members, plain files", "[record][record_reader]") {
+TEST_CASE("RecordReader: concatenated gzip files and concatenated plain files", "[record][record_reader]") {
   const support::TempDirectory directory;
   for (const char* name : {"example.tfrecord", "example.tfrecord.gz", "raw.tfrecord.gz", "empty.tfrecord.gz"}) {
     const std::string once = support::read_file(support::fixture(name));
@@ -399,7 +400,7 @@ TEST_CASE("RecordReader: concatenated gzip members, plain files", "[record][reco
   }
 }
 
-TEST_CASE("RecordReader: a length in order that lies", "[record][record_reader]") {
+TEST_CASE("RecordReader: a wrong length with a valid checksum", "[record][record_reader]") {
   const support::TempDirectory directory;
   const std::uint64_t lengths[] = {1,
                                    1 << 20,
@@ -419,7 +420,7 @@ TEST_CASE("RecordReader: a length in order that lies", "[record][record_reader]"
   }
 }
 
-TEST_CASE("RecordReader: max_record_bytes", "[record][record_reader]") {
+TEST_CASE("RecordReader: longer records than max_record_bytes are refused", "[record][record_reader]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", three);
   CHECK_FALSE(read_both(directory / "file", {.max_record_bytes = 30}).error);
@@ -489,7 +490,8 @@ TEST_CASE("RecordReader: pipes, plain and compressed", "[record][record_reader]"
   CHECK(reading.error.code == record_errc::truncated_payload);
 }
 
-TEST_CASE("RecordReader: a policy says how damage is met, and what is lost is listed", "[record][record_reader]") {
+TEST_CASE("RecordReader: the policy decides what damage does, and damage() lists what was lost",
+          "[record][record_reader]") {
   using distrib::Damage;
   using OnDamage = distrib::DamagePolicy::OnDamage;
   const support::TempDirectory directory;
@@ -508,13 +510,25 @@ TEST_CASE("RecordReader: a policy says how damage is met, and what is lost is li
   const auto length = make_error_code(record_errc::corrupt_length);
   const auto too_much = make_error_code(record_errc::too_much_damage);
   const Row rows[] = {
-      {"a payload stops", {32}, OnDamage::stop, {}, {"zero"}, {}, payload},
-      {"a payload is skipped", {32}, OnDamage::skip, {}, {"zero", "two", "three"}, {{20, 19, 1, payload}}, {}},
-      {"the last payload is skipped", {70}, OnDamage::skip, {}, {"zero", "one", "two"}, {{58, 21, 3, payload}}, {}},
-      {"not when the next header is damaged, too", {32, 39}, OnDamage::skip, {}, {"zero"}, {}, payload},
-      {"a header stops", {20}, OnDamage::skip, {}, {"zero"}, {}, length},
-      {"unless it is salvaged", {20}, OnDamage::salvage, {}, {"zero", "two", "three"}, {{20, 19, 1, length}}, {}},
-      {"a payload and the next header: one range",
+      {"a damaged payload stops the reader", {32}, OnDamage::stop, {}, {"zero"}, {}, payload},
+      {"a damaged payload is skipped", {32}, OnDamage::skip, {}, {"zero", "two", "three"}, {{20, 19, 1, payload}}, {}},
+      {"the damaged last payload is skipped",
+       {70},
+       OnDamage::skip,
+       {},
+       {"zero", "one", "two"},
+       {{58, 21, 3, payload}},
+       {}},
+      {"it is not skipped if the next header is damaged too", {32, 39}, OnDamage::skip, {}, {"zero"}, {}, payload},
+      {"a damaged header stops the reader", {20}, OnDamage::skip, {}, {"zero"}, {}, length},
+      {"a damaged header is salvaged",
+       {20},
+       OnDamage::salvage,
+       {},
+       {"zero", "two", "three"},
+       {{20, 19, 1, length}},
+       {}},
+      {"a damaged payload and the next header are one range",
        {32, 39},
        OnDamage::salvage,
        {},
@@ -522,28 +536,28 @@ TEST_CASE("RecordReader: a policy says how damage is met, and what is lost is li
        {{20, 38, 1, payload}},
        {}},
       {"two ranges", {12, 51}, OnDamage::skip, {}, {"one", "three"}, {{0, 20, 0, payload}, {39, 19, 2, payload}}, {}},
-      {"as many ranges as may be",
+      {"as many ranges as allowed",
        {12, 51},
        OnDamage::skip,
        {.max_ranges = 2},
        {"one", "three"},
        {{0, 20, 0, payload}, {39, 19, 2, payload}},
        {}},
-      {"more ranges than may be",
+      {"more ranges than allowed",
        {12, 51},
        OnDamage::skip,
        {.max_ranges = 1},
        {"one"},
        {{0, 20, 0, payload}, {39, 19, 2, payload}},
        too_much},
-      {"as many bytes as may be",
+      {"as many bytes as allowed",
        {12, 51},
        OnDamage::skip,
        {.max_bytes = 39},
        {"one", "three"},
        {{0, 20, 0, payload}, {39, 19, 2, payload}},
        {}},
-      {"more bytes than may be",
+      {"more bytes than allowed",
        {12, 51},
        OnDamage::skip,
        {.max_bytes = 38},
@@ -570,7 +584,7 @@ TEST_CASE("RecordReader: a policy says how damage is met, and what is lost is li
   }
 }
 
-TEST_CASE("RecordReader: what is salvaged behind damage is suspect until the rest of the file fits",
+TEST_CASE("RecordReader: a record found after damage is suspect unless headers lead from it to the end",
           "[record][record_reader]") {
   const support::TempDirectory directory;
   std::string bytes = support::framed("zero") + support::framed("one") + support::framed("two");

@@ -25,7 +25,7 @@ using support::payloads_of;
 
 namespace {
 
-/// Members that the file's headers announce; 0 if it is not all of them.
+/// Returns how many members the headers of the file announce; 0 if they are not the whole file.
 auto members_in(const std::filesystem::path& path) -> std::size_t {
   const std::string bytes = support::read_file(path);
   distrib::GzipMembers members{as_bytes(bytes)};
@@ -34,7 +34,7 @@ auto members_in(const std::filesystem::path& path) -> std::size_t {
   return members.complete() ? count : 0;
 }
 
-/// While it lives, files of this process end at `bytes`, as if the disk were full.
+/// While it exists, files of this process end at `bytes`, as if the disk were full.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -60,7 +60,7 @@ auto files_in(const std::filesystem::path& directory) -> std::size_t {
 
 }  // namespace
 
-TEST_CASE("RecordWriter: the bytes TensorFlow writes", "[record][record_writer]") {
+TEST_CASE("RecordWriter: writes the bytes that TensorFlow writes", "[record][record_writer]") {
   const support::TempDirectory directory;
   RecordWriter writer{directory / "file"};
   for (const std::string& payload : payloads_of(support::fixture("example.tfrecord"))) writer.append(as_bytes(payload));
@@ -69,7 +69,7 @@ TEST_CASE("RecordWriter: the bytes TensorFlow writes", "[record][record_writer]"
   CHECK(support::read_file(directory / "file") == support::read_file(support::fixture("example.tfrecord")));
 }
 
-TEST_CASE("RecordWriter: small and large records, every compression", "[record][record_writer]") {
+TEST_CASE("RecordWriter: small and large records, with every compression", "[record][record_writer]") {
   std::vector<std::string> payloads;
   for (const std::size_t size : {0U, 1U, 100U, 65'535U, 65'536U, 65'537U, 262'143U, 262'144U, 262'145U, 3U, 700'000U})
     payloads.push_back(support::noise(size));
@@ -85,7 +85,7 @@ TEST_CASE("RecordWriter: small and large records, every compression", "[record][
   }
 }
 
-TEST_CASE("RecordWriter: no records make a readable file", "[record][record_writer]") {
+TEST_CASE("RecordWriter: a file without records is readable", "[record][record_writer]") {
   const support::TempDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
     support::write_file(directory / "file", "what was there before");
@@ -94,7 +94,7 @@ TEST_CASE("RecordWriter: no records make a readable file", "[record][record_writ
   }
 }
 
-TEST_CASE("RecordWriter: after flush others find the records", "[record][record_writer]") {
+TEST_CASE("RecordWriter: after a flush, readers find the records", "[record][record_writer]") {
   const support::TempDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
     RecordWriter writer{directory / "file", {.compression = compression}};
@@ -114,7 +114,7 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
   }
 }
 
-TEST_CASE("RecordWriter: records that are flushed one by one, and buffers of other sizes", "[record][record_writer]") {
+TEST_CASE("RecordWriter: flushing after each record, and buffers of other sizes", "[record][record_writer]") {
   const support::TempDirectory directory;
   const distrib::DeflateOptions each{.flush = distrib::DeflateOptions::Flush::sync};
   for (const Compression compression : {Compression::gzip, Compression::zlib}) {
@@ -141,7 +141,7 @@ TEST_CASE("RecordWriter: records that are flushed one by one, and buffers of oth
   }
 }
 
-TEST_CASE("RecordWriter: the destructor closes, also a moved one's", "[record][record_writer]") {
+TEST_CASE("RecordWriter: the destructor closes the file, also after a move", "[record][record_writer]") {
   const support::TempDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip}) {
     {
@@ -154,7 +154,7 @@ TEST_CASE("RecordWriter: the destructor closes, also a moved one's", "[record][r
   }
 }
 
-TEST_CASE("RecordWriter: rename_on_close shows the whole file or none", "[record][record_writer]") {
+TEST_CASE("RecordWriter: with rename_on_close others see the whole file or none", "[record][record_writer]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", support::framed("old"));
   {
@@ -174,7 +174,7 @@ TEST_CASE("RecordWriter: rename_on_close shows the whole file or none", "[record
   CHECK(payloads_of(directory / "file") == std::vector<std::string>{"new"});
 }
 
-TEST_CASE("RecordWriter: a name that cannot be taken leaves nothing behind", "[record][record_writer]") {
+TEST_CASE("RecordWriter: if renaming fails, no file is left", "[record][record_writer]") {
   const support::TempDirectory directory;
   std::filesystem::create_directory(directory / "file");
   RecordWriter writer{directory / "file", {.rename_on_close = true}};
@@ -184,7 +184,7 @@ TEST_CASE("RecordWriter: a name that cannot be taken leaves nothing behind", "[r
   CHECK(files_in(directory.path()) == 1);
 }
 
-TEST_CASE("RecordWriter: after close", "[record][record_writer]") {
+TEST_CASE("RecordWriter: calls after close fail, except close", "[record][record_writer]") {
   const support::TempDirectory directory;
   RecordWriter writer{directory / "file"};
   writer.append(as_bytes("one"));
@@ -197,7 +197,7 @@ TEST_CASE("RecordWriter: after close", "[record][record_writer]") {
   CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one"});
 }
 
-TEST_CASE("RecordWriter: what cannot be opened", "[record][record_writer]") {
+TEST_CASE("RecordWriter: files that cannot be opened", "[record][record_writer]") {
   const support::TempDirectory directory;
   CHECK_THROWS_WITH(RecordWriter(directory / "missing/file"),
                     ContainsSubstring("missing/file: No such file or directory"));
@@ -211,7 +211,7 @@ TEST_CASE("RecordWriter: what cannot be opened", "[record][record_writer]") {
   CHECK(files_in(directory.path()) == 0);
 }
 
-TEST_CASE("RecordWriter: a full disk is told, and sticks", "[record][record_writer]") {
+TEST_CASE("RecordWriter: a full disk is reported by every later call", "[record][record_writer]") {
   if (!std::filesystem::exists("/dev/full")) return;
   RecordWriter writer{"/dev/full"};
   std::error_code ec;
@@ -233,7 +233,7 @@ TEST_CASE("RecordWriter: a full disk is told, and sticks", "[record][record_writ
   CHECK(ec == std::errc::no_space_on_device);
 }
 
-TEST_CASE("RecordWriter: gzip members end with records", "[record][record_writer]") {
+TEST_CASE("RecordWriter: each gzip member ends where a record ends", "[record][record_writer]") {
   const support::TempDirectory directory;
   std::vector<std::string> payloads;
   for (int i = 0; i < 400; ++i) payloads.push_back(support::noise(static_cast<std::size_t>(i * 37 % 5000)));
@@ -242,7 +242,7 @@ TEST_CASE("RecordWriter: gzip members end with records", "[record][record_writer
     std::size_t least;
     std::size_t most;
   };
-  // 400 records of 2500 bytes on average.
+  // 400 records of about 2500 bytes.
   const Row rows[] = {{0, 0, 0}, {1, 400, 400}, {10'000, 50, 100}, {200'000, 4, 6}, {100'000'000, 1, 1}};
   for (const Row& row : rows) {
     CAPTURE(row.member_bytes);
@@ -261,7 +261,7 @@ TEST_CASE("RecordWriter: gzip members end with records", "[record][record_writer
   CHECK(members_in(directory / "file") == 1);
 }
 
-TEST_CASE("RecordWriter: flush ends a member, and an empty one never", "[record][record_writer]") {
+TEST_CASE("RecordWriter: flush ends a member, but writes no empty one", "[record][record_writer]") {
   const support::TempDirectory directory;
   RecordWriter writer{directory / "file", {.compression = Compression::gzip}};
   writer.flush();
@@ -269,7 +269,7 @@ TEST_CASE("RecordWriter: flush ends a member, and an empty one never", "[record]
   writer.append(as_bytes("one"));
   writer.flush();
   writer.flush();
-  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one"});  // whole as it is
+  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one"});  // complete without close()
   writer.append(as_bytes("two"));
   writer.flush();
   writer.close();
@@ -277,7 +277,7 @@ TEST_CASE("RecordWriter: flush ends a member, and an empty one never", "[record]
   CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});
 }
 
-TEST_CASE("RecordWriter: an exception leaves the records so far", "[record][record_writer]") {
+TEST_CASE("RecordWriter: after an exception the file has the records so far", "[record][record_writer]") {
   const support::TempDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
     try {
@@ -290,7 +290,7 @@ TEST_CASE("RecordWriter: an exception leaves the records so far", "[record][reco
   }
 }
 
-TEST_CASE("RecordWriter: where the disk is full the file ends with a whole record", "[record][record_writer]") {
+TEST_CASE("RecordWriter: if the disk is full, the file ends with a whole record", "[record][record_writer]") {
   const support::TempDirectory directory;
   struct Row {
     Compression compression;
@@ -318,7 +318,7 @@ TEST_CASE("RecordWriter: where the disk is full the file ends with a whole recor
   }
 }
 
-TEST_CASE("RecordWriter: the index that readers would build", "[record][record_writer]") {
+TEST_CASE("RecordWriter: writes the index that readers would build", "[record][record_writer]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   for (const bool rename : {false, true})
@@ -339,11 +339,11 @@ TEST_CASE("RecordWriter: the index that readers would build", "[record][record_w
   CHECK(ec == record_errc::compressed);
 }
 
-TEST_CASE("RecordWriter: options that no compressor takes", "[record][record_writer]") {
+TEST_CASE("RecordWriter: refuses options that no compressor accepts", "[record][record_writer]") {
   const support::TempDirectory directory;
   std::error_code ec;
   RecordWriter writer{directory / "file", {.compression = Compression::zlib, .deflate = {.memory_level = 10}}, ec};
   CHECK(ec == record_errc::bad_deflate_option);
-  const RecordWriter plain{directory / "file", {.deflate = {.memory_level = 10}}, ec};  // of no effect
+  const RecordWriter plain{directory / "file", {.deflate = {.memory_level = 10}}, ec};  // no effect without compression
   CHECK_FALSE(ec);
 }

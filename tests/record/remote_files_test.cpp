@@ -32,7 +32,7 @@ struct OpensText : Named {
 
 }  // namespace
 
-TEST_CASE("RemoteFiles: names, and the bytes of each", "[record]") {
+TEST_CASE("RemoteFiles: requires names, and the bytes of each file", "[record]") {
   STATIC_REQUIRE(RemoteFiles<Named>);
   STATIC_REQUIRE_FALSE(RemoteFiles<CannotFind>);
   STATIC_REQUIRE_FALSE(RemoteFiles<OpensText>);

@@ -15,7 +15,7 @@ using distrib::RecordFinder;
 
 namespace {
 
-/// A copy that ends where its memory ends, so that a sanitizer sees reading beyond.
+/// A copy that ends where its memory ends, so that a sanitizer notices reading beyond it.
 struct Exact {
   explicit Exact(std::string_view text) : memory{new std::byte[text.size()]}, size{text.size()} {
     if (size != 0) std::memcpy(memory.get(), text.data(), size);
@@ -25,7 +25,7 @@ struct Exact {
   std::size_t size;
 };
 
-/// What `find_header` promises, one offset after the other.
+/// Returns what `find_header` promises, by trying every offset.
 auto plain_search(ByteView file, std::uint64_t from, std::uint64_t to) -> std::uint64_t {
   for (; from < to && from < file.size(); ++from)
     if (distrib::detail::frame_at(file, from)) return from;
@@ -34,7 +34,7 @@ auto plain_search(ByteView file, std::uint64_t from, std::uint64_t to) -> std::u
 
 }  // namespace
 
-TEST_CASE("find_header: each way finds what looking at every offset finds", "[record][resync]") {
+TEST_CASE("find_header: each implementation finds what trying every offset finds", "[record][resync]") {
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     std::mt19937 random{seed};
@@ -64,8 +64,9 @@ TEST_CASE("find_header: each way finds what looking at every offset finds", "[re
   }
 }
 
-TEST_CASE("find_header: lengths of every size a file may have", "[record][resync]") {
-  // No file of that size is at hand, so only its head: the filter knows the size, and must let pass what fits.
+TEST_CASE("find_header: lengths up to every size that a file may have", "[record][resync]") {
+  // There are no files of these sizes, so only the filter is tested: it knows the size, and must let all possible
+  // lengths pass.
   for (int bits = 4; bits < 56; ++bits) {
     CAPTURE(bits);
     const std::uint64_t longest = (std::uint64_t{1} << bits) + 5;
@@ -85,7 +86,7 @@ TEST_CASE("find_header: lengths of every size a file may have", "[record][resync
   }
 }
 
-TEST_CASE("walk_headers: to a place, over a number of records, to the end or a break", "[record][resync]") {
+TEST_CASE("walk_headers: stops at an offset, after a number of records, at the end or at damage", "[record][resync]") {
   const std::string text = support::framed("hello") + support::framed("") + support::framed("world!");
   const ByteView file = distrib::as_bytes(text);
   const auto whole = distrib::walk_headers(file, 0);
@@ -106,7 +107,7 @@ TEST_CASE("walk_headers: to a place, over a number of records, to the end or a b
   CHECK(cut.records == 2);
 }
 
-TEST_CASE("RecordFinder: from every offset of an ordinary file, the next record", "[record][resync]") {
+TEST_CASE("RecordFinder: finds the next record from every offset of an ordinary file", "[record][resync]") {
   for (const std::uint32_t seed : {1U, 2U, 3U}) {
     CAPTURE(seed);
     const support::RandomFile file = support::ordinary_file(seed, 60, 200);
@@ -124,7 +125,7 @@ TEST_CASE("RecordFinder: from every offset of an ordinary file, the next record"
   }
 }
 
-TEST_CASE("RecordFinder: a nested file needs the chain, and it is right", "[record][resync]") {
+TEST_CASE("RecordFinder: in a nested file only the chain finds the right record", "[record][resync]") {
   const support::RandomFile file = support::nested_file(5, 60);
   std::size_t misled = 0;
   for (std::uint64_t from = 0; from < file.bytes.size(); from += 17) {
@@ -137,14 +138,14 @@ TEST_CASE("RecordFinder: a nested file needs the chain, and it is right", "[reco
       CHECK_FALSE(next->chain_reaches_end);
     }
     CHECK((chained ? chained->offset : file.bytes.size()) == expected);
-    // A short chain is an inner one here more often than not; 31 records none can be.
+    // Here a short chain is an inner one more often than not; a chain of 31 records cannot be.
     const auto enough = finder.next_chained(from, ~std::uint64_t{0}, 31);
     CHECK((enough ? enough->offset : file.bytes.size()) == expected);
   }
   CHECK(misled > 100);
 }
 
-TEST_CASE("RecordFinder: damage", "[record][resync]") {
+TEST_CASE("RecordFinder: finds records before and after damage", "[record][resync]") {
   support::RandomFile file = support::ordinary_file(9, 40, 100);
   file.bytes[file.offsets[20] + 3] ^= 1;  // the header of record 20
   RecordFinder finder{file.view()};
@@ -161,13 +162,13 @@ TEST_CASE("RecordFinder: damage", "[record][resync]") {
   CHECK_FALSE(finder.next_chained(0, file.offsets[20]));
   CHECK(finder.next_chained(0, file.offsets[20], 10).value().offset == 0);
 
-  file.bytes[file.offsets[31] + 12] ^= 1;  // a payload: no record begins there, but the chain goes on
+  file.bytes[file.offsets[31] + 12] ^= 1;  // in a payload: no valid record begins there, but the chain continues
   RecordFinder again{file.view()};
   CHECK(again.next(file.offsets[31]).value().offset == file.offsets[32]);
   CHECK_FALSE(again.exhausted());
 }
 
-TEST_CASE("RecordFinder: nothing to find", "[record][resync]") {
+TEST_CASE("RecordFinder: finds nothing where there is no record", "[record][resync]") {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{15}, std::size_t{16}, std::size_t{5000}}) {
     const std::string zeros(size, '\0');
     RecordFinder finder{distrib::as_bytes(zeros)};
@@ -183,8 +184,8 @@ TEST_CASE("RecordFinder: nothing to find", "[record][resync]") {
   CHECK_FALSE(finder.next(1, 0));
 }
 
-TEST_CASE("RecordFinder: files made to cost much are given up", "[record][resync]") {
-  // Every 12 bytes a header whose length leads exactly to the end, so that each asks for the rest to be verified.
+TEST_CASE("RecordFinder: gives up in files that were made to cost much", "[record][resync]") {
+  // A header every 12 bytes, whose length leads exactly to the end, so that for each the rest must be verified.
   std::string text;
   constexpr std::size_t headers = 200'000;
   for (std::size_t i = 0; i < headers; ++i) text += support::header_of((headers - i - 1) * 12);
@@ -192,7 +193,7 @@ TEST_CASE("RecordFinder: files made to cost much are given up", "[record][resync
   RecordFinder finder{distrib::as_bytes(text)};
   CHECK_FALSE(finder.next(0));
   CHECK(finder.exhausted());
-  CHECK_FALSE(finder.next(0));  // and does not begin again
+  CHECK_FALSE(finder.next(0));  // and it does not start again
   RecordFinder other{distrib::as_bytes(text)};
   CHECK_FALSE(other.next_chained(0));
   CHECK(other.exhausted());
@@ -211,7 +212,7 @@ TEST_CASE("RecordFinder: many searches over a damaged file cost no more than one
   }
   CHECK(found == 200);
   CHECK_FALSE(finder.exhausted());
-  // Looking for a chain to the end walks each broken chain once.
+  // The search for a chain to the end walks each broken chain once.
   RecordFinder chained{file.view()};
   CHECK_FALSE(chained.next_chained(0));
   CHECK_FALSE(chained.exhausted());
@@ -222,7 +223,7 @@ TEST_CASE("RecordFinder: payloads of 8 bytes look like headers", "[record][resyn
   support::RandomFile file;
   for (std::size_t i = 0; i < 20'000; ++i) {
     std::string payload(8, '\0');
-    const std::uint64_t number = random() % 480'000;  // less than the file is long
+    const std::uint64_t number = random() % 480'000;  // less than the size of the file
     std::memcpy(payload.data(), &number, 8);
     file.add(payload);
   }
@@ -235,7 +236,8 @@ TEST_CASE("RecordFinder: payloads of 8 bytes look like headers", "[record][resyn
     if (i < 3) CHECK(finder.next(from).value().offset == (from + 23) / 24 * 24);
   }
   CHECK_FALSE(chained.exhausted());
-  file.bytes[file.offsets[19'999] + 1] ^= 1;  // no chain reaches the end now; that one is never found out for good
+  // now no chain reaches the end, and the search cannot find that out within its budget
+  file.bytes[file.offsets[19'999] + 1] ^= 1;
   RecordFinder broken{file.view()};
   CHECK_FALSE(broken.next_chained(0));
   CHECK(broken.next_chained(0, 1000, 100).has_value() != broken.exhausted());

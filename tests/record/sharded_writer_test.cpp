@@ -28,13 +28,13 @@ auto names_in(const std::filesystem::path& directory) -> std::set<std::string> {
 
 }  // namespace
 
-TEST_CASE("shard_name: as everybody names shards", "[record][sharded_writer]") {
+TEST_CASE("shard_name: the usual names of shards", "[record][sharded_writer]") {
   CHECK(distrib::shard_name("train", 0, 10) == "train-00000-of-00010");
   CHECK(distrib::shard_name("/d/train.tfrecord", 12345, 99999) == "/d/train.tfrecord-12345-of-99999");
   CHECK(distrib::shard_name("", 3, 123456) == "-00003-of-123456");
 }
 
-TEST_CASE("ShardedRecordWriter: in turn, and where it is told", "[record][sharded_writer]") {
+TEST_CASE("ShardedRecordWriter: writes in turn, and to the shard that the caller names", "[record][sharded_writer]") {
   const support::TempDirectory directory;
   ShardedRecordWriter writer{directory / "train", 3};
   CHECK(writer.shards() == 3);
@@ -42,7 +42,7 @@ TEST_CASE("ShardedRecordWriter: in turn, and where it is told", "[record][sharde
   writer.append_to(2, as_bytes("told"));
   writer.append(as_bytes("4"));
   CHECK(writer.records() == 6);
-  for (const std::string& name : names_in(directory.path())) CHECK(name.starts_with("."));  // nobody sees any yet
+  for (const std::string& name : names_in(directory.path())) CHECK(name.starts_with("."));  // none is visible yet
   writer.close();
   CHECK_NOTHROW(writer.close());
   CHECK(names_in(directory.path()) ==
@@ -55,18 +55,18 @@ TEST_CASE("ShardedRecordWriter: in turn, and where it is told", "[record][sharde
   CHECK(ec == record_errc::closed);
 }
 
-TEST_CASE("ShardedRecordWriter: options are those of every shard", "[record][sharded_writer]") {
+TEST_CASE("ShardedRecordWriter: options hold for every shard", "[record][sharded_writer]") {
   const support::TempDirectory directory;
   ShardedRecordWriter writer{directory / "train", 2, {.compression = distrib::Compression::gzip}};
   writer.append(as_bytes("one"));
   writer.close();
   CHECK(payloads_of(directory / "train-00000-of-00002") == std::vector<std::string>{"one"});
-  CHECK(payloads_of(directory / "train-00001-of-00002").empty());  // a shard without records is a file, too
+  CHECK(payloads_of(directory / "train-00001-of-00002").empty());  // a shard without records has a file too
   const std::string bytes = support::read_file(directory / "train-00001-of-00002");
   CHECK(distrib::detect_compression(as_bytes(bytes)) == distrib::Compression::gzip);
 }
 
-TEST_CASE("ShardedRecordWriter: never closed, it leaves nothing", "[record][sharded_writer]") {
+TEST_CASE("ShardedRecordWriter: without close() it leaves no files", "[record][sharded_writer]") {
   const support::TempDirectory directory;
   {
     ShardedRecordWriter first{directory / "train", 3};
@@ -77,7 +77,7 @@ TEST_CASE("ShardedRecordWriter: never closed, it leaves nothing", "[record][shar
   CHECK(names_in(directory.path()).empty());
 }
 
-TEST_CASE("ShardedRecordWriter: one that fails takes all with it", "[record][sharded_writer]") {
+TEST_CASE("ShardedRecordWriter: if one shard cannot be finished, none appears", "[record][sharded_writer]") {
   const support::TempDirectory directory;
   std::filesystem::create_directory(directory / "train-00001-of-00003");  // this name cannot be given
   ShardedRecordWriter writer{directory / "train", 3};
@@ -90,7 +90,8 @@ TEST_CASE("ShardedRecordWriter: one that fails takes all with it", "[record][sha
   CHECK(names_in(directory.path()) == std::set<std::string>{"train-00001-of-00003"});
 }
 
-TEST_CASE("ShardedRecordWriter: what it refuses", "[record][sharded_writer]") {
+TEST_CASE("ShardedRecordWriter: refuses 0 shards, a missing directory and an unknown shard",
+          "[record][sharded_writer]") {
   const support::TempDirectory directory;
   CHECK_THROWS_WITH(ShardedRecordWriter(directory / "train", 0), ContainsSubstring("train: 0 shards"));
   CHECK_THROWS_WITH(ShardedRecordWriter(directory / "missing/train", 2), ContainsSubstring("No such file"));
@@ -101,6 +102,6 @@ TEST_CASE("ShardedRecordWriter: what it refuses", "[record][sharded_writer]") {
   CHECK(ec == record_errc::no_such_shard);
   ShardedRecordWriter writer{directory / "train", 2};
   CHECK_THROWS_WITH(writer.append_to(2, as_bytes("x")), ContainsSubstring("train: shard 2"));
-  writer.close(ec);  // the first failure sticks, so nothing appears
+  writer.close(ec);  // the first failure is final, so no file appears
   CHECK(ec == record_errc::no_such_shard);
 }

@@ -36,7 +36,7 @@ TEST_CASE("SplitReader: the splits of a file hold each record once, in order", "
   }
 }
 
-TEST_CASE("SplitReader: tasks that know nothing of each other", "[record][split_reader]") {
+TEST_CASE("SplitReader: tasks that do not know each other read each record once", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   const support::RandomFile file = support::nested_file(3, 200);
@@ -54,7 +54,7 @@ TEST_CASE("SplitReader: tasks that know nothing of each other", "[record][split_
   CHECK(records == file.records());
 }
 
-TEST_CASE("SplitReader: a damaged payload", "[record][split_reader]") {
+TEST_CASE("SplitReader: a damaged payload fails where it is", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   support::write_file(path, support::framed("one") + support::framed("two") + support::framed("three"));
@@ -70,14 +70,14 @@ TEST_CASE("SplitReader: a damaged payload", "[record][split_reader]") {
   CHECK_FALSE(reader.try_next());
   CHECK(reader.error().code == record_errc::corrupt_payload);
   CHECK(reader.error().where == path + ": record 1 at offset 19");
-  CHECK_FALSE(reader.try_next());  // sticks
+  CHECK_FALSE(reader.try_next());  // the failure is final
   SplitReader other{path, splits[1]};
   CHECK(other.try_next().value().number == 2);
   CHECK_FALSE(other.try_next());
   CHECK_FALSE(other.error());
 }
 
-TEST_CASE("SplitReader: damage behind a split is told by that split", "[record][split_reader]") {
+TEST_CASE("SplitReader: damage after a split is reported by that split only", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   support::write_file(path, support::framed("one") + support::framed("two") + "cut");
@@ -99,7 +99,7 @@ TEST_CASE("SplitReader: damage behind a split is told by that split", "[record][
   CHECK(failures == 1);
 }
 
-TEST_CASE("SplitReader: splits that do not fit", "[record][split_reader]") {
+TEST_CASE("SplitReader: splits that do not fit the file", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   support::write_file(path, support::framed("one") + support::framed("two"));
@@ -115,10 +115,10 @@ TEST_CASE("SplitReader: splits that do not fit", "[record][split_reader]") {
   CHECK(fails_with({~std::uint64_t{0}, ~std::uint64_t{0}, 2}) == record_errc::bad_split);
   CHECK(fails_with({0, 19, 1, 0, false, true}) == record_errc::uncertain_split);
   CHECK_THROWS_WITH((SplitReader{path, {0, 19, 1, 0, false, true}}),
-                    ContainsSubstring("file: 0 to 19: it cannot be told for certain where records begin"));
+                    ContainsSubstring("file: 0 to 19: it is not certain where the records of this split begin"));
   CHECK_THROWS_WITH((SplitReader{path + ".no", {}}), ContainsSubstring("No such file"));
 
-  for (const RecordSplit& split : {RecordSplit{0, 18, 1}, RecordSplit{0, 25, 2}}) {  // ends inside of a record
+  for (const RecordSplit& split : {RecordSplit{0, 18, 1}, RecordSplit{0, 25, 2}}) {  // they end inside a record
     SplitReader reader{path, split, ec};
     CHECK_FALSE(ec);
     while (reader.try_next()) {
@@ -128,7 +128,7 @@ TEST_CASE("SplitReader: splits that do not fit", "[record][split_reader]") {
   SplitReader inside{path, {3, 19, 1}};
   CHECK_FALSE(inside.try_next());
   CHECK(inside.error().code == record_errc::corrupt_length);
-  SplitReader broken{path, {0, 19, 1, 0, true}};  // the file was mended since
+  SplitReader broken{path, {0, 19, 1, 0, true}};  // the file was repaired since it was split
   CHECK(broken.try_next());
   CHECK_FALSE(broken.try_next());
   CHECK(broken.error().code == record_errc::bad_split);
@@ -137,7 +137,7 @@ TEST_CASE("SplitReader: splits that do not fit", "[record][split_reader]") {
   CHECK_FALSE(empty.error());
 }
 
-TEST_CASE("SplitReader: moved, records stay where they are", "[record][split_reader]") {
+TEST_CASE("SplitReader: records stay valid when the reader is moved", "[record][split_reader]") {
   const support::TempDirectory directory;
   const std::string path = directory / "file";
   support::write_file(path, support::framed("one") + support::framed("two"));

@@ -19,7 +19,7 @@ using distrib::split_file;
 
 namespace {
 
-/// The split of [begin, end), by what is known of the file.
+/// Returns the split of [begin, end), from what is known of the file.
 auto true_split(const support::RandomFile& file, std::uint64_t begin, std::uint64_t end) -> RecordSplit {
   const auto at_or_behind = [&](std::uint64_t offset) {
     return static_cast<std::uint64_t>(std::lower_bound(file.offsets.begin(), file.offsets.end(), offset) -
@@ -30,12 +30,13 @@ auto true_split(const support::RandomFile& file, std::uint64_t begin, std::uint6
   return {file.offsets[first], file.offsets[last], last - first, first};
 }
 
-/// Where it begins and ends does not matter when there are none.
+/// Compares two splits. Where they begin and end does not matter if they have no records.
 auto same_records(const RecordSplit& one, const RecordSplit& other) -> bool {
   return one.records == other.records && (one.records == 0 || (one.first == other.first && one.end == other.end));
 }
 
-/// Splits at `borders`, guessed and stitched, against what is known. Returns the number of wrong guesses.
+/// Guesses and stitches the splits at `borders`, and compares them with what is known. Returns the number of wrong
+/// guesses.
 auto check_stitched(const support::RandomFile& file, const std::vector<std::uint64_t>& borders) -> std::size_t {
   std::vector<RecordSplit> splits(borders.size() - 1);
   for (std::size_t k = 0; k < splits.size(); ++k)
@@ -60,7 +61,7 @@ auto random_borders(std::mt19937& random, std::uint64_t size, std::size_t parts)
   return borders;
 }
 
-/// Two threads, and the last part first.
+/// Runs the jobs on two threads, the odd ones from the last to the first.
 constexpr auto on_threads = [](std::size_t count, auto&& job) {
   std::thread odd{[&] {
     for (std::size_t k = count; k-- > 0;)
@@ -93,7 +94,7 @@ TEST_CASE("stitch_splits: 1000 random splits of nested files", "[record][splits]
   CHECK(wrong < 100);
 }
 
-TEST_CASE("stitch_splits: 8, 64 and 512 parts, and more than there are bytes", "[record][splits]") {
+TEST_CASE("stitch_splits: 1 to 1000 parts, also more parts than bytes", "[record][splits]") {
   const support::RandomFile ordinary = support::ordinary_file(1, 2000, 300);
   const support::RandomFile nested = support::nested_file(2, 2000);
   const support::RandomFile small = support::ordinary_file(3, 3, 20);
@@ -108,7 +109,7 @@ TEST_CASE("stitch_splits: 8, 64 and 512 parts, and more than there are bytes", "
   }
 }
 
-TEST_CASE("stitch_splits: whatever was guessed, the result is exact", "[record][splits]") {
+TEST_CASE("stitch_splits: the result is exact for any guesses", "[record][splits]") {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     std::mt19937 random{seed};
@@ -130,7 +131,7 @@ TEST_CASE("stitch_splits: whatever was guessed, the result is exact", "[record][
 TEST_CASE("stitch_splits: a record of more than 2 GiB", "[record][splits]") {
   const support::LargeFile file;
   const std::uint64_t size = file.bytes().size();
-  const std::vector<std::uint64_t> borders{0, size - (1 << 20), size};  // within it, and near its end to be quick
+  const std::vector<std::uint64_t> borders{0, size - (1 << 20), size};  // in the large record, near its end to be quick
   std::vector<RecordSplit> splits(2);
   for (std::size_t k = 0; k < splits.size(); ++k)
     splits[k] = distrib::detail::guess_split(file.bytes(), borders[k], borders[k + 1]);
@@ -139,7 +140,7 @@ TEST_CASE("stitch_splits: a record of more than 2 GiB", "[record][splits]") {
   CHECK(splits[1] == RecordSplit{size - 20, size, 1, 2});
 }
 
-TEST_CASE("find_split: every range of a small file, alone", "[record][splits]") {
+TEST_CASE("find_split: every range of a small file", "[record][splits]") {
   const support::RandomFile file = support::ordinary_file(8, 12, 30);
   const std::uint64_t size = file.bytes.size();
   for (std::uint64_t begin = 0; begin <= size + 1; ++begin)
@@ -150,14 +151,14 @@ TEST_CASE("find_split: every range of a small file, alone", "[record][splits]") 
     }
 }
 
-TEST_CASE("find_split: nested files, alone", "[record][splits]") {
+TEST_CASE("find_split: ranges of nested files", "[record][splits]") {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
     CAPTURE(seed);
     std::mt19937 random{seed};
     const support::RandomFile file = support::nested_file(seed, 60);
     for (int i = 0; i < 200; ++i) {
       const std::uint64_t begin = random() % file.bytes.size();
-      const std::uint64_t end = begin + random() % 2000;  // may lie inside of one record
+      const std::uint64_t end = begin + random() % 2000;  // the range may lie inside one record
       const RecordSplit split = find_split(file.view(), begin, end);
       if (!same_records(split, true_split(file, begin, end)) || split.uncertain)
         FAIL_CHECK("from " << begin << " to " << end);
@@ -165,7 +166,7 @@ TEST_CASE("find_split: nested files, alone", "[record][splits]") {
   }
 }
 
-TEST_CASE("find_split: what cannot be told for certain says so", "[record][splits]") {
+TEST_CASE("find_split: marks what is not certain", "[record][splits]") {
   support::RandomFile file = support::ordinary_file(5, 40, 60);
   file.bytes[file.offsets[30]] ^= 1;
   const RecordSplit before = find_split(file.view(), file.offsets[9] + 1, file.offsets[20]);
@@ -173,7 +174,8 @@ TEST_CASE("find_split: what cannot be told for certain says so", "[record][split
   CHECK(before.records == 10);
   CHECK(before.uncertain);
   CHECK_FALSE(before.broken);
-  CHECK(find_split(file.view(), file.offsets[29], file.offsets[35]).uncertain);  // 31 is sure, but what of 29?
+  // record 31 is certain, record 29 is not
+  CHECK(find_split(file.view(), file.offsets[29], file.offsets[35]).uncertain);
   CHECK_FALSE(find_split(file.view(), file.offsets[30], file.offsets[35]).uncertain);
   const RecordSplit behind = find_split(file.view(), file.offsets[31], file.offsets[35]);
   CHECK(behind.records == 4);
@@ -183,12 +185,12 @@ TEST_CASE("find_split: what cannot be told for certain says so", "[record][split
   CHECK(start.records == 30);
   CHECK(start.broken);
 
-  // A file cut in its tail: no chain leads to the end.
+  // A file with a cut end: no chain leads to the end.
   const distrib::ByteView cut = file.view().subspan(file.offsets[31]).first(file.offsets[39] - file.offsets[31] + 4);
   CHECK(find_split(cut, 5, cut.size()).uncertain);
 }
 
-TEST_CASE("find_split: a TFRecord amid a payload", "[record][splits]") {
+TEST_CASE("find_split: TFRecords in the middle of a payload", "[record][splits]") {
   support::RandomFile file;
   file.add("a");
   const std::string inner = support::framed("inner one") + support::framed("inner two");
@@ -201,11 +203,11 @@ TEST_CASE("find_split: a TFRecord amid a payload", "[record][splits]") {
       if (!same_records(split, true_split(file, begin, end)) || split.uncertain)
         FAIL_CHECK("from " << begin << " to " << end);
     }
-  file.bytes[file.offsets[1]] ^= 1;  // the record around them is damaged: now nobody can tell
+  file.bytes[file.offsets[1]] ^= 1;  // the record around them is damaged: now it cannot be certain
   CHECK(find_split(file.view(), 40, 140).uncertain);
 }
 
-TEST_CASE("find_split: headers by the thousand that lead to one place", "[record][splits]") {
+TEST_CASE("find_split: thousands of headers that lead to the same position", "[record][splits]") {
   constexpr std::uint64_t headers = 1000;
   constexpr std::uint64_t place = headers * 12 + 100;
   std::string text;
@@ -234,7 +236,7 @@ TEST_CASE("split_file: the same splits in any order and on any threads", "[recor
   }
 }
 
-TEST_CASE("split_file: empty file, one record", "[record][splits]") {
+TEST_CASE("split_file: an empty file, and a file of one record", "[record][splits]") {
   const support::TempDirectory directory;
   support::write_file(directory / "empty", "");
   for (const RecordSplit& split : split_file(directory / "empty", 3, distrib::RunInOrder{}).splits)
@@ -284,7 +286,7 @@ TEST_CASE("split_file: damage is reported once, with the records before it", "[r
   }
 }
 
-TEST_CASE("split_file: what cannot be split", "[record][splits]") {
+TEST_CASE("split_file: files that cannot be split", "[record][splits]") {
   distrib::Error error;
   CHECK(split_file(support::fixture("example.tfrecord.gz"), 2, distrib::RunInOrder{}, error).splits.empty());
   CHECK(error.code == record_errc::compressed);
@@ -297,7 +299,7 @@ TEST_CASE("split_file: what cannot be split", "[record][splits]") {
   CHECK(error.code == record_errc::not_regular);
 }
 
-TEST_CASE("split_border: parts differ by one at most, and nothing overflows", "[record][splits]") {
+TEST_CASE("split_border: parts differ by at most one byte, and nothing overflows", "[record][splits]") {
   for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{1000}, ~std::uint64_t{0}})
     for (const std::uint64_t parts : {1U, 3U, 8U, 1000U}) {
       CHECK(distrib::split_border(size, parts, 0) == 0);

@@ -17,7 +17,7 @@ static_assert(distrib::Deflates<distrib::Deflater>);
 
 TEST_CASE("Deflater and Inflater", "[record][zlib]") { support::check_all<distrib::Deflater, distrib::Inflater>(); }
 
-TEST_CASE("Deflater: TensorFlow's options", "[record][zlib]") {
+TEST_CASE("Deflater: works with TensorFlow's options", "[record][zlib]") {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i * i);
   const distrib::DeflateOptions rows[] = {

@@ -92,7 +92,7 @@ checkpoint 66 show alone/c; says 'alone/c.data-00000-of-00001' err
 checkpoint 1 check alone/c; says 'alone/c.data-00000-of-00001' err
 mv alone/c.index alone/c.data-00000-of-00001
 for name in alone alone/c; do
-  checkpoint 1 check $name; says 'alone/c.index: the index file is missing; the data files are there' err
+  checkpoint 1 check $name; says 'alone/c.index: the index file is missing, but there are data files' err
   checkpoint 1 list $name
 done
 mv alone/c.data-00000-of-00001 alone/c
@@ -107,7 +107,7 @@ PQAAAAABAAAAAKZgxEhCCE8OAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAV/uAiyR1
 END
 from_base64 hole/c.data-00000-of-00001 <<<'AACAPwAAAEA='
 checkpoint 0 list hole/c; says 'v  float32 [4], 8 B, INCOMPLETE'
-checkpoint 1 check hole/c; says 'the slices of the tensor leave a hole' err; says 'hole/c: DAMAGED, 1 tensors'
+checkpoint 1 check hole/c; says 'the slices do not cover the whole tensor' err; says 'hole/c: DAMAGED, 1 tensors'
 checkpoint 1 show hole/c
 
 printf '\x55' | dd of=$whole.data-00000-of-00001 bs=1 seek=100 conv=notrunc status=none

@@ -109,9 +109,10 @@ TEST_CASE("CheckpointStore: a state file that names what is not there is told, a
 
   // And where nothing is complete, both are named.
   for (const char* step : {"10", "20"}) damage((directory / ("model.ckpt-" + std::string{step})).string() + ".index");
-  CHECK_THROWS_WITH(store.restore(), ContainsSubstring("inference_model (there: ") &&
-                                         ContainsSubstring("the checkpoint state file names what is not there; ") &&
-                                         ContainsSubstring("model.ckpt-20") && ContainsSubstring("model.ckpt-10"));
+  CHECK_THROWS_WITH(store.restore(),
+                    ContainsSubstring("inference_model (there: ") &&
+                        ContainsSubstring("the checkpoint state file names a checkpoint that does not exist; ") &&
+                        ContainsSubstring("model.ckpt-20") && ContainsSubstring("model.ckpt-10"));
   const support::TempDirectory empty;
   std::ofstream{empty / "checkpoint"} << "model_checkpoint_path: \"/old/place/model.ckpt-20\"\n";
   CHECK_THROWS_WITH((CheckpointStore{{.directory = empty.path().string()}, job, cuts::updaters}.restore()),

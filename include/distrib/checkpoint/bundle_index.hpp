@@ -20,9 +20,10 @@ inline namespace v0 {
 struct BundleIndex {
   std::uint64_t shards = 0;                  ///< Number of data files.
   std::vector<StoredTensor> tensors;         ///< In ascending order of the names.
-  BlockKind first_block = BlockKind::plain;  ///< How the index itself is stored, told by its first block.
+  /// How the first block of the index file is stored.
+  BlockKind first_block = BlockKind::plain;
 
-  /// The tensor called `name`; nullptr when there is none.
+  /// Returns the tensor called `name`; nullptr if there is none.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* {
     const auto at =
         std::lower_bound(tensors.begin(), tensors.end(), name,
@@ -33,10 +34,11 @@ struct BundleIndex {
 
 namespace detail {
 
-/// Whether two pieces have an element in common. Sorted along the first axis that is cut, so that the usual cut along
-/// one axis compares neighbours only.
+/// True if two pieces have an element in common. The pieces are sorted along the first axis that is cut, so for the
+/// usual cut along one axis only neighbours are compared.
 DISTRIB_DECL auto overlap(const StoredTensor& tensor) -> bool;
 
+/// True if the pieces, which must not overlap, cover the whole tensor.
 inline auto covered(const StoredTensor& tensor) -> bool {
   std::int64_t elements = 0;
   for (const StoredTensor::Piece& piece : tensor.pieces) elements += piece.slice.extents.elements();
@@ -47,8 +49,9 @@ using Entries = std::map<std::string, BundleEntry>;
 
 }  // namespace detail
 
-/// Reads the content of an index file (`PREFIX.index`) that TensorFlow or `plan_bundle` wrote. Performs no I/O.
-/// False: `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and where. Memory: bounded by the file's size.
+/// Reads the content of an index file (`PREFIX.index`) that TensorFlow or `plan_bundle` wrote. Performs no I/O. On
+/// failure returns false; `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and where. Memory is bounded
+/// by the size of the file.
 [[nodiscard]] DISTRIB_DECL auto parse_bundle_index(ByteView file, BundleIndex& index, Error& error) -> bool;
 
 }  // namespace v0

@@ -26,59 +26,66 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Reads an index or part file. False: `error` is that of `parse_bundle_index`, `not_found` or `cannot_read`.
+/// Reads an index or part file. On failure returns false and sets `error` as `parse_bundle_index` does, or to
+/// `not_found` or `cannot_read`.
 DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool;
 
-/// Reads the index of a checkpoint. `prefix` may be one of its files, "model.ckpt-9.index": it is made the prefix then.
-/// False: `error` is as of `BundleReader::open`, and says what is there instead of the index. Looks at no data file.
+/// Reads the index of a checkpoint; reads no data file. If `prefix` is one of its files, "model.ckpt-9.index", it is
+/// changed to the prefix. On failure returns false and sets `error` as `BundleReader::open` does; if there is no index
+/// file, the error says what there is instead.
 DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& error) -> bool;
 
 }  // namespace detail
 
-/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening reads the index and the sizes of the data files;
-/// tensors are read when asked for, with their checksums always verified.
+/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening it reads the index and the sizes of the data
+/// files; tensors are read when they are asked for, and their checksums are always verified.
 ///
-/// Threads: const members from any thread. Errors tell where: file, tensor, slice.
+/// Errors: each says where: file, tensor, slice.
+///
+/// Threads: const members may be called from any thread.
 class BundleReader {
  public:
-  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"), which may also be given as one of its files
-  /// ("train/model.ckpt-1234.index"). Empty: `to` is `no_such_checkpoint`, `missing_index_file`, `bad_magic`,
-  /// `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says), `unsupported` (a
-  /// checkpoint of version 1, too) or `cannot_read`.
+  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"); the name of one of its files
+  /// ("train/model.ckpt-1234.index") means the same. On failure returns nothing and sets `to`: `no_such_checkpoint`,
+  /// `missing_index_file`, `bad_magic`, `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter
+  /// than the index says), `unsupported` (also for a checkpoint of version 1) or `cannot_read`. The overload without
+  /// `to` throws `std::system_error`.
   [[nodiscard]] DISTRIB_DECL static auto open(std::string prefix, ErrorRef to) -> std::optional<BundleReader>;
   [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
     Error error;
     return *detail::or_throw(open(std::move(prefix), error), error);
   }
 
-  /// Opens what shard `shard` of `shards` has written of the checkpoint `prefix` (see `plan_part`), as a checkpoint of
-  /// its own: only its data file need be there, and of a tensor that it holds in slices those very slices can be read.
-  /// Errors as `open`; `corrupt_index` also when the file tells of another shard.
+  /// Opens the part of the checkpoint `prefix` that shard `shard` of `shards` has written (see `plan_part`), as a
+  /// checkpoint of its own. Only the data file of this shard has to exist. Of a tensor that the part holds in slices,
+  /// exactly these slices can be read. Fails as `open` does; with `corrupt_index` also if the file belongs to another
+  /// shard.
   [[nodiscard]] DISTRIB_DECL static auto open_part(std::string prefix, std::size_t shard, std::size_t shards,
                                                    Error& error) -> std::optional<BundleReader>;
 
+  /// Returns the prefix, as corrected by `open`.
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
-  /// All that the index file says.
+  /// Returns all that the index file says.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
-  /// All tensors, in ascending order of their names.
+  /// Returns all tensors, in ascending order of their names.
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
     return {index_.tensors.data(), index_.tensors.size()};
   }
-  /// The tensor called `name`; nullptr when there is none.
+  /// Returns the tensor called `name`; nullptr if there is none.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* { return index_.find(name); }
 
-  /// Lets the tensor called `name` be found as `other` too, unless there is one of that name.
+  /// Lets the tensor called `name` be found as `other` too. Does nothing if there is no `name`, or if `other` exists.
   DISTRIB_DECL void add_name(std::string_view name, std::string other);
 
-  /// Has these tensors in place of those that the index file names: some of its own under other names, or put together of
-  /// the pieces of several. Each name once; the pieces must be those of tensors of this reader.
+  /// Replaces the tensors of the index file by `tensors`: some of them under other names, or tensors composed of the
+  /// pieces of several. Each name must occur once; all pieces must be pieces of tensors of this reader.
   DISTRIB_DECL void set_tensors(std::vector<StoredTensor> tensors);
 
-  /// Reads the part `wanted` of a tensor into `out`, row-major, joined from however many slices it is stored in.
-  /// `out` must have exactly its size. A piece that is stored can be read even where others are missing.
-  /// Memory: one stored piece, where a piece is not exactly what is wanted.
-  /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`;
-  /// the content of `out` is unspecified then.
+  /// Reads the slice `wanted` of a tensor into `out`, row-major; the tensor may be stored in any number of slices.
+  /// `out` must have exactly the size of the slice. A slice that is stored as such can be read even if other slices are
+  /// missing. Memory: none if the slice is stored as such; otherwise the size of one stored slice. Errors: `not_found`,
+  /// `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`; the content of `out` is
+  /// then unspecified.
   DISTRIB_DECL void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, ErrorRef to) const;
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
     Error error;
@@ -86,11 +93,11 @@ class BundleReader {
     throw_if(error);
   }
 
-  /// Reads rows `first` .. `first + count` of axis 0 of a tensor that is stored whole, or cut along that axis alone:
-  /// calls `f(row, bytes)`, in the order of the pieces, with as many whole rows from `row` on as are in 1 MiB. Each
-  /// piece is read once and to its end. What `f` did with the rows is void when there is an error in the end, because a
-  /// piece has one checksum.
-  /// Memory: 1 MiB, or one row where that is more. Errors as `read`; `unsupported` when it is cut along another axis.
+  /// Reads rows `first` .. `first + count - 1` of axis 0 of a tensor that is stored whole, or cut along axis 0 only.
+  /// Calls `f(row, bytes)` repeatedly, in the order in which the pieces are stored; `bytes` are the whole rows from
+  /// `row` on that fit into 1 MiB. Each piece is read once and to its end. Trap: if there is an error in the end, the
+  /// rows that `f` got are not valid, because a piece has only one checksum. Memory: 1 MiB, or one row if it is longer.
+  /// Errors: as `read`; `unsupported` if the tensor is cut along another axis.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};
@@ -107,7 +114,7 @@ class BundleReader {
     if (!exact && !tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(shape));
     if (wanted.extents.elements() == 0) return;
 
-    // Pieces lie inside their files, so a row is not longer than those.
+    // A piece lies inside its file, so a row is not longer than the file.
     const auto row_bytes = static_cast<std::size_t>(wanted.extents.elements() / count) * size_bytes(tensor->dtype);
     std::vector<std::byte> buffer(std::max<std::size_t>(1, (std::size_t{1} << 20) / row_bytes) * row_bytes);
     for (const StoredTensor::Piece& piece : tensor->pieces) {
@@ -127,15 +134,17 @@ class BundleReader {
     }
   }
 
-  /// The texts of a string tensor, row-major. Errors as `read`; `mismatch` when it holds no texts.
+  /// Returns the texts of a string tensor, row-major. Fails as `read` does; with `mismatch` if the tensor holds no
+  /// texts.
   [[nodiscard]] DISTRIB_DECL auto read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string>;
   [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;
     return detail::or_throw(read_strings(name, error), error);
   }
 
-  /// Reads every byte of one tensor, of any type, also of those that cannot be read otherwise, and verifies its checksums:
-  /// 1 MiB at a time, texts all at once. Errors: `not_found`, `incomplete`, `corrupt_data`, `cannot_read`.
+  /// Reads every byte of one tensor and verifies its checksums: 1 MiB at a time, texts all at once. Works for tensors
+  /// of any type, also of types that `read` cannot read. Errors: `not_found`, `incomplete`, `corrupt_data`,
+  /// `cannot_read`.
   DISTRIB_DECL void verify(std::string_view name, ErrorRef to) const;
   void verify(std::string_view name) const {
     Error error;
@@ -143,7 +152,7 @@ class BundleReader {
     throw_if(error);
   }
 
-  /// The same of all tensors, until there is an error.
+  /// Verifies all tensors, up to the first error.
   DISTRIB_DECL void verify(ErrorRef to) const;
   void verify() const {
     Error error;
@@ -191,7 +200,7 @@ class BundleReader {
   DISTRIB_DECL auto read_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> to,
                                Error& error) const -> bool;
 
-  // Calls f(offset in the piece, bytes) with as much as the buffer holds, again and again.
+  // Calls f(offset in the piece, bytes) again and again, each time with as many bytes as the buffer holds.
   template <class F>
   auto for_each_chunk(const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f, Error& error) const -> bool {
     const auto file = open_data(piece.shard, error);
@@ -206,7 +215,7 @@ class BundleReader {
     return true;
   }
 
-  // The same, and verifies the checksum of the piece's bytes as they lie there.
+  // As `for_each_chunk`, and verifies the checksum over the stored bytes of the piece.
   template <class F>
   auto stream_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f,
                     Error& error) const -> bool {

@@ -22,19 +22,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What one data file of a checkpoint gets: the share of one shard of the parameters.
+/// The content of one data file of a checkpoint: the parameters of one shard.
 struct BundlePart {
-  /// A tensor, or one slice of it, that is to be saved. The bytes are not copied: they must stay until the plan was
-  /// performed. A slice that covers its tensor is saved as a plain tensor.
+  /// A tensor to save, or one slice of it. The bytes are not copied: they must stay valid until the plan was performed.
+  /// A slice that covers its tensor is saved as a tensor that is whole.
   struct TensorPiece {
-    std::string name;  ///< Of the whole tensor; not empty, and not beginning with a zero byte.
+    /// Name of the whole tensor; not empty, and not beginning with a zero byte.
+    std::string name;
     DType dtype = DType::float32;
-    Shape shape;     ///< Of the whole tensor.
-    Slice slice;     ///< Which part `bytes` is; `Slice::whole(shape)` for all of it.
-    ByteView bytes;  ///< Row-major; as many as the slice has elements times the size of one.
+    Shape shape;  ///< Shape of the whole tensor.
+    Slice slice;  ///< Which part `bytes` is; `Slice::whole(shape)` for all of it.
+    /// Row-major; their number is the slice's number of elements times the size of one.
+    ByteView bytes;
   };
 
-  /// A tensor of texts that is to be saved, always whole; rank 0 with one value is a scalar.
+  /// A tensor of texts to save; it is always saved whole. With rank 0 and one value it is a scalar.
   struct StringTensor {
     std::string name;
     Shape shape;
@@ -43,21 +45,25 @@ struct BundlePart {
 
   std::vector<TensorPiece> tensors;
   std::vector<StringTensor> strings;
-  std::vector<SharedBuffer> kept = {};  ///< Memory that pieces point to and nobody else keeps, if there is such.
+  /// Memory that pieces point to and that has no other owner; often empty.
+  std::vector<SharedBuffer> kept = {};
 };
 
 namespace detail {
 
-/// Collects the entries of all parts and finds what does not fit together.
+/// Collects the entries of all parts, and finds entries that do not fit together.
 class BundleEntries {
  public:
+  /// Adds a piece whose bytes lie at `offset` in the data file of `shard`. On failure returns false and sets `error`.
   [[nodiscard]] DISTRIB_DECL auto add(const BundlePart::TensorPiece& piece, std::uint64_t shard, std::uint64_t offset,
                                       Error& error) -> bool;
 
-  /// A piece of which it is known where it lies.
+  /// Adds a piece whose position in the data files is known. On failure returns false and sets `error`.
   [[nodiscard]] DISTRIB_DECL auto add(const std::string& name, DType dtype, const Shape& shape,
                                       const StoredTensor::Piece& piece, Error& error) -> bool;
 
+  /// Adds an entry. If there is one with this key, returns false and sets `error` to `duplicate`, which names `shown`,
+  /// or the key if `shown` is empty.
   [[nodiscard]] auto insert(std::string key, BundleEntry entry, Error& error, std::string_view shown = {}) -> bool {
     const auto [at, first] = entries_.insert({std::move(key), std::move(entry)});
     if (!first) return refuse(error, checkpoint_errc::duplicate, shown.empty() ? at->first : std::string{shown});
@@ -70,10 +76,11 @@ class BundleEntries {
   }
 
   enum class Parts { all, some };
-  /// Whether no two slices of a tensor overlap and, when these are the entries of all parts, they make it whole.
+  /// True if no two slices of a tensor overlap and, if these are the entries of all parts, the slices of each tensor
+  /// make it whole. Otherwise sets `error`.
   [[nodiscard]] DISTRIB_DECL auto check(Parts parts, Error& error) const -> bool;
 
-  /// The index file.
+  /// Returns the content of the index file.
   [[nodiscard]] auto encode(std::uint64_t shards) const -> std::vector<std::byte> {
     TableWriter table;
     table.add("", encode_header(shards));
@@ -85,22 +92,24 @@ class BundleEntries {
   std::map<std::string, BundleEntry> entries_;
 };
 
-/// Enters what the data file of one shard gets, and plans its temporary file. False: `error` names the tensor.
+/// Adds the entries for the data file of one shard, and plans its temporary file. On failure returns false; `error`
+/// names the tensor.
 DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
                             BundleEntries& entries, FilePlan& plan, Error& error) -> bool;
 
 }  // namespace detail
 
-/// Plans how a checkpoint is written as a TensorFlow V2 bundle: `parts[i]` into `PREFIX.data-IIIII-of-NNNNN`, what they
-/// hold into `PREFIX.index`. Everything is written under temporary names and made durable; then an index of the same
-/// prefix from an earlier save is removed, the data files get their names, and last the index. So whenever the plan
-/// stops, an index that exists has all its data. Performs no I/O; takes one pass over the bytes for their checksums.
+/// Plans how a checkpoint is written as a TensorFlow V2 bundle: `parts[i]` into `PREFIX.data-IIIII-of-NNNNN`, and a
+/// list of their contents into `PREFIX.index`. Everything is written under temporary names and made durable. Then an
+/// index that an earlier save left under this prefix is removed, the data files get their names, and last the index. So
+/// wherever the plan stops, an index that exists has all its data. Performs no I/O; reads all bytes once, for their
+/// checksums.
 ///
 /// On failure the plan is empty and `to` names the tensor: `duplicate`, `incomplete`, `mismatch`.
 [[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to)
     -> FilePlan;
 
-/// The same; throws `std::system_error` that names the tensor.
+/// The same, but throws `std::system_error` that names the tensor.
 [[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
   Error error;
   return detail::or_throw(plan_bundle(prefix, parts, error), error);

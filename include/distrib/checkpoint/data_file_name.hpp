@@ -10,7 +10,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// "PREFIX.data-00000-of-00002".
+/// Returns "PREFIX.data-00000-of-00002".
 [[nodiscard]] inline auto data_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
     -> std::string {
   return std::string{prefix} + ".data-" + detail::shard_of_shards(shard, shards);

@@ -13,10 +13,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.
+/// Makes the directory `path`, and the directories above it that do not exist, durably. Fails as `perform` does.
 DISTRIB_DECL void make_directories(const std::string& path, ErrorRef to);
 
-/// The same, and makes sure that files can be written there.
+/// The same, and also fails if files cannot be written there.
 inline void make_writable_directory(const std::string& path, ErrorRef to) {
   detail::ErrorOut error{to};
   make_directories(path, error);

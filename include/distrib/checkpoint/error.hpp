@@ -10,22 +10,25 @@ inline namespace v0 {
 
 /// Why a checkpoint could not be written or read.
 enum class checkpoint_errc {
-  not_found = 1,      ///< No such tensor, or part of a checkpoint. Look at what `distrib checkpoint list` prints.
-  bad_magic,          ///< The index file is no checkpoint table. Name the prefix of a TensorFlow V2 checkpoint.
-  corrupt_index,      ///< The index file is damaged. Use the checkpoint before it.
-  corrupt_data,       ///< Bytes of a tensor are damaged or cut off. Use the checkpoint before it.
-  missing_data_file,  ///< A data file that the index names is not there. Copy all `.data-*` files with the index.
-  corrupt_state,      ///< The file `checkpoint` is not readable. Mend or remove it; the directory is searched then.
-  mismatch,           ///< A tensor has another dtype, shape or size than was said. Correct what the message names.
-  incomplete,         ///< The slices of a tensor leave a hole. Save every part of it.
-  duplicate,          ///< One tensor, or one part of it, was given twice. Give each once.
-  unsupported,        ///< Written in a way this library cannot read. Save it again with TensorFlow on this machine.
-  cannot_read,        ///< The operating system refused to read a file. Mend the reason that the message carries.
-  cannot_write,       ///< The operating system refused to write a file. Mend the reason that the message carries.
-  no_room,            ///< The disk, or the user's share of it, is full. Make room; a parameter server tries again.
-  no_such_checkpoint,  ///< No checkpoint has this prefix. Look at what is in its directory.
-  missing_index_file,  ///< Data files are there without their index file. Copy `PREFIX.index` too.
-  stale_state,  ///< The file `checkpoint` names checkpoints that are not there. Copy them there, or remove the file.
+  not_found = 1,  ///< There is no such tensor, or no such part file. Look at what `distrib checkpoint list` prints.
+  bad_magic,  ///< The index file is not the table of a checkpoint. Name the prefix of a TensorFlow V2 checkpoint.
+  corrupt_index,  ///< The index file is damaged. Use the checkpoint before this one.
+  corrupt_data,  ///< Bytes of a tensor are damaged or missing. Use the checkpoint before this one.
+  missing_data_file,  ///< A data file that the index names does not exist. Copy all `.data-*` files with the index.
+  corrupt_state,  ///< The file `checkpoint` is damaged. Correct it, or remove it: without it the directory is searched.
+  mismatch,  ///< A tensor has another dtype, shape or size than expected. Correct what the message names.
+  incomplete,  ///< The slices of a tensor do not cover all of it. Save every part of it.
+  /// A tensor or a part of it occurs twice, or a name means two tensors. Save each once, or use another name.
+  duplicate,
+  /// It was written in a way that this library cannot read. Save it again with TensorFlow on this machine.
+  unsupported,
+  cannot_read,  ///< The operating system refused to read a file. Remove the cause that the message names.
+  cannot_write,  ///< The operating system refused to write a file. Remove the cause that the message names.
+  no_room,  ///< The disk is full, or the user's quota is used up. Make room; a parameter server tries again.
+  no_such_checkpoint,  ///< No checkpoint has this prefix. Look at the files in its directory.
+  missing_index_file,  ///< There are data files without their index file. Copy `PREFIX.index` too.
+  /// The file `checkpoint` names checkpoints that do not exist. Copy them to their place, or remove the file.
+  stale_state,
 };
 
 namespace detail {
@@ -36,19 +39,21 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::corrupt_data, failure::corrupt, "the data of the checkpoint is damaged"},
     {checkpoint_errc::missing_data_file, failure::corrupt, "a data file is missing"},
     {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged"},
-    {checkpoint_errc::mismatch, failure::mismatch, "the tensor is not what was said"},
-    {checkpoint_errc::incomplete, failure::mismatch, "the slices of the tensor leave a hole"},
+    {checkpoint_errc::mismatch, failure::mismatch, "the tensor has another dtype, shape or size than expected"},
+    {checkpoint_errc::incomplete, failure::mismatch, "the slices do not cover the whole tensor"},
     {checkpoint_errc::duplicate, failure::invalid_argument, "adding duplicate key"},
     {checkpoint_errc::unsupported, failure::unsupported, "this library cannot read it"},
     {checkpoint_errc::cannot_read, failure::io, "cannot read"},
     {checkpoint_errc::cannot_write, failure::io, "cannot write"},
     {checkpoint_errc::no_room, failure::exhausted, "no room on the disk"},
     {checkpoint_errc::no_such_checkpoint, failure::not_found, "there is no such checkpoint"},
-    {checkpoint_errc::missing_index_file, failure::corrupt, "the index file is missing; the data files are there"},
-    {checkpoint_errc::stale_state, failure::not_found, "the checkpoint state file names what is not there"},
+    {checkpoint_errc::missing_index_file, failure::corrupt,
+     "the index file is missing, but there are data files: copy the index too"},
+    {checkpoint_errc::stale_state, failure::not_found,
+     "the checkpoint state file names a checkpoint that does not exist"},
 };
 
-/// Category "distrib.checkpoint".
+/// The category "distrib.checkpoint".
 [[nodiscard]] inline auto checkpoint_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.checkpoint", checkpoint_texts};
   return category;

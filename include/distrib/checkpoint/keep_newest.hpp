@@ -13,18 +13,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a plan is told of time. Seconds since 1970.
+/// The times that a plan needs. Seconds since 1970.
 struct SaveTimes {
-  double now = 0;  ///< 0: not told, and none is preserved then.
-  std::optional<double> last_preserved = std::nullopt;  ///< `last_preserved_timestamp` of the state file.
+  double now = 0;  ///< 0: not known; then no checkpoint is preserved.
+  /// `last_preserved_timestamp` of the state file.
+  std::optional<double> last_preserved = std::nullopt;
 };
 
 /// Plans what follows when the index of `directory/name` has got its name: the state file that names it as the newest,
-/// then the removal of those beyond `max_to_keep` that are not preserved, with all their files. Performs no I/O.
+/// then the removal of all files of the checkpoints that are beyond `max_to_keep` and not preserved. Performs no I/O.
 ///
-/// `saved`: what `list_checkpoints(directory)` tells. `writer`: see `plan_state_file`. Those that are preserved stay in
-/// the state file, and stay preserved when `keep_checkpoint_every_n_hours` is 0 later. Of checkpoints without a
-/// `last_preserved`, because nobody asked for it before or the state file was lost, the oldest is preserved.
+/// `saved`: as returned by `list_checkpoints(directory)`. `writer`: see `plan_state_file`. Preserved checkpoints stay
+/// in the state file, and stay preserved even if `keep_checkpoint_every_n_hours` is 0 later. Without `last_preserved`,
+/// because it was not used before or the state file was lost, the oldest checkpoint is preserved.
 [[nodiscard]] DISTRIB_DECL auto plan_keep_newest(std::string_view directory, std::string_view name,
                                                  std::vector<SavedCheckpoint> saved, const Retention& retention,
                                                  std::string_view writer = {}, SaveTimes times = {}) -> FilePlan;

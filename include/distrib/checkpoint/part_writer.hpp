@@ -15,27 +15,29 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Whether `index` has all that `part`, which is to be shard `shard`'s, has, and looks in that shard's data file for
-/// nothing that would not lie there.
+/// True if `index` has all that `part` has, which is the part of shard `shard`, and lists nothing in that shard's data
+/// file that `part` would not write at the same offset.
 DISTRIB_DECL auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool;
 
 }  // namespace detail
 
-/// Plans how shard `shard` of `shards` writes its share of the checkpoint `prefix` alone: `PREFIX.data-...`, and
-/// `PREFIX.part-...` that says what is in it. Both are written under temporary names and made durable; then the data
-/// file gets its name, and after it the part file: one that exists has all its data. `merge_parts` makes the index when
-/// all are there. Performs no I/O; takes one pass over the bytes for their checksums.
+/// Plans how shard `shard` of `shards` writes its part of the checkpoint `prefix` by itself: `PREFIX.data-...`, and
+/// `PREFIX.part-...`, which lists what is in it. Both are written under temporary names and made durable; then the data
+/// file gets its name, and after it the part file. So a part file that exists has all its data. When all parts are
+/// there, `plan_merge` plans the index. Performs no I/O; reads all bytes once, for their checksums.
 ///
-/// `merged`: the index that `prefix` has already; null: none. When it holds these very bytes it stays, and only the
-/// data file is written, over what may have become of it; otherwise it is of another history and is removed first.
+/// `merged`: the index that `prefix` has already; null: none. If it holds exactly these bytes, it stays, and only the
+/// data file is written again, because the old one may be damaged. Otherwise the index belongs to another history, and
+/// is removed first.
+///
 /// On failure the plan is empty and `error` names the tensor: `duplicate`, `mismatch`.
 [[nodiscard]] DISTRIB_DECL auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
                                           std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan;
 
 namespace detail {
 
-/// Plans how `prefix` gets the part of shard `shard` of `shards` that the checkpoint `from` has: the same files by another
-/// name, in the same directory. `prefix` must have no part file of it.
+/// Plans how the checkpoint `prefix` gets the part of shard `shard` of `shards` from the checkpoint `from` in the same
+/// directory: the files get a second name. `prefix` must not have a part file of this shard.
 [[nodiscard]] DISTRIB_DECL auto plan_shared_part(std::string_view from, std::string_view prefix, std::size_t shard,
                                                  std::size_t shards) -> FilePlan;
 

@@ -24,7 +24,7 @@ inline auto cannot_write(const std::string& path, const std::error_code& reason)
   return {is_full ? checkpoint_errc::no_room : checkpoint_errc::cannot_write, with_reason(path, reason)};
 }
 
-/// The system's clock, in seconds since 1970.
+/// Returns the time of the system's clock, in seconds since 1970.
 inline auto seconds_now() noexcept -> double {
   ::timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -32,15 +32,15 @@ inline auto seconds_now() noexcept -> double {
 }
 }  // namespace detail
 
-/// Does one thing to a file, with POSIX. On failure `to` is `cannot_write` or `no_room`, with the path and the
-/// system's reason. Blocks. Any thread.
+/// Performs one action on a file, with POSIX calls. On failure `to` is `cannot_write` or `no_room`, with the path and
+/// the system's reason. Blocks. Threads: any.
 DISTRIB_DECL void perform(const FileAction& action, ErrorRef to);
 
-/// Performs a plan in order and stops at the first failure; what it has written and not renamed by then is removed, so
-/// that it takes no room. See the other `perform`.
+/// Performs a plan in order and stops at the first failure. It then removes what it has written but not renamed, so
+/// that this uses no disk space. Errors as of the other overload.
 DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to);
 
-/// The same; throws `std::system_error` that names the file.
+/// The same, but throws `std::system_error` that names the file.
 inline void perform(std::span<const FileAction> plan) {
   Error error;
   perform(plan, error);

@@ -7,15 +7,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What becomes of older checkpoints when a new one is saved: the rule of `plan_keep_newest`. A value.
+/// What happens to older checkpoints when a new one is saved: the rule of `plan_keep_newest`. A value.
 struct Retention {
-  /// The newest so many of one series ("model.ckpt" of "model.ckpt-1234") are kept, the new one included; 0: all.
+  /// How many of the newest checkpoints of a series ("model.ckpt" of "model.ckpt-1234") are kept, including the new
+  /// one; 0: all.
   std::size_t max_to_keep = 5;
-  /// Of those beyond, one that was saved at least so many hours after the last one preserved is preserved: it stays for
-  /// ever. The first hours begin with the first checkpoint of the directory. 0, or less: none is.
+  /// A checkpoint beyond `max_to_keep` is preserved (kept for ever) if it was saved at least this many hours after the
+  /// last preserved one; otherwise it is removed. In a new directory the hours count from its first checkpoint.
+  /// Preserved checkpoints do not count towards `max_to_keep`. 0 or less: none is preserved.
   double keep_checkpoint_every_n_hours = 0;
 
-  /// The same, except that at least the newest `count` are kept.
+  /// Returns the same rule, except that at least the newest `count` are kept.
   [[nodiscard]] auto with_at_least(std::size_t count) const noexcept -> Retention {
     return {max_to_keep == 0 ? 0 : std::max(max_to_keep, count), keep_checkpoint_every_n_hours};
   }

@@ -19,23 +19,26 @@ inline namespace v0 {
 namespace detail {
 
 /// Plans a whole save of `directory/name`: the bundle (see `plan_bundle`), then the state file that names it, then the
-/// removal of those that go (see `plan_keep_newest`). Whenever the plan stops, `newest_complete` finds the one before
-/// or the new one. (Saving a name a second time takes the old one of that name away first.) Performs no I/O.
+/// removal of older checkpoints (see `plan_keep_newest`). Wherever the plan stops, `newest_complete` finds the
+/// checkpoint before it or the new one. (If the name is saved a second time, its old checkpoint is removed first.)
+/// Performs no I/O.
 ///
-/// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
+/// `saved`: as returned by `list_checkpoints(directory)`. Fails as `plan_bundle` does; the plan is then empty.
 [[nodiscard]] DISTRIB_DECL auto plan_save(std::string_view directory, std::string_view name,
                                           std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
                                           const Retention& retention, Error& error, SaveTimes times = {}) -> FilePlan;
 
 }  // namespace detail
 
-/// Saves `parts` as the checkpoint `directory/name`, durably, and lets older ones go; the directory is made when it is
-/// not there. On failure `to` says what and where, nothing older is lost, and what was written and has not its name yet
-/// is removed. Blocks. One save of a directory at a time.
+/// Saves `parts` as the checkpoint `directory/name`, durably, and removes older checkpoints as `retention` says. Makes
+/// the directory if it does not exist. Blocks. Only one save in a directory at a time.
+///
+/// Errors: `to` says what and where. Checkpoints of other names are not lost, and files that have not got their names
+/// yet are removed.
 DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
                                   std::span<const BundlePart> parts, const Retention& retention, ErrorRef to);
 
-/// The same; throws `std::system_error` that names the file or the tensor.
+/// The same, but throws `std::system_error` that names the file or the tensor.
 inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                             const Retention& retention = {}) {
   Error error;

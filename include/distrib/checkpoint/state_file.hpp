@@ -17,21 +17,24 @@ inline namespace v0 {
 /// Content of the text file `checkpoint` beside the checkpoints of a directory: tensorflow.CheckpointState in
 /// protobuf's text form. A value. Paths that are not absolute are relative to the directory.
 struct CheckpointState {
-  std::string model_checkpoint_path;                    ///< The newest one.
-  std::vector<std::string> all_model_checkpoint_paths;  ///< All that are kept, oldest first, the newest included.
+  std::string model_checkpoint_path;  ///< The newest checkpoint.
+  /// All checkpoints that are kept, oldest first, including the newest.
+  std::vector<std::string> all_model_checkpoint_paths;
   std::vector<double> all_model_checkpoint_timestamps;  ///< Seconds since 1970; empty, or one for each path.
+  /// Checkpoints with a time that is not after this one are kept for ever: see `Retention`.
   std::optional<double> last_preserved_timestamp;
 
   [[nodiscard]] auto operator==(const CheckpointState&) const -> bool = default;
 };
 
-/// Name of that file in `directory`.
+/// Returns the name of the state file of `directory`.
 [[nodiscard]] inline auto state_file_name(std::string_view directory) -> std::string {
   return detail::join_path(directory, "checkpoint");
 }
 
-/// Reads the text of a state file. Empty: `to` is `corrupt_state`: it is no text form, has a field that a
-/// CheckpointState has not, names no checkpoint, or has timestamps of another number than paths.
+/// Reads the text of a state file. On failure returns nothing and sets `to` to `corrupt_state`: it is not in text form,
+/// has an unknown field, names no checkpoint, or has another number of timestamps than of paths. The overload without
+/// `to` throws `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_checkpoint_state(std::string_view text, ErrorRef to)
     -> std::optional<CheckpointState>;
 [[nodiscard]] inline auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
@@ -39,18 +42,19 @@ struct CheckpointState {
   return *detail::or_throw(parse_checkpoint_state(text, error), error);
 }
 
-/// The text of a state file, as protobuf prints it.
+/// Returns the text of a state file, as protobuf prints it.
 [[nodiscard]] DISTRIB_DECL auto to_string(const CheckpointState& state) -> std::string;
 
-/// The state to be saved in `directory`, by TensorFlow's rules (update_checkpoint_state): the newest path is added to
-/// the list when it is missing; when the directory is relative, relative paths are stored relative to it.
-/// Empty: `error` is `mismatch`: timestamps of another number than paths.
+/// Returns the state to save in `directory`, by TensorFlow's rules (update_checkpoint_state): adds the newest path to
+/// the list if it is missing; if the directory is relative, stores relative paths relative to it. If there are
+/// timestamps, but another number than of paths, returns nothing and sets `error` to `mismatch`.
 [[nodiscard]] DISTRIB_DECL auto make_checkpoint_state(std::string_view directory, std::string newest,
                                                       std::vector<std::string> all, std::vector<double> timestamps,
                                                       Error& error) -> std::optional<CheckpointState>;
 
-/// Plans how the state file of `directory` is replaced: never half written, whenever the plan stops. `writer` makes the
-/// temporary name another one for each of those that may do this at the same time; empty: nobody else does.
+/// Plans how the state file of `directory` is replaced. Wherever the plan stops, the file is never half written.
+/// `writer` makes the temporary name unique among tasks that may do this at the same time; it may be empty if there is
+/// only one.
 [[nodiscard]] DISTRIB_DECL auto plan_state_file(std::string_view directory, const CheckpointState& state,
                                                 std::string_view writer = {}) -> FilePlan;
 

@@ -13,32 +13,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One tensor of a checkpoint. A tensor saved whole has one piece, a partitioned variable several.
+/// One tensor of a checkpoint. A tensor that is saved whole has one piece; a partitioned variable has several.
 struct StoredTensor {
-  /// One run of bytes in a data file: a whole tensor or one slice of it, row-major.
+  /// A run of bytes in a data file: a whole tensor or one slice of it, row-major.
   struct Piece {
-    Slice slice;                   ///< Which part of the tensor it is.
-    std::uint64_t shard = 0;       ///< In which data file it lies,
-    std::uint64_t offset = 0;      ///< from which byte,
-    std::uint64_t size_bytes = 0;  ///< and how many bytes it has.
-    std::uint32_t masked_crc = 0;  ///< Masked CRC-32C of its bytes; of string tensors see `parse_strings`.
+    Slice slice;  ///< Which part of the tensor it is.
+    std::uint64_t shard = 0;  ///< Number of its data file.
+    std::uint64_t offset = 0;  ///< Where its bytes begin in the data file.
+    std::uint64_t size_bytes = 0;  ///< Number of its bytes.
+    std::uint32_t masked_crc = 0;  ///< Masked CRC-32C of its bytes; for string tensors see `parse_strings`.
   };
 
   std::string name;
-  DType dtype{};  ///< May be a type that is no DType: see `is_readable`.
+  DType dtype{};  ///< May be the number of a type that is no DType: see `is_readable`.
   Shape shape;
-  std::vector<Piece> pieces;  ///< No two overlap.
-  bool complete = true;             ///< Whether the pieces cover all of it.
+  std::vector<Piece> pieces;  ///< No two pieces overlap.
+  bool complete = true;  ///< True if the pieces cover the whole tensor.
 
-  /// Whether its values can be read. Of other types ("complex64", "variant") only checksums are verified.
+  /// True if its values can be read. For other types ("complex64", "variant") only the checksums can be verified.
   [[nodiscard]] auto is_readable() const noexcept -> bool {
     return dtype == DType::string || distrib::size_bytes(dtype) != 0;
   }
 
-  /// TensorFlow's name of its type, also of one that is no DType; "type 99" when this library has no name for it.
+  /// Returns TensorFlow's name of its type, also for a type that is no DType; "type 99" if this library has no name for
+  /// it.
   [[nodiscard]] DISTRIB_DECL auto type_name() const -> std::string;
 
-  /// The cut of the pieces, as they are stored.
+  /// Returns the slices of the pieces, in the order in which they are stored.
   [[nodiscard]] auto slices() const -> std::vector<Slice> {
     std::vector<Slice> list;
     for (const Piece& piece : pieces) list.push_back(piece.slice);

@@ -17,8 +17,8 @@ namespace distrib {
 inline namespace v0 {
 
 // How a checkpoint stores a tensor of texts (tensorflow/core/util/tensor_bundle/tensor_bundle.cc, WriteStringTensor):
-// all lengths as varints; the masked CRC of the lengths, each taken as 4 bytes (8 above 2^32 - 1); the texts. The CRC
-// of the whole takes the lengths as numbers too, then the stored CRC, then the texts.
+// all lengths as varints; the masked CRC of the lengths, each counted as 4 bytes (as 8 bytes above 2^32 - 1); the
+// texts. The CRC of the whole counts the lengths in the same way, then the stored CRC, then the texts.
 
 namespace detail {
 inline auto extend_by_length(std::uint32_t crc, std::uint64_t length) -> std::uint32_t {
@@ -28,12 +28,12 @@ inline auto extend_by_length(std::uint32_t crc, std::uint64_t length) -> std::ui
 }
 }  // namespace detail
 
-/// Appends the bytes of a string tensor to `to`; returns the masked CRC for its entry.
+/// Appends the bytes of a string tensor to `to`. Returns the masked CRC for its entry.
 [[nodiscard]] DISTRIB_DECL auto append_strings(std::vector<std::byte>& to, std::span<const std::string> values)
     -> std::uint32_t;
 
-/// Reads the bytes of a string tensor of `count` elements. False: they are damaged (both checksums are verified).
-/// Memory: the texts, which never exceed `bytes`, and one object for each element.
+/// Reads the bytes of a string tensor of `count` elements. Verifies both checksums; returns false if the bytes are
+/// damaged. Memory: the texts, which are never more than `bytes`, and one object for each element.
 [[nodiscard]] DISTRIB_DECL auto parse_strings(ByteView bytes, std::uint64_t count, std::uint32_t masked_crc,
                                               std::vector<std::string>& values) -> bool;
 

@@ -20,7 +20,7 @@ inline namespace v0 {
 /// How a block of a table is stored, with LevelDB's numbers.
 enum class BlockKind : std::uint8_t {
   plain = 0,
-  snappy = 1,  ///< Checkpoints of old writers have it; ours are never compressed.
+  snappy = 1,  ///< Used by old writers; this library never compresses a checkpoint.
 };
 
 namespace detail {
@@ -39,12 +39,14 @@ inline auto refuse(Error& error, checkpoint_errc code, std::string where) -> boo
   return false;
 }
 
-/// Checks one block and points `block` at its content: into the file, or into `unpacked` when it was compressed.
+/// Verifies one block and points `block` at its content: into the file, or into `unpacked` if it was compressed. On
+/// failure returns false and sets `error`.
 DISTRIB_DECL auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block,
                              BlockKind& kind, Error& error) -> bool;
 
-/// Calls `visit(key, value)` for each entry of a block until it returns false; false when it did or at damage.
-/// `key_budget` shrinks by the bytes of each key: short entries can repeat a long key without end otherwise.
+/// Calls `visit(key, value)` for each entry of a block. Returns false if a call returned false, or if the block is
+/// damaged. `key_budget` shrinks by the bytes of each key: without this limit, short entries could repeat a long key
+/// without end.
 template <class Visit> auto walk_block(ByteView block, std::uint64_t& key_budget, Visit&& visit) -> bool {
   if (block.size() < 4) return false;
   const auto restarts = std::uint64_t{load_le<std::uint32_t>(block.data() + block.size() - 4)};
@@ -71,11 +73,12 @@ template <class Visit> auto walk_block(ByteView block, std::uint64_t& key_budget
 }  // namespace detail
 
 /// Reads a sorted string table of LevelDB's format and calls `visit(std::string_view key, ByteView value) -> bool` for
-/// each entry, in ascending order of the keys; both are valid during the call only. Stops when `visit` returns false
-/// (it fills `error` itself then). Every checksum is verified; lengths are checked before memory is taken.
+/// each entry, in ascending order of the keys; both are valid only during the call. Stops if `visit` returns false;
+/// `visit` must then have set `error`. Verifies every checksum, and checks lengths before it allocates memory.
 ///
-/// False: `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and at which byte. Throws only bad_alloc.
-/// `first_kind` becomes how the first block of entries is stored; untouched where there is none.
+/// On failure returns false; `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and at which byte. Throws
+/// only `std::bad_alloc`. `first_kind` is set to how the first block of entries is stored; it stays as it is if there
+/// is none.
 template <class Visit>
 [[nodiscard]] auto read_table(ByteView file, Visit&& visit, BlockKind& first_kind, Error& error) -> bool {
   using detail::refuse;

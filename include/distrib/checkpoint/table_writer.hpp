@@ -17,7 +17,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// One block: entries whose keys leave out what they share with the key before, then where whole keys stand.
+/// One block of a table: entries whose keys leave out what they share with the key before, then the offsets of the keys
+/// that are whole.
 class BlockBuilder {
  public:
   explicit BlockBuilder(std::size_t interval) : interval_{interval} {}
@@ -27,7 +28,7 @@ class BlockBuilder {
   [[nodiscard]] auto empty() const noexcept -> bool { return out_.size() == 0; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return out_.size() + 4 * restarts_.size() + 4; }
 
-  /// The finished block; the builder is empty again.
+  /// Returns the finished block; the builder is then empty.
   [[nodiscard]] DISTRIB_DECL auto finish() -> std::vector<std::byte>;
 
  private:
@@ -38,24 +39,26 @@ class BlockBuilder {
   std::string last_key_;
 };
 
-/// The shortest text that is not before `last` and, if there is a `next`, before that.
+/// Returns a text that is not before `last`, but before `next`, and is shorter than `last` if LevelDB's rule finds one.
 DISTRIB_DECL auto separator(std::string last, std::string_view next) -> std::string;
 
+/// Returns a text that is not before `last`, and is shorter if LevelDB's rule finds one.
 DISTRIB_DECL auto successor(std::string last) -> std::string;
 
 }  // namespace detail
 
-/// Writes a sorted string table of LevelDB's format, byte for byte as TensorFlow does, into memory.
+/// Writes a sorted string table of LevelDB's format into memory, byte for byte as TensorFlow does.
 ///
-/// Keys must be added in ascending byte order (programmer error otherwise). One thread at a time.
+/// Threads: one at a time.
 class TableWriter {
  public:
-  /// A block is closed when it holds `block_bytes`.
+  /// A block is closed when it holds at least `block_bytes`.
   explicit TableWriter(std::size_t block_bytes = detail::table_block_bytes) : block_bytes_{block_bytes} {}
 
+  /// Adds an entry. Keys must be added in ascending order of their bytes; this is asserted.
   DISTRIB_DECL void add(std::string_view key, ByteView value);
 
-  /// The whole file. The writer is spent.
+  /// Returns the whole file. The writer must not be used after that.
   [[nodiscard]] DISTRIB_DECL auto finish() -> std::vector<std::byte>;
 
  private:

@@ -20,38 +20,41 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Rows of different lengths: `values` of all rows, and `row_splits`, one more than there are rows: row i has
-/// `values[row_splits[i]]` up to, without, `values[row_splits[i + 1]]`. As in TensorFlow's RaggedTensor.
+/// Rows of different lengths: the `values` of all rows, and `row_splits`, one more than there are rows. Row i has the
+/// values from `row_splits[i]` up to, but without, `row_splits[i + 1]`. As in TensorFlow's RaggedTensor.
 template <class T> struct RaggedRows {
   std::span<const T> values;
   std::span<const std::int64_t> row_splits;
 };
 
-/// Records of struct E as columns, one for each member that the schema binds: `batch.column(&Digit::label)` is a
+/// Records of struct E as columns, one column for each member that the schema binds: `batch.column(&Digit::label)` is a
 /// std::span of labels, one for each record. Filled by `parse_examples` or by a BatchSource.
 ///
-/// Memory: columns begin at multiples of `tensor_alignment`; a batch that is filled again allocates only when it grows.
-/// Lifetime: spans and records that were taken from a batch end with it, or when it is filled again; what they point to
-/// outside of it (the bytes of a mapped file) the batch keeps alive until then. Movable, not copyable. Threads: const
-/// access from any, filling by one.
+/// Memory: columns begin at multiples of `tensor_alignment`; a batch that is filled again allocates only if it grows.
+///
+/// Lifetime: spans and records taken from a batch are valid until the batch is filled again or destroyed. The batch
+/// keeps alive what they point to outside it (the bytes of a mapped file) until then. Movable, not copyable.
+///
+/// Threads: const access from any thread; one thread may fill it.
 template <class E> class Batch {
  public:
-  /// No records, no columns yet.
+  /// Has no records and no columns yet.
   Batch() = default;
 
-  /// Number of records.
+  /// Returns the number of records.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return size_ == 0; }
 
-  /// The values of one member, one for each record. Throws `std::system_error` with `example_errc::unbound_member`,
-  /// naming the features that are bound: the schema that filled the batch lacks this member; one never filled has none.
+  /// Returns the values of one member, one for each record. Throws `std::system_error` with
+  /// `example_errc::unbound_member`, naming the features that are bound, if the schema that filled the batch does not
+  /// bind this member, or the batch was never filled.
   template <FeatureMember M> [[nodiscard]] auto column(M E::* member) const -> std::span<const M> {
     for (const auto& column : columns_)
       if (const auto* typed = dynamic_cast<const detail::Column<E, M>*>(column.get()))
         if (typed->member() == member) return typed->rows(size_);
     std::string bound;
     for (const auto& column : columns_) bound += ' ' + std::string{column->name()};
-    throw_error(example_errc::unbound_member, "Batch::column (bound are:" + bound + ")");
+    throw_error(example_errc::unbound_member, "Batch::column (bound features:" + bound + ")");
   }
   template <class M> auto column(M E::*) const -> std::span<const M> {
     constexpr bool fits = FeatureMember<M>;
@@ -59,9 +62,9 @@ template <class E> class Batch {
     return {};
   }
 
-  /// A list of any length as a ragged tensor: `values` of all records, one after the other, and where each record's
-  /// begin and end in them: `row_splits[i]` to `row_splits[i + 1]`, beginning with 0. Both are aligned like columns.
-  /// Throws as `column` does.
+  /// Returns a list of any length as a ragged tensor: the `values` of all records, one after another, and where each
+  /// record's values begin and end: at `row_splits[i]` and `row_splits[i + 1]`, beginning with 0. Both are aligned as
+  /// columns are. Throws as `column` does.
   template <class T> [[nodiscard]] auto ragged(std::span<const T> E::* member) const -> RaggedRows<T> {
     (void)column(member);
     for (const auto& column : columns_)
@@ -71,7 +74,8 @@ template <class E> class Batch {
     return {};
   }
 
-  /// Record `i < size()`. Members that are not bound are as E's default constructor leaves them.
+  /// Returns record `i`, which must be less than `size()`. Members that are not bound are as E's default constructor
+  /// leaves them.
   [[nodiscard]] auto operator[](std::size_t i) const -> E {
     assert(i < size_);
     E record{};
@@ -82,7 +86,7 @@ template <class E> class Batch {
  private:
   template <class, FeatureMember...> friend class ExampleParser;
 
-  /// Drops all records, makes room for `rows` new ones; the columns are those of `schema`, in its order.
+  /// Drops all records, and makes room for `rows` new ones; the columns follow `schema`, in its order.
   template <FeatureMember... Ms>
   auto start(const Schema<E, Ms...>& schema, std::size_t rows, std::shared_ptr<const void> keep_alive)
       -> std::span<detail::FeatureSlot> {

@@ -10,33 +10,36 @@ inline namespace v0 {
 
 /// Why a record does not fit a schema, or a schema does not fit its struct.
 enum class example_errc {
-  malformed = 1,      ///< The record's bytes are no tf.train.Example. Check what the file holds.
-  missing_feature,    ///< The record lacks a feature (or it has no kind set). Write it, or give `otherwise(value)`.
-  wrong_kind,         ///< A feature holds another kind of list than its member. Change the member or the records.
-  wrong_count,  ///< A feature has more or fewer values than its member takes. Use a span for lists of any length.
+  malformed = 1,  ///< The record is not a tf.train.Example. Check what the file contains.
+  missing_feature,  ///< The record lacks a feature, or it has no kind set. Write it, or set a default (`otherwise`).
+  /// A feature holds another kind of list than its member or spec. Change the member or spec, or the records.
+  wrong_kind,
+  /// A feature has more or fewer values than its member or spec takes. Use a span, or VarLen, for lists of any length.
+  wrong_count,
   duplicate_feature,  ///< A schema names a feature twice, or binds a member twice. Name each once.
   unbound_member,  ///< A batch was asked for a member that its schema does not bind. Add it to the schema.
-  bad_spec,  ///< A spec of a feature lacks something or contradicts another. The text says what; mend it.
-  bad_index,  ///< Indices of a sparse feature do not fit its values or its size. Mend the records or the spec.
-  bad_partition,  ///< A partition of a ragged feature does not fit its values. Mend the records or the spec.
-  too_many_features,  ///< Records have more names than any schema. Check what the file holds.
+  bad_spec,  ///< A spec of a feature lacks something, or contradicts another spec. Correct what the message names.
+  bad_index,  ///< The indices of a sparse feature do not fit its values or its size. Correct the records or the spec.
+  bad_partition,  ///< A partition of a ragged feature does not fit its values. Correct the records or the spec.
+  too_many_features,  ///< The records have more different names than a schema can have. Check what the file contains.
 };
 
 namespace detail {
 inline constexpr ErrorText example_texts[] = {
-    {example_errc::malformed, failure::corrupt, "the record is no tf.train.Example"},
+    {example_errc::malformed, failure::corrupt, "the record is not a tf.train.Example: check what the file contains"},
     {example_errc::missing_feature, failure::mismatch, "it is required but could not be found"},
     {example_errc::wrong_kind, failure::mismatch, "a feature has another kind than the schema"},
     {example_errc::wrong_count, failure::mismatch, "a feature has another number of values than the schema"},
     {example_errc::duplicate_feature, failure::invalid_argument, "the schema names a feature or binds a member twice"},
-    {example_errc::unbound_member, failure::invalid_argument, "the schema of the batch does not bind this member"},
+    {example_errc::unbound_member, failure::invalid_argument,
+     "the schema of the batch does not bind this member: add it to the schema"},
     {example_errc::bad_spec, failure::invalid_argument, "the spec of a feature is wrong"},
     {example_errc::bad_index, failure::mismatch, "the indices of a sparse feature do not fit"},
     {example_errc::bad_partition, failure::mismatch, "a partition of a ragged feature does not fit its values"},
     {example_errc::too_many_features, failure::exhausted, "the records have too many features"},
 };
 
-/// Category "distrib.example".
+/// The category "distrib.example".
 [[nodiscard]] inline auto example_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.example", example_texts};
   return category;

@@ -21,10 +21,10 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Messages by name, and the map of them (field 1, key 1, value 2) in the order of the names.
+/// Messages by name, and the map that has them (field 1, key 1, value 2), in the order of the names.
 template <class Name> class NamedMessages {
  public:
-  /// The message of this name, made empty if it is not there.
+  /// Returns the message of this name; adds an empty one if there is none.
   auto at(std::string_view name) -> WireWriter& {
     const auto place = std::lower_bound(entries_.begin(), entries_.end(), name,
                                         [](const Entry& entry, std::string_view n) { return entry.name < n; });
@@ -53,7 +53,7 @@ template <class Name> class NamedMessages {
   std::vector<Entry> entries_;
 };
 
-/// Appends a Feature's content to `to`.
+/// Appends the content of a Feature to `to`.
 DISTRIB_DECL void write_feature(WireWriter& to, const FeatureValues& values);
 
 template <class T> [[nodiscard]] auto feature_values(std::span<const T> values) noexcept -> FeatureValues {
@@ -63,13 +63,13 @@ template <class T> [[nodiscard]] auto feature_values(std::span<const T> values) 
 
 }  // namespace detail
 
-/// Builds one serialized tf.train.Example whose features are known at run time only. Equal features give equal bytes,
-/// whatever the order they were set in: names sorted, each list in one packed piece. What a struct can hold,
-/// ExampleWriter writes faster. `Name` holds the names: std::string (`ExampleBuilder`), or std::string_view for those
-/// that outlive the builder. A value.
+/// Builds one serialized tf.train.Example whose features are known only at run time. Equal features make equal bytes,
+/// in whatever order they were set: names are sorted, and each list is one packed piece. For features that fit into a
+/// struct, ExampleWriter is faster. `Name` holds the names: std::string (`ExampleBuilder`), or std::string_view for
+/// names that outlive the builder. A value.
 template <class Name> class BasicExampleBuilder {
  public:
-  /// Sets a feature, also again: what it had is dropped. An empty list has a kind. Throws only `std::bad_alloc`.
+  /// Sets a feature, replacing what it had. An empty list still has a kind. Throws only `std::bad_alloc`.
   auto set(std::string_view name, std::span<const std::int64_t> values) -> BasicExampleBuilder& {
     return put(name, detail::feature_values(values));
   }
@@ -79,7 +79,7 @@ template <class Name> class BasicExampleBuilder {
   auto set(std::string_view name, std::span<const ByteView> values) -> BasicExampleBuilder& {
     return put(name, detail::feature_values(values));
   }
-  /// A single value.
+  /// Sets a feature to a single value.
   template <std::integral T> auto set(std::string_view name, T value) -> BasicExampleBuilder& {
     const auto number = static_cast<std::int64_t>(value);
     return set(name, std::span<const std::int64_t>{&number, 1});
@@ -92,17 +92,17 @@ template <class Name> class BasicExampleBuilder {
   }
   auto set(std::string_view name, std::string_view value) -> BasicExampleBuilder& { return set(name, as_bytes(value)); }
 
-  /// Sets a feature without a kind, which for most readers is as if it were missing.
+  /// Sets a feature without a kind, which most readers treat as missing.
   auto set_none(std::string_view name) -> BasicExampleBuilder& { return put(name, {}); }
 
-  /// The Example's bytes, valid until the next call. Without features there are none.
+  /// Returns the bytes of the Example, valid until the next call; no bytes if there are no features.
   [[nodiscard]] auto build() -> ByteView {
     wire_.clear();
     features_.write(wire_, 1);
     return wire_.view();
   }
 
-  /// Forgets all features.
+  /// Removes all features.
   void clear() noexcept { features_.clear(); }
 
  private:
@@ -119,13 +119,13 @@ template <class Name> class BasicExampleBuilder {
   WireWriter wire_;
 };
 
-/// Builds one serialized tf.train.SequenceExample; otherwise as BasicExampleBuilder. A value.
+/// Builds one serialized tf.train.SequenceExample. Otherwise as BasicExampleBuilder. A value.
 template <class Name> class BasicSequenceExampleBuilder {
  public:
-  /// The features of the context, to be set.
+  /// Returns the features of the context, to set them.
   [[nodiscard]] auto context() noexcept -> BasicExampleBuilder<Name>& { return context_; }
 
-  /// Makes a feature list, unless it is there, and adds no step.
+  /// Adds a feature list without steps, unless it exists.
   auto list(std::string_view name) -> BasicSequenceExampleBuilder& {
     (void)lists_.at(name);
     return *this;
@@ -143,7 +143,7 @@ template <class Name> class BasicSequenceExampleBuilder {
   /// Adds a step without a kind.
   auto add_none(std::string_view name) -> BasicSequenceExampleBuilder& { return step(name, {}); }
 
-  /// The bytes, valid until the next call.
+  /// Returns the bytes, valid until the next call.
   [[nodiscard]] auto build() -> ByteView {
     wire_.clear();
     context_.features_.write(wire_, 1);
@@ -151,7 +151,7 @@ template <class Name> class BasicSequenceExampleBuilder {
     return wire_.view();
   }
 
-  /// Forgets context and lists.
+  /// Removes context and lists.
   void clear() noexcept {
     context_.clear();
     lists_.clear();
@@ -168,9 +168,9 @@ template <class Name> class BasicSequenceExampleBuilder {
   WireWriter wire_;
 };
 
-/// What most programs use.
+/// The builder that most programs use.
 using ExampleBuilder = BasicExampleBuilder<std::string>;
-/// What most programs use.
+/// The builder that most programs use.
 using SequenceExampleBuilder = BasicSequenceExampleBuilder<std::string>;
 
 }  // namespace v0

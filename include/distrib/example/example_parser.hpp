@@ -23,32 +23,35 @@ inline namespace v0 {
 ///     for (ByteView record : records) parser.add(record, error);   // stop at the first error: the batch stays empty
 ///     parser.finish();
 ///
-/// Every encoding that protobuf allows is understood: lists packed or not or in several pieces, keys in any order, of
-/// equal keys the last one counts, parts of a split message add up, unknown fields are passed over. Features that the
-/// schema does not name are not looked into.
+/// Understands every encoding that protobuf allows: lists packed or not or in several pieces, keys in any order, of
+/// equal keys the last one counts, parts of a split message are joined, unknown fields are skipped. Features that the
+/// schema does not name are not examined.
 ///
-/// Lifetime: schema and batch outlive the parser; the records' bytes stay as long as `keep_alive` is held (null: the
-/// caller sees to it), because views of bytes point into them. One thread at a time.
+/// Lifetime: schema and batch must outlive the parser. Views of bytes point into the records, which must stay valid as
+/// long as the batch holds `keep_alive` (null: the caller ensures it).
+///
+/// Threads: one at a time.
 template <class E, FeatureMember... Ms> class ExampleParser {
  public:
-  /// Empties `batch` and makes room for `rows` records.
+  /// Empties `batch`, and makes room for `rows` records.
   ExampleParser(const Schema<E, Ms...>& schema, Batch<E>& batch, std::size_t rows,
                 std::shared_ptr<const void> keep_alive = nullptr)
       : batch_{batch},
         parser_{schema.keys_, schema.cells_.data(), batch.start(schema, rows, std::move(keep_alive))},
         rows_{rows} {}
 
-  /// Parses the next record; `rows` at most. `error`: `example_errc::malformed`, or `missing_feature`, `wrong_kind`,
-  /// `wrong_count` and the name of the feature; such a record leaves nothing behind, and the next one may be added.
+  /// Parses the next record; at most `rows` may be added. On failure sets `error`, naming the feature:
+  /// `example_errc::malformed` (without a feature), `missing_feature`, `wrong_kind` or `wrong_count`. Such a record is
+  /// not added, and the next one may be.
   void add(ByteView record, Error& error) {
     assert(parser_.rows() < rows_);
     parser_.add(record, error);
   }
 
-  /// Records that were added without an error.
+  /// Returns the number of records that were added without an error.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return parser_.rows(); }
 
-  /// Hands the records to the batch.
+  /// Makes the added records the content of the batch.
   void finish() { batch_.template finish<Ms...>(parser_.rows()); }
 
  private:
@@ -57,9 +60,9 @@ template <class E, FeatureMember... Ms> class ExampleParser {
   std::size_t rows_;
 };
 
-/// Parses `records`, one after the other, into `batch`, whose views of bytes point into them. A failure is
-/// written to `to` with record and feature, and leaves the batch empty: `example_errc::malformed`, `missing_feature`,
-/// `wrong_kind`, `wrong_count`.
+/// Parses `records`, one after another, into `batch`, whose views of bytes point into them. On failure sets `to`, with
+/// record and feature, and leaves the batch empty: `example_errc::malformed`, `missing_feature`, `wrong_kind`,
+/// `wrong_count`.
 template <class E, FeatureMember... Ms>
 void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch, ErrorRef to) {
   detail::ErrorOut error{to};
@@ -73,7 +76,7 @@ void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> re
   parser.finish();
 }
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws a failure as `std::system_error`.
 template <class E, FeatureMember... Ms>
 void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch) {
   Error error;

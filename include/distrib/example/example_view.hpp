@@ -18,11 +18,11 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Counts the values of a feature as they stand after its last change of kind. A sink of `read_entry`.
+/// Counts the values of a feature after its last change of kind. A sink of `read_entry`.
 struct CountValues {
   std::string_view name;
   FeatureKind kind = FeatureKind::none;
-  std::size_t changes = 0;  // of kind
+  std::size_t changes = 0;  // number of changes of kind
   std::size_t count = 0;
 
   [[nodiscard]] auto begin(std::string_view key) noexcept -> bool {
@@ -47,7 +47,7 @@ struct CountValues {
   }
 };
 
-/// Hands the values after `skip` changes of kind to a function, where they are of type T. A sink of `read_entry`.
+/// Passes the values after `skip` changes of kind to a function, if they are of type T. A sink of `read_entry`.
 template <class T, class F> struct VisitValues {
   F& visit;
   std::size_t skip;
@@ -84,24 +84,25 @@ template <class T, class F> struct VisitValues {
 
 }  // namespace detail
 
-/// One feature of a serialized Example: what its bytes say, read anew at each call. Made by ExampleView. A view.
+/// One feature of a serialized Example. Each call reads the bytes again. Made by ExampleView. A view.
 class FeatureView {
  public:
   FeatureView() = default;
 
-  /// An entry of the map, or (`is_entry` false) a Feature alone, which has no name. They must be well formed.
+  /// `bytes`: an entry of the map or, if `is_entry` is false, a Feature by itself, which has no name. They must be well
+  /// formed.
   explicit FeatureView(ByteView bytes, bool is_entry = true) noexcept : bytes_{bytes}, is_entry_{is_entry} {
     (void)read(about_);
   }
 
   [[nodiscard]] auto name() const noexcept -> std::string_view { return about_.name; }
-  /// `none`: no kind is set, which is not the same as an empty list.
+  /// Returns the kind of its list; `none` if no kind is set, which is not the same as an empty list.
   [[nodiscard]] auto kind() const noexcept -> FeatureKind { return about_.kind; }
-  /// Number of values.
+  /// Returns the number of values.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return about_.count; }
 
-  /// Calls `visit` with each value, in order, when they are of type T: float, std::int64_t or ByteView. Calls it never
-  /// when the feature is of another kind.
+  /// Calls `visit` with each value, in order, if the values are of type T: float, std::int64_t or ByteView. Does not
+  /// call it if the feature is of another kind.
   template <class T, class F> void for_each(F&& visit) const {
     detail::VisitValues<T, std::remove_reference_t<F>> sink{visit, about_.changes};
     if (about_.kind != FeatureKind::none) (void)read(sink);
@@ -118,22 +119,23 @@ class FeatureView {
   detail::CountValues about_;
 };
 
-/// A serialized tf.train.Example whose features are not known beforehand: goes over them, or finds one, without a copy
-/// and without an allocation. Everything is checked once, at construction, by the rules of protobuf's parser.
+/// A serialized tf.train.Example whose features are not known in advance: visits all of them, or finds one, without a
+/// copy and without an allocation. Everything is checked once, in the constructor, by the rules of protobuf's parser.
 ///
 ///     ExampleView example{record};
 ///     example.for_each([](const FeatureView& feature) { print(feature.name(), feature.kind(), feature.size()); });
 ///     example.find("label").for_each<std::int64_t>([](std::int64_t label) { ... });
 ///
-/// Also for the context of a SequenceExample, which lies in the same place. A view of the bytes; const access from any
-/// thread.
+/// It also reads the context of a SequenceExample, which lies in the same place. A view of the bytes.
+///
+/// Threads: const access from any thread.
 class ExampleView {
  public:
   /// Throws `std::system_error` with `example_errc::malformed`.
   explicit ExampleView(ByteView record) : record_{record} {
     if (!detail::is_example(record)) throw_error(example_errc::malformed, "ExampleView");
   }
-  /// The same; a failure goes to `ec`, and there are no features.
+  /// The same, but sets `ec` on failure; the view then has no features.
   ExampleView(ByteView record, std::error_code& ec) noexcept : record_{record} {
     ec = {};
     if (detail::is_example(record)) return;
@@ -141,13 +143,14 @@ class ExampleView {
     ec = example_errc::malformed;
   }
 
-  /// Calls `visit` with the features in the order of the bytes. A name that comes again there comes again here, and the
+  /// Calls `visit` with the features in the order of the bytes. A name that occurs twice there is visited twice; the
   /// last one counts.
   template <class F> void for_each(F&& visit) const {
     detail::for_each_entry(record_, detail::first_message, [&](ByteView entry) { visit(FeatureView{entry}); });
   }
 
-  /// The feature of this name that counts; one without name and kind when there is none. One walk over the record.
+  /// Returns the feature of this name (the last one, if it occurs twice); one without a name and a kind if there is
+  /// none. Reads the record once.
   [[nodiscard]] auto find(std::string_view name) const -> FeatureView {
     FeatureView found;
     for_each([&](const FeatureView& feature) {
@@ -156,7 +159,7 @@ class ExampleView {
     return found;
   }
 
-  /// Whether there is a feature of this name, be it without a kind.
+  /// True if there is a feature of this name, even without a kind.
   [[nodiscard]] auto contains(std::string_view name) const -> bool {
     bool found = false;
     for_each([&](const FeatureView& feature) { found = found || feature.name() == name; });

@@ -17,11 +17,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Writes records of struct E as serialized tf.train.Examples. Equal records give equal bytes: features in the order of
-/// their names, each list in one packed piece. An empty span is written as a list without values. Memory is reused, so
-/// that no write after the largest allocates. Movable; one thread at a time.
+/// Writes records of struct E as serialized tf.train.Examples. Equal records make equal bytes: features in the order of
+/// their names, each list in one packed piece. An empty span is written as a list without values. Memory is reused:
+/// after the largest record no write allocates. Movable.
+///
+/// Threads: one at a time.
 template <class E, FeatureMember... Ms> class ExampleWriter {
  public:
+  /// The writer does not refer to `schema` after this.
   explicit ExampleWriter(const Schema<E, Ms...>& schema) {
     const E probe{};
     const auto describe = [&probe](const auto& f) -> Field {
@@ -41,7 +44,7 @@ template <class E, FeatureMember... Ms> class ExampleWriter {
     for (std::size_t i = 0; i < given.size(); ++i) fields_[i] = given[schema.by_name()[i]];
   }
 
-  /// The bytes of `record`, valid until the next write. Throws only `std::bad_alloc`.
+  /// Returns the bytes of `record`, valid until the next write. Throws only `std::bad_alloc`.
   [[nodiscard]] auto write(const E& record) -> ByteView {
     const auto* const base = reinterpret_cast<const std::byte*>(&record);
     std::byte* to = encoder_.start(fields_.size());
@@ -53,7 +56,7 @@ template <class E, FeatureMember... Ms> class ExampleWriter {
         to = field.entry.put(to, sizeof(float));
         std::memcpy(to, member, sizeof(float));
         to += sizeof(float);
-      } else if constexpr (has_integers) {  // else g++ warns of what would lie outside of a struct of floats
+      } else if constexpr (has_integers) {  // without this, g++ warns of a read outside a struct that has only floats
         const auto value = load_le<std::uint64_t>(member);
         const std::size_t size = detail::varint_size(value);
         to = field.entry.put(to, size);
@@ -67,12 +70,13 @@ template <class E, FeatureMember... Ms> class ExampleWriter {
  private:
   static constexpr bool has_integers = ((detail::MemberTraits<Ms>::kind == FeatureKind::int64s) || ...);
 
-  /// Where a member lies in every E.
+  /// How a member is written, and its offset in E.
   struct Field {
     detail::NumberEntry entry;
     std::string_view name;
     FeatureKind kind = FeatureKind::none;
-    bool number = false;  // just one, and `entry` begins it
+    // a single number, whose beginning is `entry`
+    bool number = false;
     bool list = false;
     std::size_t count = 0;
     std::ptrdiff_t offset = 0;

@@ -12,7 +12,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The three kinds of list that a feature may hold, by their field numbers in tf.train.Feature (feature.proto).
+/// The three kinds of list that a feature may hold, with their field numbers in tf.train.Feature (feature.proto).
 enum class FeatureKind : std::uint8_t {
   none = 0,  ///< No kind is set: the feature counts as missing.
   bytes = 1,
@@ -20,7 +20,7 @@ enum class FeatureKind : std::uint8_t {
   int64s = 3,
 };
 
-/// "bytes", "floats", "int64s", or "none".
+/// Returns "bytes", "floats", "int64s" or "none".
 [[nodiscard]] constexpr auto name(FeatureKind kind) noexcept -> std::string_view {
   switch (kind) {
     case FeatureKind::bytes: return "bytes";
@@ -33,8 +33,8 @@ enum class FeatureKind : std::uint8_t {
 
 namespace detail {
 
-/// What a member of type M holds: `kind`, and `count` values of type Element, or any number of them (`list`). No `kind`
-/// for types that fit no feature.
+/// What a member of type M holds: `kind`, and `count` values of type Element, or any number of them (`list`). Types
+/// that fit no feature have no `kind`.
 template <class M> struct MemberTraits {};
 
 template <class T, FeatureKind Kind> struct ValueTraits {
@@ -63,15 +63,16 @@ struct MemberTraits<std::span<const T>> : MemberTraits<T> {
 
 }  // namespace detail
 
-/// Types of struct members that a feature can fill:
+/// The types of struct members that a feature can fill:
 ///
 /// | member | feature | missing |
 /// |---|---|---|
 /// | `float`, `std::int64_t`, `std::span<const std::byte>` | exactly one value | an error, or `otherwise` |
-/// | `std::array` of one of these, also of several axes | exactly so many values | an error, or `otherwise` |
+/// | `std::array` of one of these, also of several axes | exactly as many values | an error, or `otherwise` |
 /// | `std::span<const T>` of one of these | any number of values | an empty span |
 ///
-/// There are no others, because tf.train.Example has no others: integers are 64 bits wide, numbers are floats.
+/// There are no others, because tf.train.Example has no others: its integers have 64 bits, its other numbers are
+/// floats.
 template <class M>
 concept FeatureMember = requires { detail::MemberTraits<M>::kind; };
 
@@ -87,7 +88,7 @@ struct FeatureName {
 
 }  // namespace detail
 
-/// A feature of a record bound to a member of struct E. Made by `feature`. A value.
+/// A feature of a record, bound to a member of struct E. Made by `feature`. A value.
 template <class E, FeatureMember M> class Feature {
  public:
   using Record = E;
@@ -95,8 +96,8 @@ template <class E, FeatureMember M> class Feature {
 
   constexpr Feature(detail::FeatureName name, M E::* member) noexcept : name_{name.text}, member_{member} {}
 
-  /// The same, with `value` for records that lack the feature, or have it without a kind. For numbers, bytes and
-  /// arrays; the bytes must outlive what is parsed.
+  /// Returns the same feature with `value` as the default: for records that lack the feature, or have it without a
+  /// kind. For numbers, bytes and arrays. If `value` has bytes, they must outlive what is parsed.
   [[nodiscard]] constexpr auto otherwise(M value) const noexcept -> Feature {
     static_assert(!detail::MemberTraits<M>::list,
                   "distrib: otherwise() is for numbers and arrays: a list that is missing is an empty span");
@@ -107,7 +108,7 @@ template <class E, FeatureMember M> class Feature {
 
   [[nodiscard]] constexpr auto name() const noexcept -> std::string_view { return name_; }
   [[nodiscard]] constexpr auto member() const noexcept -> M E::* { return member_; }
-  /// What stands in for a missing feature; empty when that is an error.
+  /// Returns the default for records that lack the feature; empty if that is an error.
   [[nodiscard]] constexpr auto fallback() const noexcept -> const std::optional<M>& { return fallback_; }
 
  private:
@@ -123,13 +124,14 @@ template <class E, FeatureMember M>
 }
 
 namespace detail {
-/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+/// Returned after a static_assert has explained the mistake, so that the compiler reports nothing else.
 struct NoFeature {
   template <class T> constexpr auto otherwise(const T&) const -> NoFeature { return {}; }
 };
 }  // namespace detail
 
-// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+// For a member that fits no feature. It has the same parameter list, so the constrained overload is chosen whenever its
+// concept holds.
 template <class E, class M> constexpr auto feature(detail::FeatureName, M E::*) noexcept -> detail::NoFeature {
   constexpr bool fits = FeatureMember<M>;
   static_assert(fits,

@@ -10,19 +10,20 @@
 #include <utility>
 #include <vector>
 
-// What `parse_example` is to make of a feature: the kinds of TensorFlow's `parse_example`, as values. Types are given
-// by the kind of list: int64s, floats or bytes.
+// What `parse_example` makes of a feature: the forms of TensorFlow's `parse_example`, as values. The type of the values
+// is the kind of the list: int64s, floats or bytes.
 namespace distrib {
 inline namespace v0 {
 
-/// Extents of one record's values, outermost first: `{}` is one value, `{2, 3}` six. Missing until it is given.
+/// Extents of the values of one record, outermost first: `{}` is one value, `{2, 3}` six values. A spec begins with
+/// `missing`: its shape has to be set.
 class FeatureShape {
  public:
   FeatureShape() = default;
   FeatureShape(std::initializer_list<std::int64_t> extents) : extents_{extents} {}
   explicit FeatureShape(std::vector<std::int64_t> extents) : extents_{std::move(extents)} {}
 
-  /// No shape at all, which is no shape of a single value.
+  /// Returns no shape at all; this is not the shape of a single value.
   [[nodiscard]] static auto missing() -> FeatureShape {
     FeatureShape shape;
     shape.known_ = false;
@@ -37,29 +38,29 @@ class FeatureShape {
   bool known_ = true;
 };
 
-/// What stands in for values that a record lacks; at most one of the three is given, the one of the feature's kind.
+/// The default for values that a record lacks. At most one of the three is set: the one of the feature's kind.
 struct FeatureDefault {
   std::vector<std::int64_t> int64s{};
   std::vector<float> floats{};
   std::vector<std::string> bytes{};
 };
 
-/// As many values in each record as `shape` says: dense, [records] + shape. A record that lacks them gets `otherwise`,
-/// which has as many; without it that is an error.
+/// As many values in each record as `shape` says: dense, [records] + shape. A record that lacks the feature gets
+/// `otherwise`, which must have as many values; if it is empty, that record is an error.
 struct FixedLen {
   FeatureShape shape = FeatureShape::missing();
   FeatureKind kind = FeatureKind::none;
   FeatureDefault otherwise{};
 };
 
-/// Any number of values: sparse, [records, longest]. A record that lacks it has no values.
+/// Any number of values: sparse, [records, longest]. A record that lacks the feature has no values.
 struct VarLen {
   FeatureKind kind = FeatureKind::none;
 };
 
-/// Any number of blocks of `shape`: dense, [records, longest] + shape, where short rows are padded with `otherwise`
-/// (one value; 0 or empty unless given). `allow_missing` must be said for the features of an Example; of a
-/// SequenceExample, where each step is one block, it says that a record may lack the list.
+/// Any number of blocks of `shape`: dense, [records, longest] + shape. Short rows are padded with `otherwise` (one
+/// value; 0 or empty bytes if it is not set). For features of an Example `allow_missing` must be true. For lists of a
+/// SequenceExample, in which each step is one block, it says that a record may lack the list.
 struct FixedLenSequence {
   FeatureShape shape = FeatureShape::missing();
   FeatureKind kind = FeatureKind::none;
@@ -67,8 +68,8 @@ struct FixedLenSequence {
   FeatureDefault otherwise{};
 };
 
-/// Values in one feature and their coordinates in others, one for each axis, whose lengths are `sizes`: sparse,
-/// [records] + sizes. They are sorted by coordinates unless they are said to be.
+/// Values in one feature, and their coordinates in others, one for each axis; `sizes` are the lengths of the axes:
+/// sparse, [records] + sizes. The values are sorted by their coordinates, unless `already_sorted` says that they are.
 struct Sparse {
   std::vector<std::string> index_keys{};
   std::string value_key{};
@@ -77,39 +78,39 @@ struct Sparse {
   bool already_sorted = false;
 };
 
-/// Feature `key` says where rows begin and the last one ends.
+/// The feature `key` says where rows begin and the last one ends.
 struct RowSplits {
   std::string key{};
 };
-/// Feature `key` says how long each row is.
+/// The feature `key` says how long each row is.
 struct RowLengths {
   std::string key{};
 };
-/// Feature `key` says where each row begins.
+/// The feature `key` says where each row begins.
 struct RowStarts {
   std::string key{};
 };
-/// Feature `key` says where each row ends.
+/// The feature `key` says where each row ends.
 struct RowLimits {
   std::string key{};
 };
-/// Feature `key` says in which row each value is.
+/// The feature `key` says in which row each value is.
 struct ValueRowIds {
   std::string key{};
 };
-/// All rows have this length.
+/// All rows have this length, at least 1.
 struct UniformRowLength {
   std::int64_t length = 0;
 };
 
-/// How a ragged feature is cut into rows: one of the six above.
+/// How a ragged feature is cut into rows: one of the six types above.
 struct RaggedPartition {
   enum class Form : std::uint8_t { splits, lengths, starts, limits, row_ids, uniform };
 
-  RaggedPartition(RowSplits p) : form{Form::splits}, key{std::move(p.key)} {}     // NOLINT: implicit on purpose
-  RaggedPartition(RowLengths p) : form{Form::lengths}, key{std::move(p.key)} {}   // NOLINT
-  RaggedPartition(RowStarts p) : form{Form::starts}, key{std::move(p.key)} {}     // NOLINT
-  RaggedPartition(RowLimits p) : form{Form::limits}, key{std::move(p.key)} {}     // NOLINT
+  RaggedPartition(RowSplits p) : form{Form::splits}, key{std::move(p.key)} {}  // NOLINT: implicit on purpose
+  RaggedPartition(RowLengths p) : form{Form::lengths}, key{std::move(p.key)} {}  // NOLINT
+  RaggedPartition(RowStarts p) : form{Form::starts}, key{std::move(p.key)} {}  // NOLINT
+  RaggedPartition(RowLimits p) : form{Form::limits}, key{std::move(p.key)} {}  // NOLINT
   RaggedPartition(ValueRowIds p) : form{Form::row_ids}, key{std::move(p.key)} {}  // NOLINT
   RaggedPartition(UniformRowLength p) : form{Form::uniform}, length{p.length} {}  // NOLINT
 
@@ -118,22 +119,23 @@ struct RaggedPartition {
   std::int64_t length = 0;
 };
 
-/// Values in one feature (the one it is named after unless `value_key` says another), cut by `partitions`, outermost
-/// first: ragged, the records, then an axis for each partition, then the values. That they fit is always checked.
+/// Values in one feature (`value_key`; if it is empty, the feature that the result is named after), cut by
+/// `partitions`, outermost first: ragged: the records, then an axis for each partition, then the values. It is always
+/// checked that the partitions fit.
 struct Ragged {
   FeatureKind kind = FeatureKind::none;
   std::string value_key{};
   std::vector<RaggedPartition> partitions{};
 };
 
-/// One of the five above.
+/// What to make of a feature: one of the five types above.
 struct FeatureSpec {
   enum class Form : std::uint8_t { fixed_len, var_len, fixed_len_sequence, sparse, ragged };
 
   FeatureSpec(FixedLen s)  // NOLINT: implicit on purpose
       : form{Form::fixed_len}, kind{s.kind}, shape{std::move(s.shape)}, otherwise{std::move(s.otherwise)} {}
   FeatureSpec(VarLen s) : form{Form::var_len}, kind{s.kind} {}  // NOLINT
-  FeatureSpec(FixedLenSequence s)                               // NOLINT
+  FeatureSpec(FixedLenSequence s)  // NOLINT
       : form{Form::fixed_len_sequence},
         kind{s.kind},
         shape{std::move(s.shape)},
@@ -155,7 +157,7 @@ struct FeatureSpec {
   std::vector<RaggedPartition> partitions{};
 };
 
-/// A feature of the result, by name, and what it is made of.
+/// A feature of the result: its name, and what it is made of.
 struct NamedSpec {
   std::string name;
   FeatureSpec spec;

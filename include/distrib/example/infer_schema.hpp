@@ -21,42 +21,52 @@ inline namespace v0 {
 /// What the records of a file have of one feature.
 struct InferredFeature {
   std::string name;
-  std::array<std::uint64_t, 4> records{};  ///< In how many records it has this FeatureKind, by its number.
-  std::size_t fewest = std::numeric_limits<std::size_t>::max();  ///< Values, in those records where it has a kind.
-  std::size_t most = 0;                                          ///< The same.
-  std::uint64_t missing = 0;                                     ///< Records without it, or where it has no kind.
+  /// `records[kind]`: number of records in which it has this FeatureKind.
+  std::array<std::uint64_t, 4> records{};
+  /// Smallest number of values in a record in which it has a kind; 0 if there is none.
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  /// Largest number of values in a record in which it has a kind.
+  std::size_t most = 0;
+  /// Number of records that lack it, or in which it has no kind.
+  std::uint64_t missing = 0;
 
-  /// The kind it has wherever it has one; `none`: it never has one, or there is a conflict.
+  /// Returns the kind that it has in all records in which it has one; `none` if it never has one, or if there is a
+  /// conflict.
   [[nodiscard]] DISTRIB_DECL auto kind() const noexcept -> FeatureKind;
-  /// Whether different records have it with different kinds.
+  /// True if it has different kinds in different records.
   [[nodiscard]] auto conflict() const noexcept -> bool {
     return (records[1] != 0) + (records[2] != 0) + (records[3] != 0) > 1;
   }
-  /// Whether every record has the same number of values: then it fits a member of fixed size.
+  /// True if every record has it with the same number of values: then it fits a member of fixed size.
   [[nodiscard]] auto fixed() const noexcept -> bool { return missing == 0 && fewest == most; }
 };
 
-/// Looks at Examples, one after the other, and tells which features they have. Nothing that records may hold makes it
-/// fail but bytes that are no Example: a feature that is now of this kind, now of that, is reported as such. One thread
-/// at a time; memory grows with the number of different names, up to `most_features`.
+/// Finds out which features Examples have, one record after another. Only records that are no Examples, or too many
+/// names, make it fail: a feature with different kinds in different records is reported as such. Memory grows with the
+/// number of different names, up to `most_features`.
+///
+/// Threads: one at a time.
 class SchemaInference {
  public:
-  /// More different names than this are no schema.
+  /// Most different names; records with more have no schema.
   static constexpr std::size_t most_features = 100'000;
 
-  /// Adds a record. `ec`: `example_errc::malformed`, and the record does not count; `example_errc::too_many_features`.
+  /// Adds a record. On failure sets `ec`: `example_errc::malformed`, and the record does not count; or
+  /// `example_errc::too_many_features`.
   DISTRIB_DECL void add(ByteView record, std::error_code& ec);
 
-  /// Records that were added.
+  /// Returns the number of records that were added.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
-  /// The features so far, by name.
+  /// Returns the features so far, in the order of their names.
   [[nodiscard]] DISTRIB_DECL auto features() const -> std::vector<InferredFeature>;
 
  private:
   struct Seen {
-    InferredFeature feature;  // of the records before `last`
-    std::uint64_t last = 0;  // the latest record that has it, from 1, and what that has: of equal names the last counts
+    InferredFeature feature;  // what the records before `last` have
+    // the latest record that has it, counted from 1, and its kind and number of values: of equal names the last one
+    // counts
+    std::uint64_t last = 0;
     FeatureKind kind = FeatureKind::none;
     std::size_t values = 0;
   };
@@ -65,12 +75,12 @@ class SchemaInference {
 
   DISTRIB_DECL static void count(Seen& seen);
 
-  std::vector<Seen> seen_;  // by name
+  std::vector<Seen> seen_;  // in the order of the names
   std::uint64_t records_ = 0;
 };
 
-/// The features of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `to`:
-/// `example_errc::malformed` or `too_many_features` and the record.
+/// Returns the features of all `records`, a range of ByteViews, or of Records as a RecordReader returns them. On
+/// failure returns nothing and sets `to`, with the record: `example_errc::malformed` or `too_many_features`.
 template <class Records>
 [[nodiscard]] auto infer_schema(Records&& records, ErrorRef to) -> std::vector<InferredFeature> {
   detail::ErrorOut error{to};
@@ -88,7 +98,7 @@ template <class Records>
   return inference.features();
 }
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws a failure as `std::system_error`.
 template <class Records> [[nodiscard]] auto infer_schema(Records&& records) -> std::vector<InferredFeature> {
   Error error;
   return detail::or_throw(infer_schema(records, error), error);

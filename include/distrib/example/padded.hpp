@@ -12,7 +12,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Lists of a batch as one matrix: `rows` x `columns`, row-major, begins at a multiple of `tensor_alignment`.
+/// Lists of a batch as one matrix: `rows` x `columns`, row-major; it begins at a multiple of `tensor_alignment`.
 template <class T> struct PaddedRows {
   std::size_t rows = 0;
   std::size_t columns = 0;  ///< Length of the longest list.
@@ -24,8 +24,8 @@ template <class T> struct PaddedRows {
   }
 };
 
-/// The lists that `member` holds in a batch, the short ones padded at the end with `filler` to the longest
-/// (TensorFlow's FixedLenSequence of single values, and `padded_batch`). Throws as `Batch::column` does.
+/// Returns the lists that `member` holds in a batch; shorter lists are padded at the end with `filler` to the length of
+/// the longest (as TensorFlow's FixedLenSequence of single values, and `padded_batch`). Throws as `Batch::column` does.
 template <class E, class T>
 [[nodiscard]] auto padded(const Batch<E>& batch, std::span<const T> E::* member, T filler = {}) -> PaddedRows<T> {
   const RaggedRows<T> lists = batch.ragged(member);

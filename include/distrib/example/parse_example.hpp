@@ -22,7 +22,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// A key table of slots that are known at run time only.
+/// A key table of slots that are known only at run time.
 struct SlotTable {
   explicit SlotTable(const SpecKeys& keys) : cells(key_cells(keys.slots().size())) {
     std::vector<std::string_view> names;
@@ -34,22 +34,25 @@ struct SlotTable {
   KeyTable table;
 };
 
+/// Puts the number of the record in front of what the error says.
 inline void say_record(Error& error, std::size_t record) {
   error.where = "record " + std::to_string(record) + (error.where.empty() ? "" : ", ") + error.where;
 }
 
 }  // namespace detail
 
-/// Parses serialized tf.train.Examples into one tensor for each spec, in the order of their names; the specs are known
-/// at run time only. The rules are those of TensorFlow's `parse_example`; what a struct can hold, `parse_examples`
-/// parses faster. `records` is a range whose elements convert to ByteView.
+/// Parses serialized tf.train.Examples into one tensor for each spec, in the order of their names. For specs that are
+/// known only at run time; for features that fit into a struct, `parse_examples` is faster. Follows the rules of
+/// TensorFlow's `parse_example`. `records` is a range whose elements convert to ByteView.
 ///
 ///     const std::vector<NamedSpec> specs{{"label", FixedLen{.shape = {}, .kind = FeatureKind::int64s}},
 ///                                        {"words", VarLen{.kind = FeatureKind::bytes}}};
 ///     for (const ParsedFeature& feature : parse_example(specs, records)) ...
 ///
-/// `to`, with record and feature: `example_errc::bad_spec` and `duplicate_feature`, before any record is looked at;
-/// `malformed`, `missing_feature`, `wrong_kind`, `wrong_count`, `bad_index`, `bad_partition`; then the result is empty.
+/// Errors: sets `to`, with record and feature, and returns an empty result. Before any record is read:
+/// `example_errc::bad_spec`, `duplicate_feature`; then `malformed`, `missing_feature`, `wrong_kind`, `wrong_count`,
+/// `bad_index`, `bad_partition`.
+///
 /// Lifetime: views of bytes point into `records`.
 template <class Records>
 [[nodiscard]] auto parse_example(std::span<const NamedSpec> specs, const Records& records, ErrorRef to)
@@ -77,7 +80,7 @@ template <class Records>
   return result;
 }
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws a failure as `std::system_error`.
 template <class Records>
 [[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records)
     -> std::vector<ParsedFeature> {
@@ -85,18 +88,18 @@ template <class Records>
   return detail::or_throw(parse_example(std::span<const NamedSpec>{specs}, records, error), error);
 }
 
-/// The same; a failure is written to `to`.
+/// The same, but reports a failure in `to`.
 template <class Records>
 [[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records, ErrorRef to)
     -> std::vector<ParsedFeature> {
   return parse_example(std::span<const NamedSpec>{specs}, records, to);
 }
 
-/// One Example: the same without the axis of records.
+/// Parses one Example as `parse_example` does; the tensors have no axis of records.
 [[nodiscard]] DISTRIB_DECL auto parse_single_example(std::span<const NamedSpec> specs, ByteView record, ErrorRef to)
     -> std::vector<ParsedFeature>;
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws a failure as `std::system_error`.
 template <class Record>
 [[nodiscard]] auto parse_single_example(const std::vector<NamedSpec>& specs, const Record& record)
     -> std::vector<ParsedFeature> {

@@ -20,7 +20,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What `parse_sequence_example` gives. Dense feature lists carry `lengths`: the steps that each record has.
+/// What `parse_sequence_example` returns. Dense feature lists have `lengths`: the number of steps of each record.
 struct ParsedSequence {
   std::vector<ParsedFeature> context;
   std::vector<ParsedFeature> feature_lists;
@@ -33,9 +33,10 @@ class ListParser {
  public:
   DISTRIB_DECL explicit ListParser(const SpecKeys& keys);
 
+  /// Parses the next record. On failure sets `error`; the parser must not be used after that.
   DISTRIB_DECL void add(ByteView record, Error& error);
 
-  /// Steps of each record, as row splits.
+  /// Returns the number of steps of each record, as row splits.
   [[nodiscard]] DISTRIB_DECL auto steps(std::string_view key) const noexcept -> const std::vector<std::int64_t>&;
 
   [[nodiscard]] DISTRIB_DECL auto begin(std::string_view name) -> bool;
@@ -64,11 +65,11 @@ class ListParser {
 
 }  // namespace detail
 
-/// Parses serialized tf.train.SequenceExamples: `context` as `parse_example` does, and `lists`, whose specs are
+/// Parses serialized tf.train.SequenceExamples. `context` is parsed as by `parse_example`. The specs in `lists` are
 /// FixedLenSequence (dense, [records, steps] + shape, padded), VarLen (sparse, [records, steps, longest]) or Ragged
-/// (records, steps, then one axis for each partition, then values). A list that is missing has no steps; a
-/// FixedLenSequence must say `allow_missing` for that. The rules are those of TensorFlow's `parse_sequence_example`.
-/// Errors, lifetime and `records` as in `parse_example`.
+/// (records, steps, then one axis for each partition, then values). A list that is missing has no steps; for a
+/// FixedLenSequence this is an error unless it has `allow_missing`. Follows the rules of TensorFlow's
+/// `parse_sequence_example`. Errors, lifetime and `records` are as in `parse_example`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(std::span<const NamedSpec> context, std::span<const NamedSpec> lists,
                                           const Records& records, ErrorRef to) -> ParsedSequence {
@@ -76,7 +77,7 @@ template <class Records>
   const detail::SpecKeys keys{lists, detail::SpecSection::feature_lists, error};
   if (error) return {};
   ParsedSequence result;
-  result.context = parse_example(context, records, error);  // it lies where an Example has its features
+  result.context = parse_example(context, records, error);  // the context lies where an Example has its features
   if (error) return {};
   detail::ListParser parser{keys};
   std::size_t count = 0;
@@ -102,7 +103,7 @@ template <class Records>
   return result;
 }
 
-/// The same; a failure is thrown as `std::system_error`.
+/// The same, but throws a failure as `std::system_error`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
                                           const Records& records) -> ParsedSequence {
@@ -112,7 +113,7 @@ template <class Records>
       error);
 }
 
-/// The same; a failure is written to `to`.
+/// The same, but reports a failure in `to`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
                                           const Records& records, ErrorRef to) -> ParsedSequence {

@@ -19,33 +19,35 @@ inline namespace v0 {
 ///
 /// | form | `values` | and |
 /// |---|---|---|
-/// | dense | all, row-major | `shape`: records, then one record's |
-/// | sparse | those that are there | `shape`; `indices`: `shape.size()` coordinates of each value |
-/// | ragged | all, one after the other | `row_splits`, outermost first |
+/// | dense | all, row-major | `shape`: number of records, then the shape of one record |
+/// | sparse | the values that exist | `shape`; `indices`: `shape.size()` coordinates of each value |
+/// | ragged | all, one after another | `row_splits`, outermost first |
 ///
-/// Bytes are views into the records, which must outlive the result.
+/// Values of bytes are views into the records, which must outlive the result.
 struct ParsedFeature {
   enum class Form : std::uint8_t { dense, sparse, ragged };
 
   std::string name;
   Form form = Form::dense;
   FeatureKind kind = FeatureKind::none;
-  std::size_t count = 0;                                ///< How many values.
-  AlignedBuffer memory;                                 ///< They: floats, int64s or ByteViews; see `values`.
-  std::vector<std::int64_t> shape{};                    ///< Dense and sparse.
-  std::vector<std::int64_t> indices{};                  ///< Sparse.
-  std::vector<std::vector<std::int64_t>> row_splits{};  ///< Ragged: the n-th says where the rows of axis n + 1 end in
-      ///< the next one, beginning with 0; the last one in values.
-  std::vector<std::int64_t> lengths{};  ///< Dense feature lists: steps of each record.
-  std::shared_ptr<const void> keep_alive{};  ///< What default bytes lie in.
+  std::size_t count = 0;  ///< Number of values.
+  /// The values: floats, int64s or ByteViews; see `values()`.
+  AlignedBuffer memory;
+  std::vector<std::int64_t> shape{};  ///< For dense and sparse.
+  std::vector<std::int64_t> indices{};  ///< For sparse.
+  /// For ragged: element n has a 0 and then the end of each row of axis n, counted in rows of axis n + 1; the last
+  /// element counts in values. Axis 0 are the records.
+  std::vector<std::vector<std::int64_t>> row_splits{};
+  std::vector<std::int64_t> lengths{};  ///< For dense feature lists: the number of steps of each record.
+  std::shared_ptr<const void> keep_alive{};  ///< Owns the default values of bytes.
 
-  /// The values as what they are: float, std::int64_t or ByteView, by `kind`.
+  /// Returns the values with their type T: float, std::int64_t or ByteView, as `kind` says.
   template <class T> [[nodiscard]] auto values() const noexcept -> std::span<const T> {
     return memory.as<T>().first(count);
   }
 };
 
-/// The one of this name; null: there is none.
+/// Returns the feature of this name; null if there is none.
 [[nodiscard]] inline auto find_feature(std::span<const ParsedFeature> features, std::string_view name) noexcept
     -> const ParsedFeature* {
   for (const ParsedFeature& feature : features)

@@ -16,8 +16,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the features of a tf.train.Example fill a struct E, the record: one feature for each bound member, which have
-/// the types Ms. Made by `schema`. A value, fit for constexpr; const access from any thread.
+/// How the features of a tf.train.Example fill a struct E, the record: one feature for each bound member; the members
+/// have the types Ms. Made by `schema`. A value, usable in constexpr.
+///
+/// Threads: const access from any thread.
 template <class E, FeatureMember... Ms> class Schema {
   static_assert(sizeof...(Ms) > 0, "distrib: a schema needs at least one feature");
   static_assert(std::is_default_constructible_v<E>, "distrib: the struct of a schema needs a default constructor");
@@ -37,10 +39,11 @@ template <class E, FeatureMember... Ms> class Schema {
     if (!((times_bound(features.member(), features...) == 1) && ...)) refuse("a member that is bound twice");
   }
 
-  /// The features as they were given.
+  /// Returns the features in the order in which they were passed.
   [[nodiscard]] constexpr auto features() const noexcept -> const std::tuple<Feature<E, Ms>...>& { return features_; }
 
-  /// Positions of the features, ordered by name: what is written is the same whatever the order of the schema.
+  /// Returns the positions of the features, ordered by name: what is written does not depend on the order of the
+  /// schema.
   [[nodiscard]] constexpr auto by_name() const noexcept -> const std::array<std::size_t, size>& { return by_name_; }
 
  private:
@@ -67,10 +70,10 @@ namespace detail {
 template <class F, class E> inline constexpr bool is_feature_of = false;
 template <class E, class M> inline constexpr bool is_feature_of<Feature<E, M>, E> = true;
 
-/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+/// Returned after a static_assert has explained the mistake, so that the compiler reports nothing else.
 struct NoSchema {};
 
-/// Our words for arguments that are no features of struct E.
+/// Explains to the user, by static_assert, that arguments are not features of struct E.
 template <class E, class... Fs> constexpr void explain_schema() {
   constexpr bool said_already = (std::is_same_v<Fs, NoFeature> || ...);
   constexpr bool all_of_one = said_already || (is_feature_of<Fs, E> && ...);
@@ -81,7 +84,7 @@ template <class E, class... Fs> constexpr void explain_schema() {
 
 }  // namespace detail
 
-/// A schema of struct E: `schema<Digit>(feature("image", &Digit::image), feature("label", &Digit::label))`.
+/// Returns a schema of struct E: `schema<Digit>(feature("image", &Digit::image), feature("label", &Digit::label))`.
 /// Throws `std::system_error` with `example_errc::duplicate_feature`.
 template <class E, class... Fs>
   requires(detail::is_feature_of<Fs, E> && ...)
@@ -89,7 +92,7 @@ template <class E, class... Fs>
   return Schema<E, typename Fs::Member...>{features...};
 }
 
-// The twin for whatever is no list of features of E.
+// For arguments that are not features of E.
 template <class E, class... Fs> constexpr auto schema(Fs...) -> detail::NoSchema {
   detail::explain_schema<E, Fs...>();
   return {};

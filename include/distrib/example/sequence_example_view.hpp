@@ -18,7 +18,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Hands the steps of a FeatureList to a function. A sink of `read_entry`.
+/// Passes the steps of a FeatureList to a function. A sink of `read_entry`.
 template <class F> struct VisitSteps {
   F& visit;
   std::string_view name{};
@@ -41,14 +41,14 @@ template <class F> struct VisitSteps {
 class FeatureListView {
  public:
   FeatureListView() = default;
-  /// An entry of the map, which must be well formed.
+  /// `entry`: an entry of the map, which must be well formed.
   DISTRIB_DECL explicit FeatureListView(ByteView entry) noexcept;
 
   [[nodiscard]] auto name() const noexcept -> std::string_view { return name_; }
-  /// Number of steps.
+  /// Returns the number of steps.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
-  /// Calls `visit` with the FeatureView of each step, in order; these have no name.
+  /// Calls `visit` with the FeatureView of each step, in order; steps have no names.
   template <class F> void for_each(F&& visit) const {
     detail::VisitSteps<std::remove_reference_t<F>> steps{visit};
     (void)detail::read_entry(entry_, detail::most_levels - 2, steps);
@@ -60,17 +60,17 @@ class FeatureListView {
   std::size_t size_ = 0;
 };
 
-/// A serialized tf.train.SequenceExample whose features are not known beforehand; otherwise as ExampleView.
+/// A serialized tf.train.SequenceExample whose features are not known in advance. Otherwise as ExampleView.
 class SequenceExampleView {
  public:
   /// Throws `std::system_error` with `example_errc::malformed`.
   explicit SequenceExampleView(ByteView record) : record_{record} {
     if (!detail::is_sequence_example(record)) throw_error(example_errc::malformed, "SequenceExampleView");
   }
-  /// The same; a failure goes to `ec`, and there are no features.
+  /// The same, but sets `ec` on failure; the view then has no features.
   DISTRIB_DECL SequenceExampleView(ByteView record, std::error_code& ec) noexcept;
 
-  /// The features of the context.
+  /// Returns the features of the context.
   [[nodiscard]] auto context() const -> ExampleView { return ExampleView{record_}; }
 
   /// Calls `visit` with the FeatureListViews in the order of the bytes; of equal names the last one counts.

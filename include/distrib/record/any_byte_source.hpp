@@ -15,7 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A ByteSource of a type that is not told. Copies read on together.
+/// A `ByteSource` of any type, which is hidden. Copies share one source: bytes read by one copy are not read again by
+/// another.
 class AnyByteSource {
  public:
   template <class S>
@@ -29,7 +30,7 @@ class AnyByteSource {
   std::function<std::size_t(std::span<std::byte>, Error&)> read_;
 };
 
-/// How a file that is elsewhere is opened. Empty: files are on this machine.
+/// Opens the file called `name` on another machine. An empty function means that all files are on this machine.
 using OpenRemote = std::function<AnyByteSource(const std::string& name)>;
 
 }  // namespace v0

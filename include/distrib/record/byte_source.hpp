@@ -14,10 +14,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Bytes that come one after the other, from wherever: another file system, a server.
+/// A source of bytes that are read in order, for example a file on another file system or on a server.
 ///
-/// `source.read(to, error)` writes the next bytes to `to` and returns how many: at least one, or 0 at the end and after
-/// a failure, which `error` tells, with a place that says who was asked for what. It is not asked again after either.
+/// `source.read(to, error)` writes the next bytes to the front of `to` and returns how many: at least one. It returns 0
+/// at the end of the bytes, and after a failure: then it sets `error`, whose `where` says which server was asked for
+/// what. A reader may call it again after a 0, and must then get 0 again.
 template <class S>
 concept ByteSource = std::move_constructible<S> && requires(S& source, std::span<std::byte> to, Error& error) {
   { source.read(to, error) } -> std::same_as<std::size_t>;

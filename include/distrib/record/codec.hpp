@@ -16,38 +16,42 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The compression that TensorFlow calls `name`: "", "GZIP" or "ZLIB", case counts. Another name is an error, where
-/// TensorFlow's data sets read on without compression. Throws `std::system_error`: `record_errc::unknown_compression`.
+/// Returns the compression that TensorFlow calls `name`: "", "GZIP" or "ZLIB"; case counts. Any other name is an error,
+/// although TensorFlow's data sets read on without compression: sets `ec` to `record_errc::unknown_compression` and
+/// returns `none`. The overload without `ec` throws it as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_compression(std::string_view name, std::error_code& ec) noexcept -> Compression;
 
 [[nodiscard]] DISTRIB_DECL auto parse_compression(std::string_view name) -> Compression;
 
-/// TensorFlow's name for it; what `parse_compression` takes.
+/// Returns TensorFlow's name of `compression`, which `parse_compression` accepts.
 [[nodiscard]] constexpr auto compression_name(Compression compression) noexcept -> std::string_view {
   if (compression == Compression::none) return "";
   return compression == Compression::gzip ? "GZIP" : "ZLIB";
 }
 
-/// The only method that gzip and zlib have: deflate, as RFC 1950 and 1952 number it.
+/// The only compression method of gzip and zlib files: deflate, with its number in RFC 1950 and RFC 1952.
 inline constexpr int deflate_method = 8;
 
-/// Bytes that `detect_compression` wants to see.
+/// Number of bytes that `detect_compression` needs.
 inline constexpr std::size_t detection_bytes = record_header_bytes;
 
-/// How a record file is wrapped, from its first `detection_bytes` (fewer if it is shorter), never from its name: a
-/// record header with the right checksum is plain (wrong once in 2^32), then the magic of gzip or zlib decides, and
-/// what is neither is plain too, so that the reader calls it damaged.
+/// Returns how a record file is compressed. `head` is its first `detection_bytes` bytes, or all of a shorter file; the
+/// file's name does not count. A record header with the right checksum means `none` (wrong once in 2^32). Otherwise the
+/// magic bytes of gzip or zlib decide. Any other file is `none` too, so that the reader reports it as damaged.
 [[nodiscard]] DISTRIB_DECL auto detect_compression(ByteView head) noexcept -> Compression;
 
-/// Success, or why no compressor takes these options: `record_errc::bad_level`, `bad_deflate_option`.
+/// Returns success if a compressor accepts these options, otherwise `record_errc::bad_level` or `bad_deflate_option`.
 [[nodiscard]] DISTRIB_DECL auto check_options(const DeflateOptions& options) noexcept -> std::error_code;
 
-/// Inflates a gzip file (all members that follow each other) or one zlib stream that comes in pieces; made for either.
+/// A decompressor for bytes that arrive in pieces: of a gzip file (all its members, one after another), or of one zlib
+/// stream. It is constructed for one of the two.
 ///
-/// `inflate(in, out, ec)` takes bytes off the front of `in` and returns how many it wrote to `out`. Less than all of
-/// `out` means that `in` is used up. What is damaged, or follows the end, is `record_errc::corrupt_compression`, and
-/// the object is of no more use. Memory does not grow with what comes in.
-/// `complete()`: the bytes so far end exactly where a stream or a member ends, with a trailer that matched.
+/// `inflate(in, out, ec)` removes the bytes that it uses from the front of `in`, writes to `out`, and returns how many
+/// bytes it wrote. If it wrote less than all of `out`, all of `in` is used. Damaged data, or bytes after the end, set
+/// `ec` to `record_errc::corrupt_compression`; the object must not be used after that. Its memory does not grow with
+/// the input.
+///
+/// `complete()` is true if the bytes so far end exactly where a stream or a member ends, and its trailer matched.
 template <class T>
 concept Inflates = std::constructible_from<T, Compression> &&
                    requires(T inflater, const T& same, ByteView& in, std::span<std::byte> out, std::error_code& ec) {
@@ -55,13 +59,15 @@ concept Inflates = std::constructible_from<T, Compression> &&
                      { same.complete() } -> std::same_as<bool>;
                    };
 
-/// Deflates bytes that come in pieces into gzip members or a zlib stream; made for either, with options that
-/// `check_options` lets pass.
+/// A compressor for bytes that arrive in pieces. It makes gzip members or a zlib stream; it is constructed for one of
+/// the two, with options that `check_options` accepts.
 ///
-/// `deflate(in, out, flush)` takes bytes off the front of `in` and returns how many it wrote to `out`. When that is all
-/// of `out`, call again with the same `flush`; else `in` is used up and `flush` is done. It cannot fail.
-/// `reset()` begins another stream, with the same options. A member has gzip's shortest header, 10 bytes without name,
-/// time and extra field.
+/// `deflate(in, out, flush)` removes the bytes that it uses from the front of `in`, writes to `out`, and returns how
+/// many bytes it wrote. If it filled all of `out`, call it again with the same `flush`; otherwise all of `in` is used
+/// and the flush is done. It cannot fail.
+///
+/// `reset()` begins another member or stream with the same options. A member must begin with gzip's shortest header: 10
+/// bytes, without a name, a time or an extra field.
 template <class T>
 concept Deflates = std::constructible_from<T, Compression, const DeflateOptions&> &&
                    requires(T deflater, ByteView& in, std::span<std::byte> out, DeflateOptions::Flush flush) {

@@ -15,22 +15,23 @@
 namespace distrib {
 inline namespace v0 {
 
-// The index that NVIDIA's tfrecord2idx writes and DALI's TFRecord reader asks for: a line a record, in order, "offset
-// size", where size is that of the whole frame, payload and 16 bytes.
+// The index that NVIDIA's tfrecord2idx writes and DALI's TFRecord reader needs: one line for each record, in order:
+// "offset size", where size is that of the whole frame: payload and 16 bytes.
 
-/// The index of the TFRecord file `path` by the DALI index `text_path`. It is checked for leading from 0 to the end of
-/// the file without a gap; headers are verified when records are asked for. Memory is bounded by the text.
-/// `to`: `record_errc::bad_index`, or why one of the files could not be mapped.
+/// Returns the index of the TFRecord file `path`, made from the DALI index `text_path`. Checks that its lines lead from
+/// 0 to the end of the file without a gap; headers are verified only when records are read. Memory is bounded by the
+/// size of the text. On failure returns nothing and sets `to`: `record_errc::bad_index`, or why one of the files cannot
+/// be mapped.
 [[nodiscard]] DISTRIB_DECL auto read_dali_index(const std::string& path, const std::string& text_path, ErrorRef to)
     -> std::optional<RecordIndex>;
 
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error`.
 [[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path) -> RecordIndex {
   Error error;
   return *detail::or_throw(read_dali_index(path, text_path, error), error);
 }
 
-/// `index` as DALI's text.
+/// Returns `index` as the text of a DALI index.
 [[nodiscard]] inline auto dali_index_text(const RecordIndex& index) -> std::string {
   std::string text;
   for (std::size_t i = 0; i < index.size(); ++i)
@@ -38,13 +39,14 @@ inline namespace v0 {
   return text;
 }
 
-/// Writes `dali_index_text` to the file `text_path`, replacing it at once or not at all. `ec`: the system's reason.
+/// Writes `dali_index_text(index)` to the file `text_path`, which is replaced as a whole or not at all. On failure sets
+/// `ec` to the system's reason.
 inline void write_dali_index(const RecordIndex& index, const std::string& text_path, std::error_code& ec) {
   const std::string text = dali_index_text(index);
   detail::replace_file(text_path, {as_bytes(text)}, ec);
 }
 
-/// The same; throws `std::system_error` naming the file.
+/// The same, but throws `std::system_error` naming the file.
 inline void write_dali_index(const RecordIndex& index, const std::string& text_path) {
   std::error_code ec;
   write_dali_index(index, text_path, ec);

@@ -7,30 +7,32 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How damage is met, and how much of it. What is lost is listed by `BasicRecordReader::damage()`.
+/// What a reader does about damage, and how much damage it accepts. `BasicRecordReader::damage()` lists what was lost.
 struct DamagePolicy {
-  /// What a reader does about a record that is damaged.
+  /// What a reader does when it meets damage.
   enum class OnDamage {
-    stop,     ///< Fails, and names the place.
-    skip,  ///< Goes on behind a payload that is damaged, when the next record, or the end of the file, stands where
-    ///< its length says. Stops at everything else.
-    salvage,  ///< Also looks for the next record behind a damaged header, and ends without a failure where nothing more
-    ///< is found, behind a cut tail for instance.
+    stop,  ///< Fails, and says where.
+    /// Continues after a damaged payload, if the next record, or the end of the file, stands where the record's length
+    /// says. Fails at any other damage.
+    skip,
+    /// As `skip`, and also searches for the next record after a damaged header. Where no record follows, for example
+    /// after a cut end, the file ends without a failure.
+    salvage,
   };
 
   OnDamage action = OnDamage::stop;
-  /// Ranges that may be lost before the reader fails with `record_errc::too_much_damage`.
+  /// Most ranges that may be lost; one more, and the reader fails with `record_errc::too_much_damage`.
   std::uint64_t max_ranges = 1000;
-  /// Bytes that may be lost, likewise.
+  /// Most bytes that may be lost; with more, the reader fails in the same way.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
 /// A range of a file whose records were lost.
 struct Damage {
-  std::uint64_t offset = 0;  ///< Where it begins in the file; of a compressed file, in what it inflates to.
-  std::uint64_t bytes = 0;  ///< Its length, up to the next record that was found; see `record_errc` for the cause.
-  std::uint64_t record = 0;  ///< The number that its first record has; the whole range counts as one.
-  std::error_code code;  ///< What was found there.
+  std::uint64_t offset = 0;  ///< Where the range begins in the file; for a compressed file, in the inflated bytes.
+  std::uint64_t bytes = 0;  ///< Length of the range: it ends where the next record was found.
+  std::uint64_t record = 0;  ///< Number of the range's first record. The whole range counts as one record.
+  std::error_code code;  ///< What was found at `offset`.
 
   auto operator==(const Damage&) const -> bool = default;
 };

@@ -12,28 +12,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a record file could not be read or written. What the operating system refuses (a missing file, a full disk)
-/// comes as its own code of `std::generic_category()`.
+/// Why a record file could not be read or written. What the operating system refuses (a missing file, a full disk) is
+/// reported with its own code of `std::generic_category()`.
 enum class record_errc {
-  corrupt_length = 1,     ///< A length does not match its checksum: damage, or no TFRecord file. Restore it.
+  /// A length does not match its checksum: the file is damaged, or is not a TFRecord file. Restore it.
+  corrupt_length = 1,
   corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
-  truncated_header,  ///< The file ends inside a record's header. Restore it, or see `RecordReaderOptions::TruncatedHeader`.
-  truncated_payload,  ///< The file ends inside a record's payload. Restore it, or use the records before.
+  /// The file ends inside a record's header. Restore it, or choose another `RecordReaderOptions::TruncatedHeader`.
+  truncated_header,
+  truncated_payload,  ///< The file ends inside a record's payload. Restore it, or use the records before it.
   too_large,  ///< A record is longer than the limit; nothing is damaged. Raise `RecordReaderOptions::max_record_bytes`.
-  corrupt_compression,  ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
-  truncated_compression,  ///< The gzip or zlib data ends early: the writer was not closed. Use the records before.
-  compressed,  ///< Random access needs a file that is not compressed. Write it without compression.
+  /// The gzip or zlib data is damaged, other bytes follow it, or the file is not compressed as `RecordReaderOptions`
+  /// says. Restore the file, or change the option.
+  corrupt_compression,
+  /// The gzip or zlib data ends early: its writer was not closed. Use the records before the end.
+  truncated_compression,
+  compressed,  ///< Random access needs a file without compression. Write it without compression.
   not_regular,  ///< Only regular files can be mapped. Read pipes and devices with `RecordReader`.
-  bad_level,  ///< A compression level is outside of -1 .. 9. Choose one inside.
-  no_such_record,  ///< The index has fewer records than the number asked for. Stay below `size()`.
-  closed,  ///< Something was appended after `close()`. Append first, close last.
-  too_much_damage,  ///< More is damaged than `DamagePolicy` allows. Restore the file, or raise its limits.
-  unknown_compression,  ///< A compression's name is none of "", "GZIP", "ZLIB". Spell it so, case counts.
-  bad_deflate_option,  ///< `DeflateOptions`: memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member's value.
-  no_such_shard,  ///< A shard outside of 0 .. shards - 1 was named, or no shards at all. Choose one inside.
-  bad_index,  ///< An index does not fit its file: damaged, or of another file. Build it anew.
-  bad_split,  ///< A split does not lie in its file, or no parts at all were asked for. Find it anew.
-  uncertain_split,  ///< Where records begin in a part cannot be told from it alone. Use `split_file`.
+  bad_level,  ///< A compression level is outside -1 .. 9. Choose a level inside.
+  no_such_record,  ///< The index has no record of this number. Ask for a number below `size()`.
+  closed,  ///< The writer was used after `close()`. Append first, close last.
+  too_much_damage,  ///< More of the file is damaged than `DamagePolicy` allows. Restore the file, or raise the limits.
+  unknown_compression,  ///< The name of a compression is none of "", "GZIP", "ZLIB". Use one of these; case counts.
+  /// A member of `DeflateOptions` is out of range. Use memory_level 1 .. 9, window_bits 9 .. 15, a named strategy, and
+  /// none or sync for flush.
+  bad_deflate_option,
+  no_such_shard,  ///< The number of a shard is outside 0 .. shards - 1, or there are 0 shards. Choose a number inside.
+  bad_index,  ///< An index does not fit its file: it is damaged, or belongs to another file. Build it again.
+  /// A split does not lie in its file, or 0 parts were asked for. Find the splits again, with at least 1 part.
+  bad_split,
+  uncertain_split,  ///< It is not certain where the records of a split begin. Use `split_file`.
 };
 
 namespace detail {
@@ -45,32 +53,37 @@ inline constexpr ErrorText record_texts[] = {
     {record_errc::truncated_header, failure::corrupt, "the file ends inside the header"},
     {record_errc::truncated_payload, failure::corrupt, "the file ends inside the payload"},
     {record_errc::too_large, failure::exhausted, "the record is longer than max_record_bytes"},
-    {record_errc::corrupt_compression, failure::corrupt, "the compressed data is damaged"},
-    {record_errc::truncated_compression, failure::corrupt, "the compressed data ends early"},
-    {record_errc::compressed, failure::unsupported, "the file is compressed; random access needs one that is not"},
-    {record_errc::not_regular, failure::unsupported, "not a regular file, so it cannot be mapped"},
-    {record_errc::bad_level, failure::invalid_argument, "compression levels are -1 .. 9"},
+    {record_errc::corrupt_compression, failure::corrupt,
+     "the compressed data is damaged, or the file is not compressed as expected"},
+    {record_errc::truncated_compression, failure::corrupt, "the compressed data ends early: its writer was not closed"},
+    {record_errc::compressed, failure::unsupported,
+     "the file is compressed: random access needs a file without compression"},
+    {record_errc::not_regular, failure::unsupported,
+     "not a regular file, so it cannot be mapped: read it with RecordReader"},
+    {record_errc::bad_level, failure::invalid_argument, "the compression level must be -1 .. 9"},
     {record_errc::no_such_record, failure::not_found, "the file has no record of this number"},
     {record_errc::closed, failure::invalid_argument, "the writer is closed"},
     {record_errc::too_much_damage, failure::corrupt, "more of the file is damaged than the damage policy allows"},
     {record_errc::unknown_compression, failure::invalid_argument,
-     "not a valid compression: there are \"\", \"GZIP\" and \"ZLIB\", case counts"},
+     "not a valid compression: use \"\", \"GZIP\" or \"ZLIB\" (case counts)"},
     {record_errc::bad_deflate_option, failure::invalid_argument,
-     "memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member of DeflateOptions::Strategy"},
+     "memory_level must be 1 .. 9, window_bits 9 .. 15, strategy a member of DeflateOptions::Strategy, flush none or "
+     "sync"},
     {record_errc::no_such_shard, failure::invalid_argument, "there is no shard of this number"},
-    {record_errc::bad_index, failure::mismatch, "the index does not fit the file"},
-    {record_errc::bad_split, failure::invalid_argument, "there is no such part of the file"},
+    {record_errc::bad_index, failure::mismatch, "the index does not fit the file: build it again"},
+    {record_errc::bad_split, failure::invalid_argument,
+     "the split does not lie in the file, or there are 0 parts: find the splits again"},
     {record_errc::uncertain_split, failure::unsupported,
-     "it cannot be told for certain where records begin in this part"},
+     "it is not certain where the records of this split begin: use split_file"},
 };
 
-/// "path: record 2 at offset 33".
+/// Returns "path: record 2 at offset 33".
 DISTRIB_DECL auto record_where(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string;
 
-/// What follows the place of a record that is `too_large`: ": 2000 bytes, the limit is 1000".
+/// Returns what an error says after the position of a record that is `too_large`: ": 2000 bytes, the limit is 1000".
 DISTRIB_DECL auto over_limit(std::uint64_t record_bytes, std::uint64_t limit) -> std::string;
 
-/// Category "distrib.record".
+/// The category "distrib.record".
 [[nodiscard]] inline auto record_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.record", record_texts};
   return category;

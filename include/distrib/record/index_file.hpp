@@ -15,47 +15,51 @@
 namespace distrib {
 inline namespace v0 {
 
-// An index kept beside its file, as DIR/.NAME.index; the dot hides it from patterns. All little-endian:
+// An index is kept beside its file, as DIR/.NAME.index; because of the dot, patterns do not match it. All
+// little-endian:
 //   0 "distrIDX" · 8 version u32, 1 · 12 zero u32 · 16 bytes of the record file u64 · 24 its time of change, i64
-//   nanoseconds since 1970 · 32 its first header, 12 bytes · 44 its last header, 12 bytes (both zero when it has no
+//   nanoseconds since 1970 · 32 its first header, 12 bytes · 44 its last header, 12 bytes (both zero if it has no
 //   records) · 56 number of records u64 · 64 end of each record u64 · CRC-32C of all of this u32
-// It saves time and is never believed: one that is damaged, or of another state of the file, counts as none.
+// It saves time and is never trusted: an index that is damaged, or belongs to another state of the file, counts as
+// none.
 
 namespace detail {
 
+/// Returns the index that is kept beside `path`; nothing if there is none that fits the file.
 DISTRIB_DECL auto load_index(const std::string& path) -> std::optional<RecordIndex>;
 
 }  // namespace detail
 
-/// Where the index of a record file is kept: "/data/.train.tfrecord.index" of "/data/train.tfrecord".
+/// Returns where the index of a record file is kept: "/data/.train.tfrecord.index" for "/data/train.tfrecord".
 [[nodiscard]] inline auto index_file_path(const std::string& path) -> std::string {
   return detail::join_path(detail::directory_of(path), "." + std::string{detail::file_of(path)} + ".index");
 }
 
-/// Keeps the index of the record file `path` beside it, replacing the one there, at once or not at all. `offsets`: of
-/// each record, and the end of the last, which must be the size of the file; a `RecordIndex` knows them, and who wrote
-/// the file. On failure `ec` is set: the system's reason, or `record_errc::bad_index` when the file is another by now.
+/// Writes the index of the record file `path` beside it. An older index is replaced as a whole or not at all.
+/// `offsets`: where each record begins, and where the last one ends, which must be the size of the file. A
+/// `RecordIndex` knows them, and so does the program that wrote the file. On failure sets `ec`: to the system's reason,
+/// or to `record_errc::bad_index` if the offsets do not fit the file, for example because it has changed.
 DISTRIB_DECL void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets,
                                    std::error_code& ec);
 
-/// The same; throws `std::system_error` naming the file.
+/// The same, but throws `std::system_error` naming the file of the index.
 inline void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets) {
   std::error_code ec;
   write_index_file(path, offsets, ec);
   if (ec) throw_error(ec, index_file_path(path));
 }
 
-/// What `open_index` does beyond opening.
+/// What `open_index` does besides opening.
 struct OpenIndexOptions {
-  bool keep = false;  ///< Write the index beside the file when there is none that fits. If it can't be, all goes on.
+  bool keep = false;  ///< True: if no fitting index is kept beside the file, writes one. It is no error if that fails.
 };
 
-/// The index of `path`: the one kept beside it when it fits the file, which takes one read of 8 bytes a record, else
-/// built from the headers. Failures are those of `RecordIndex`.
+/// Returns the index of `path`: the one kept beside it if it fits the file, which takes one read of 8 bytes a record;
+/// otherwise one built from the headers. Fails as the constructor of `RecordIndex` does; `to` then says what and where.
 [[nodiscard]] DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, ErrorRef to)
     -> RecordIndex;
 
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error`.
 [[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options = {}) -> RecordIndex {
   Error error;
   return detail::or_throw(open_index(path, options, error), error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to ISA-L, which inflates about twice as fast as zlib and deflates several times as fast, less small. An
-// optional component: not in any facade; link distrib::isal.
+// The only header that includes ISA-L. Compared with zlib, ISA-L inflates about twice as fast, and deflates several
+// times as fast, but to a larger size. An optional component: no facade includes this header; link distrib::isal.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -24,7 +24,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
+/// Points a stream at `in` and `out`, at most at as many bytes of each as its 32-bit counters hold.
 template <class Stream>
 void offer_isal(Stream& stream, ByteView in, std::span<std::byte> out) noexcept {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
@@ -36,8 +36,10 @@ void offer_isal(Stream& stream, ByteView in, std::span<std::byte> out) noexcept 
 
 }  // namespace detail
 
-/// Inflates gzip or zlib bytes that come in pieces, as `Inflater` does: the concept `Inflates`. Holds about 100 KiB,
-/// whatever comes in. Movable; one thread at a time. `BasicRecordReader<IsalInflater>` reads with it.
+/// Inflates gzip or zlib bytes that arrive in pieces, as `Inflater` does. A model of `Inflates`. Uses about 100 KiB,
+/// however long the input is. Movable. `BasicRecordReader<IsalInflater>` is a reader that uses it.
+///
+/// Threads: one at a time.
 class IsalInflater {
  public:
   /// `compression` is gzip or zlib. Throws `std::bad_alloc`.
@@ -47,7 +49,7 @@ class IsalInflater {
     begin();
   }
 
-  /// See `Inflates`. Failure: `record_errc::corrupt_compression`, and the object is of no more use.
+  /// See `Inflates`. On damage sets `ec` to `record_errc::corrupt_compression`; the object must not be used after that.
   auto inflate(ByteView& in, std::span<std::byte> out, std::error_code& ec) -> std::size_t {
     ec.clear();
     std::size_t written = 0;
@@ -80,11 +82,12 @@ class IsalInflater {
     return written;
   }
 
-  /// Whether the bytes so far end exactly where a stream or a member ends, with a trailer that matched.
+  /// True if the bytes so far end exactly where a stream or a member ends, and its trailer matched.
   [[nodiscard]] auto complete() const noexcept -> bool { return complete_; }
 
  private:
-  /// A stream or a member. Left to itself, ISA-L forgets what a gzip header has when that comes in pieces.
+  /// Begins a stream or a member. A gzip header is read by a call of its own: without it, ISA-L forgets what it has
+  /// read of a header that arrives in pieces.
   void begin() noexcept {
     in_header_ = compression_ == Compression::gzip;
     state_->crc_flag = in_header_ ? ISAL_GZIP_NO_HDR_VER : ISAL_ZLIB;
@@ -99,12 +102,14 @@ class IsalInflater {
   bool complete_ = false;
 };
 
-/// Deflates bytes that come in pieces into gzip members or a zlib stream, as `Deflater` does: the concept `Deflates`.
-/// ISA-L has four levels: of `DeflateOptions::level`, -1 is its 1, what is above 3 its 3; `memory_level` and `strategy`
-/// mean nothing to it. Movable; one thread at a time. `BasicRecordWriter<IsalDeflater>` writes with it.
+/// Deflates bytes that arrive in pieces into gzip members or a zlib stream, as `Deflater` does. A model of `Deflates`.
+/// ISA-L has the levels 0 .. 3: a `DeflateOptions::level` of -1 means 1, and levels above 3 mean 3. `memory_level` and
+/// `strategy` have no effect. Movable. `BasicRecordWriter<IsalDeflater>` is a writer that uses it.
+///
+/// Threads: one at a time.
 class IsalDeflater {
  public:
-  /// `compression` is gzip or zlib; the options are ones that `check_options` lets pass. Throws `std::bad_alloc`.
+  /// `compression` is gzip or zlib; `options` must be ones that `check_options` accepts. Throws `std::bad_alloc`.
   explicit IsalDeflater(Compression compression, const DeflateOptions& options = {})
       : stream_{std::make_unique_for_overwrite<isal_zstream>()}, compression_{compression} {
     assert(!check_options(options));
@@ -138,10 +143,10 @@ class IsalDeflater {
     return written;
   }
 
-  /// Begins another member or stream.
+  /// Begins another member or stream, with the same options.
   void reset() noexcept {
     ::isal_deflate_reset(stream_.get());
-    wrap();  // writing the header took that away
+    wrap();  // ISA-L has cleared the flag when it wrote the header
   }
 
  private:
@@ -149,7 +154,7 @@ class IsalDeflater {
 
   std::unique_ptr<isal_zstream> stream_;
   Compression compression_;
-  std::unique_ptr<std::uint8_t[]> memory_;  // of the level
+  std::unique_ptr<std::uint8_t[]> memory_;  // working memory that the level needs
 };
 
 }  // namespace v0

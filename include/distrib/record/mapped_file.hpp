@@ -19,7 +19,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Whether the file system with this number (statfs(2)) has its files on another machine, or in another process.
+/// True if the file system with this number (statfs(2)) keeps its files on another machine, or in another process.
 constexpr auto is_remote_file_system(std::uint32_t number) noexcept -> bool {
   constexpr std::uint32_t remote[] = {
       0x6969,     0x517B,     0xFE534D42, 0xFF534D42,  // NFS, SMB, SMB2, CIFS
@@ -31,7 +31,7 @@ constexpr auto is_remote_file_system(std::uint32_t number) noexcept -> bool {
   return false;
 }
 
-/// Whether `path` lies on such a file system; false where that cannot be told.
+/// True if `path` lies on such a file system; false if that is not known.
 inline auto is_on_remote_file_system(const std::string& path) noexcept -> bool {
   struct ::statfs status{};
   return ::statfs(path.c_str(), &status) == 0 && is_remote_file_system(static_cast<std::uint32_t>(status.f_type));
@@ -39,25 +39,27 @@ inline auto is_on_remote_file_system(const std::string& path) noexcept -> bool {
 
 }  // namespace detail
 
-/// A regular file as read-only memory, taken from the page cache without a copy. Movable; a moved one keeps its
-/// addresses. Const access from any thread.
+/// A regular file as read-only memory, from the page cache and without a copy. Movable; its bytes stay at the same
+/// addresses.
 ///
-/// Hazard: bytes are fetched when they are touched. If somebody cuts the file meanwhile, or the disk fails, the
-/// operating system ends the process with SIGBUS. Replace files by renaming, never in place; where that cannot be
-/// kept, read with `RecordReaderOptions::FileAccess::buffered`.
+/// Hazard: bytes are fetched when they are touched. If another process truncates the file meanwhile, or the disk fails,
+/// the operating system ends the process with SIGBUS. Replace files by renaming, never in place; if that cannot be
+/// guaranteed, read with `RecordReaderOptions::FileAccess::buffered`.
+///
+/// Threads: const access from any thread.
 class MappedFile {
  public:
-  /// No file, no bytes.
+  /// Has no file and no bytes.
   MappedFile() = default;
 
-  /// Maps `path`. Throws `std::system_error`: what the system says, or `record_errc::not_regular`.
+  /// Maps `path`. Throws `std::system_error`: the system's reason, or `record_errc::not_regular`.
   explicit MappedFile(const std::string& path) {
     std::error_code ec;
     *this = MappedFile{path, ec};
     if (ec) throw_error(ec, path);
   }
 
-  /// The same; on failure `ec` is set and there are no bytes.
+  /// The same, but on failure sets `ec` and has no bytes.
   DISTRIB_DECL MappedFile(const std::string& path, std::error_code& ec) noexcept;
 
   MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}
@@ -69,7 +71,8 @@ class MappedFile {
     if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 
-  /// The whole file as it was when mapped. Lives as long as the mapping.
+  /// Returns the whole file, with the size that it had when it was mapped. The bytes are valid as long as the mapping
+  /// exists.
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
 
  private:

@@ -11,25 +11,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A verified record. How long `bytes` lives is said by whoever hands it out.
+/// A verified record. The function that returns it says how long `bytes` stays valid.
 struct Record {
   ByteView bytes;            ///< The payload.
-  std::uint64_t offset = 0;  ///< Where its header begins in the file; of a compressed file, in what it inflates to.
-  std::uint64_t number = 0;  ///< Records before it in the file; a range that was lost counts as one.
-  bool suspect = false;  ///< Found behind damage, and perhaps no record of the file: the headers from there on do
-      ///< not lead to the end of the file, as those of a TFRecord within a payload do not.
+  std::uint64_t offset = 0;  ///< Where its header begins in the file; for a compressed file, in the inflated bytes.
+  std::uint64_t number = 0;  ///< Number of records before it in the file; a range that was lost counts as one.
+  /// True if it was found after damage and may be no record of the file: the headers that follow it do not lead to the
+  /// end of the file. That happens with a TFRecord file that lies in a payload.
+  bool suspect = false;
 };
 
-/// What stands before a payload of `payload_bytes`: the length and its checksum.
+/// Returns the bytes that stand before a payload of `payload_bytes` bytes: the length and its checksum.
 [[nodiscard]] inline auto encode_record_header(std::uint64_t payload_bytes) noexcept -> std::array<std::byte, 12> {
   std::array<std::byte, 12> header;
   store_le(header.data(), payload_bytes);
-  // By tables, because eight bytes are not worth the call of anything faster.
+  // With tables: for eight bytes the call of a faster routine does not pay.
   store_le(header.data() + 8, mask_crc(~detail::crc32c_portable(~std::uint32_t{0}, ByteView{header}.first(8))));
   return header;
 }
 
-/// What stands after `payload`: its checksum.
+/// Returns the bytes that stand after `payload`: its checksum.
 [[nodiscard]] inline auto encode_record_footer(ByteView payload) noexcept -> std::array<std::byte, 4> {
   std::array<std::byte, 4> footer;
   store_le(footer.data(), mask_crc(crc32c(payload)));

@@ -22,50 +22,53 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Random access to the records of a plain TFRecord file. Building it walks the headers and verifies them; payloads are
-/// touched, and verified, only by `at`. Costs 8 bytes a record and the mapping. `open_index` keeps it beside the file.
+/// Random access to the records of a plain TFRecord file. Building the index walks over the headers and verifies them;
+/// payloads are read and verified only by `at`. Costs 8 bytes of memory a record and the mapping. `open_index` keeps
+/// the index beside the file.
 ///
-/// Records' bytes live as long as the index, also when it is moved: they lie in the mapping (see the hazard at
-/// `MappedFile`). Const access from any thread. Movable.
+/// The bytes of records live as long as the index, also when the index is moved: they lie in the mapping (see the
+/// hazard at `MappedFile`). Movable.
+///
+/// Threads: const access from any thread.
 class RecordIndex {
  public:
   /// Maps and indexes `path`. Throws `std::system_error` naming file, record and offset: `record_errc::compressed`,
-  /// `not_regular`, damage of a header, a file that ends inside a record, or the system's reason.
+  /// `not_regular`, `corrupt_length`, `truncated_header` or `truncated_payload`, or the system's reason.
   explicit RecordIndex(std::string path) : path_{std::move(path)} {
     Error error;
     build(error);
     throw_if(error);
   }
 
-  /// The same; on failure `to` says what and where.
+  /// The same, but on failure `to` says what and where, and the index is empty.
   RecordIndex(std::string path, ErrorRef to) : path_{std::move(path)} {
     detail::ErrorOut error{to};
     build(error);
   }
 
-  /// The index of `path`, mapped as `file`, by offsets that somebody found before: of each record, and the end of the
-  /// last. Empty when they do not lead from 0 to the end of the file with room for a frame in between. No header is
-  /// looked at: `at` does that.
+  /// Returns the index of `path`, mapped as `file`, made of offsets that were found before: where each record begins,
+  /// and where the last one ends. Returns nothing if they do not ascend from 0 to the end of the file with room for a
+  /// frame between any two. Does not look at headers; `at` does that.
   [[nodiscard]] DISTRIB_DECL static auto of_offsets(std::string path, MappedFile file,
                                                     std::vector<std::uint64_t> offsets) -> std::optional<RecordIndex>;
 
-  /// Number of records.
+  /// Returns the number of records.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return offsets_.empty() ? 0 : offsets_.size() - 1; }
 
-  /// Where record `i` begins, and, for `i == size()`, where the last one ends; `i <= size()`.
+  /// Returns where record `i` begins; for `i == size()`, where the last record ends. `i` must be at most `size()`.
   [[nodiscard]] auto offset(std::size_t i) const noexcept -> std::uint64_t {
     return offsets_.empty() ? 0 : offsets_[i];
   }
 
-  /// All of them, `size() + 1`; none after a failure. They live as long as the index.
+  /// Returns all `size() + 1` offsets; none after a failure. They live as long as the index.
   [[nodiscard]] auto offsets() const noexcept -> std::span<const std::uint64_t> { return offsets_; }
 
-  /// Payload bytes of record `i`; `i < size()`.
+  /// Returns the payload bytes of record `i`, which must be less than `size()`.
   [[nodiscard]] auto length(std::size_t i) const noexcept -> std::uint64_t {
     return offsets_[i + 1] - offsets_[i] - record_frame_bytes;
   }
 
-  /// Record `i`, header and payload verified. Throws `std::system_error` naming file, record and offset:
+  /// Returns record `i`; header and payload are verified. Throws `std::system_error` naming file, record and offset:
   /// `record_errc::corrupt_payload`, `corrupt_length` or `no_such_record`.
   [[nodiscard]] auto at(std::size_t i) const -> Record {
     std::error_code ec;
@@ -74,7 +77,7 @@ class RecordIndex {
     return record;
   }
 
-  /// The same; on failure `ec` is set and the record is empty.
+  /// The same, but on failure sets `ec` and returns an empty record.
   [[nodiscard]] auto at(std::size_t i, std::error_code& ec) const noexcept -> Record {
     ec.clear();
     if (i >= size()) {
@@ -88,19 +91,19 @@ class RecordIndex {
     return ec ? Record{} : Record{payload, offsets_[i], i};
   }
 
-  /// Asks memory for what `prefetch` and `at` of record `i < size()` look at first. For reading in random order: 16
-  /// records before `at`, with `prefetch` 8 before it, together take a quarter off the time of small records. Always
-  /// inlined, as g++ 12 leaves out calls of a function that only prefetches.
+  /// Prefetches what `prefetch` and `at` of record `i < size()` read first. For reading in random order: this call 16
+  /// records before `at`, and `prefetch` 8 records before it, together save a quarter of the time of small records.
+  /// Always inlined, because g++ 12 removes calls of a function that only prefetches.
   [[gnu::always_inline]] void prefetch_offset(std::size_t i) const noexcept { __builtin_prefetch(offsets_.data() + i); }
 
-  /// Asks memory for the beginning of record `i < size()`.
+  /// Prefetches the first bytes, up to 1024, of record `i < size()`.
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
     const std::byte* const begin = mapping_.bytes().data() + offsets_[i];
     const std::uint64_t size = std::min<std::uint64_t>(offsets_[i + 1] - offsets_[i], 1024);
     for (std::uint64_t at = 0; at < size; at += 64) __builtin_prefetch(begin + at);
   }
 
-  /// The file it was built from.
+  /// Returns the path of the file that it was built from.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
@@ -113,7 +116,7 @@ class RecordIndex {
 
   std::string path_;
   MappedFile mapping_;
-  std::vector<std::uint64_t> offsets_;  // of each record, and the end of the last
+  std::vector<std::uint64_t> offsets_;  // where each record begins, and where the last one ends
 };
 
 }  // namespace v0

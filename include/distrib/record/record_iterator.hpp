@@ -11,11 +11,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Input iterator over the records that a reader has left. Throws `std::system_error` where the reader fails. Good until
-/// the reader is moved.
+/// Input iterator over the records that a reader has not returned yet. Throws `std::system_error` when the reader
+/// fails. Must not be used after the reader was moved.
 ///
-/// `Reader` befriends it and has `step()`: the next record, which stays in the reader until the next step; null at the
-/// end, and after a failure, which `error()` then tells.
+/// `Reader` has to declare it a friend, and to have `step()`: returns the next record, which stays in the reader until
+/// the next call; null at the end, and after a failure, when `error()` is set.
 template <class Reader> class RecordIterator {
  public:
   using iterator_concept = std::input_iterator_tag;

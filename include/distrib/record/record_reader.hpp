@@ -35,58 +35,69 @@ inline namespace v0 {
 
 /// How `BasicRecordReader` reads.
 struct RecordReaderOptions {
-  /// What a file means that ends inside a record's header.
+  /// What it means that a file ends inside the header of a record.
   enum class TruncatedHeader {
-    report,               ///< `record_errc::truncated_header`: something was lost.
-    end_like_tensorflow,  ///< The end, and so are compressed data that end early at the border of a record or inside a
-    ///< header.
-    end_like_hadoop,  ///< The end as long as the length is cut, 1 to 7 bytes; `truncated_header` from 8 bytes on.
+    report,  ///< A failure, `record_errc::truncated_header`: something was lost.
+    /// The end of the file. So is the end of compressed data that ends early, between two records or inside a header.
+    end_like_tensorflow,
+    /// The end of the file if only 1 to 7 bytes are left, so that the length is cut; `truncated_header` from 8 bytes
+    /// on.
+    end_like_hadoop,
   };
 
-  /// How a reader gets at the bytes of a file.
+  /// How a reader gets the bytes of a file.
   enum class FileAccess {
-    automatic,  ///< Regular files on this machine that are not compressed are mapped, all else is read in pieces.
-    mapped,  ///< As before, but on network file systems too (see the hazard at `MappedFile`).
-    buffered,  ///< Everything is read in pieces of 256 KiB.
+    automatic,  ///< Maps regular, uncompressed files on this machine; reads all other files in pieces.
+    mapped,  ///< As `automatic`, but also maps files on network file systems (see the hazard at `MappedFile`).
+    buffered,  ///< Reads every file in pieces of 256 KiB.
   };
 
   /// What a reader does with checksums.
   enum class Checksums {
-    verify,  ///< Both of each record are verified.
-    ignore_like_hadoop,  ///< `tensorflow.read.crc32check=false`: nothing is noticed, a file may even end inside the last
-    ///< checksum. Only for what was written with wrong checksums; `DamagePolicy` has no effect.
+    verify,  ///< Verifies both checksums of each record.
+    /// Verifies nothing, as Hadoop does with `tensorflow.read.crc32check=false`; a file may even end inside its last
+    /// checksum. Only for files that were written with wrong checksums. `DamagePolicy` has no effect.
+    ignore_like_hadoop,
   };
 
   TruncatedHeader truncated_header = TruncatedHeader::report;
   FileAccess access = FileAccess::automatic;
   Checksums checksums = Checksums::verify;
   DamagePolicy damage{};
-  /// Set: how the file must be wrapped. `none` reads it as plain, whatever it is, so that compressed data come out as
-  /// `corrupt_length`; the others refuse what is not theirs with `corrupt_compression`, as TensorFlow does.
+  /// If set: how the file must be compressed. With `none` the file is read as plain, whatever it holds, so that
+  /// compressed data fails with `corrupt_length`. With another value a file that is not empty and is compressed in
+  /// another way, or not at all, fails with `corrupt_compression`, as in TensorFlow.
   std::optional<Compression> compression{};
-  /// Longer records are refused with `too_large`, whatever the damage policy says, since they are not damaged. Without a
-  /// limit of its own a reader takes every record of a file that is mapped, where a record needs no memory, and records
-  /// of up to `default_buffered_bytes` of what it reads in pieces, because a small compressed file may inflate to a huge
+  /// Most payload bytes of a record. A longer record fails with `too_large`, whatever the damage policy says, since it
+  /// is not damaged. Empty: no limit for a file that is mapped, where a record needs no memory, and
+  /// `default_buffered_bytes` for a file that is read in pieces, because a small compressed file may inflate to a huge
   /// record.
   std::optional<std::uint64_t> max_record_bytes{};
+  /// Most payload bytes of a record that is read in pieces, if `max_record_bytes` is empty.
   static constexpr std::uint64_t default_buffered_bytes = std::uint64_t{8} << 30;
 };
 
 /// Reads the records of a TFRecord file in order and verifies both checksums of each. Plain, gzip and zlib files are
-/// told apart by content. An empty file has no records.
+/// recognised by their content. An empty file has no records.
 ///
-/// Two faces over one step: as an input range it throws `std::system_error`; `try_next` returns nothing and `error()`
-/// says why. Either way the text names file, record and offset, the first failure sticks, and the records before it
-/// were good. `for (const Record& record : RecordReader{"train-0.tfrecord"}) ...`
+/// There are two ways to read. As an input range the reader throws `std::system_error`; `try_next` returns nothing, and
+/// `error()` says why. In both cases the text names file, record and offset, the first failure is final, and all
+/// records returned before it were valid. `for (const Record& record : RecordReader{"train-0.tfrecord"}) ...`
 ///
-/// Damage is a failure, unless `RecordReaderOptions::damage` says to go on; `damage()` lists what was lost. Salvage
-/// searches a plain file, which for a pipe means to read the rest of it into memory; in a compressed file it goes on at
-/// the next member that `RecordWriter` began, and what is lost is counted only as far as it could be inflated.
+/// Damage is a failure, unless `RecordReaderOptions::damage` lets the reader continue; `damage()` then lists what
+/// was lost. To salvage a plain file the reader searches it, and for a pipe it reads all the rest into memory first. In
+/// a compressed file it continues at the next member that `RecordWriter` began, and counts what is lost only as far as
+/// that could be inflated.
 ///
-/// Lifetime of a record's bytes: of a file that is mapped that of the reader, also when it is moved, since they lie in
-/// the mapping and are not copied; else until the next record is asked for.
-/// Memory: 256 KiB, or twice the longest record, of a file that is not mapped; none of one that is. Threads: one at a
-/// time. Movable; a reader that was moved from can only be destroyed or assigned to. `I` reads compressed files.
+/// Lifetime of a record's bytes: for a mapped file, that of the reader, also when the reader is moved, since the bytes
+/// lie in the mapping and are not copied; for other files, until the next record is read.
+///
+/// Memory: none for a mapped file; otherwise 256 KiB or twice the longest record, and for a compressed file 256 KiB
+/// more and what its decompressor `I` needs.
+///
+/// Threads: one at a time.
+///
+/// Movable; a reader that was moved from can only be destroyed or assigned to.
 template <Inflates I = Inflater> class BasicRecordReader {
  public:
   using Iterator = RecordIterator<BasicRecordReader>;
@@ -98,21 +109,22 @@ template <Inflates I = Inflater> class BasicRecordReader {
     throw_if(error_);
   }
 
-  /// The same; on failure `ec` is set, and so is `error()`.
+  /// The same, but on failure sets `ec`; `error()` is then set too.
   BasicRecordReader(std::string path, const RecordReaderOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();
     ec = error_.code;
   }
 
-  /// Reads `file`, the bytes of a plain file that somebody else keeps, and will keep as long as the records are used: a
-  /// `MappedFile` for instance, whose pages are then fetched once for all readers. `name` is what errors call it.
+  /// Reads `file`, the bytes of a plain file in memory. The caller keeps them valid as long as the records are used.
+  /// They can be the bytes of a `MappedFile`, whose pages are then fetched once for all readers. `name` is what errors
+  /// call the file.
   BasicRecordReader(ByteView file, std::string name, const RecordReaderOptions& options = {})
       : path_{std::move(name)}, options_{options}, window_{file} {
     set_limit();
   }
 
-  /// Reads what comes from elsewhere, plain or compressed. `name` is what errors call it.
+  /// Reads the bytes of `source`, plain or compressed. `name` is what errors call it.
   template <ByteSource S>
   BasicRecordReader(S source, std::string name, const RecordReaderOptions& options = {})
       : BasicRecordReader{ByteView{}, std::move(name), options} {
@@ -120,40 +132,41 @@ template <Inflates I = Inflater> class BasicRecordReader {
     set_limit();
   }
 
-  /// The next record, or nothing: at the end of the file, or after a failure, which `error()` tells apart.
+  /// Returns the next record; nothing at the end of the file, and after a failure: then `error()` is set.
   [[nodiscard]] auto try_next() -> std::optional<Record> {
     const Record* const record = step();
     return record != nullptr ? std::optional{*record} : std::nullopt;
   }
 
-  /// The first failure and its place; empty while there is none.
+  /// Returns the first failure, and where it happened; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// What was lost so far, in the order of the file. Empty unless the damage policy lets the reader go on.
+  /// Returns the ranges lost so far, in the order of the file. Empty unless the damage policy lets the reader continue.
   [[nodiscard]] auto damage() const noexcept -> const std::vector<Damage>& { return damage_; }
 
-  /// Where the next record begins; after a failure, the record that failed. Of a compressed file: in what it inflates
-  /// to.
+  /// Returns where the next record begins; after a failure, where the record that failed begins. For a compressed file:
+  /// in the inflated bytes.
   [[nodiscard]] auto offset() const noexcept -> std::uint64_t { return ahead_.offset_or(offset_); }
 
-  /// The number of the next record: how many were returned, and ranges that were lost, each counted as one.
+  /// Returns the number of the next record: the number of records returned, plus one for each range that was lost.
   [[nodiscard]] auto number() const noexcept -> std::uint64_t { return ahead_.number_or(number_); }
 
-  /// Reads on, as an input range: begin() fetches a record, so call it once.
+  /// Reads on as an input range. Trap: begin() fetches a record, so call it once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
   friend Iterator;
   using Stream = detail::RecordStream<I>;
-  static constexpr std::uint64_t longest = std::uint64_t{1} << 62;  // no file has it, and sums do not overflow
+  // no file is this long, and sums with it do not overflow
+  static constexpr std::uint64_t longest = std::uint64_t{1} << 62;
 
   void open() {
     open_file();
     set_limit();
   }
 
-  /// How long a record may be, now that it is known whether records need memory.
+  /// Sets the limit of a record's length, when it is known whether records need memory.
   void set_limit() noexcept {
     constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
     limit_ = options_.max_record_bytes.value_or(stream_ ? RecordReaderOptions::default_buffered_bytes : none);
@@ -183,7 +196,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     stream_.reset();
   }
 
-  /// Makes `window_` so long, if the file is.
+  /// Makes `window_` at least `size` bytes long, by reading. False if the file ends before.
   auto has(std::uint64_t size) -> bool {
     return size <= window_.size() || (stream_ != nullptr && !finder_ && stream_->fill(window_, size));
   }
@@ -192,7 +205,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return stream_ != nullptr ? stream_->error() : std::error_code{};
   }
 
-  /// Whether the file is wrapped as the options want it. What is to be read as plain is always right.
+  /// True if the file is compressed as the options say. A file that is to be read as plain is always right.
   auto wrapped_right() -> bool {
     if (!options_.compression || *options_.compression == Compression::none || !has(1)) return true;
     const Compression found = stream_ != nullptr ? stream_->compression() : Compression::none;
@@ -201,20 +214,20 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   auto inflates() const noexcept -> bool { return stream_ != nullptr && stream_->inflates(); }
 
-  /// Goes behind a record or a range that was lost.
+  /// Moves behind a record or a range that was lost.
   void pass(std::size_t size) noexcept {
     window_ = window_.subspan(size);
     offset_ += size;
     ++number_;
   }
 
-  /// The next record, which stays until the one after the next is asked for; null: there is none.
+  /// Returns the next record, which stays valid until the next call; null if there is none.
   auto step() -> const Record* {
     if (ahead_.empty() && !read_ahead()) return nullptr;
     return ahead_.take();
   }
 
-  /// Reads and verifies some records; false: there is none.
+  /// Reads and verifies some records. Returns false if there are no more.
   auto read_ahead() -> bool {
     ahead_.clear();
     if (offset_ == 0 && !wrapped_right()) return false;
@@ -224,7 +237,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return true;
   }
 
-  /// The record at hand is not in order: gets the rest of it, or goes behind it. False: nothing more can be read.
+  /// Called when the next record is not valid as far as it was read: reads the rest of it, or moves behind it. Returns
+  /// false if nothing more can be read.
   auto get_over() -> bool {
     const std::size_t had = window_.size();
     if (!has(record_header_bytes)) return finish();
@@ -233,20 +247,20 @@ template <Inflates I = Inflater> class BasicRecordReader {
     if (is_too_long(*length)) return refuse_length(*length);
     const std::uint64_t size = record_frame_bytes + std::min(*length, longest);
     if (!has(size)) return lose_header(record_errc::truncated_payload);
-    if (window_.size() > had) return true;  // now it may well be in order
+    if (window_.size() > had) return true;  // with all of its bytes it may be valid
     if (options_.damage.action == DamagePolicy::OnDamage::stop) return fail(record_errc::corrupt_payload);
     if (ends_right(size)) return lose(static_cast<std::size_t>(size), record_errc::corrupt_payload);
     return lose_header(record_errc::corrupt_payload);
   }
 
-  /// Whether a record, or the end of the file, stands `size` bytes on.
+  /// True if a record, or the end of the file, stands `size` bytes further on.
   auto ends_right(std::uint64_t size) -> bool {
     if (!has(size + record_header_bytes)) return true;
     const ByteView next = window_.subspan(static_cast<std::size_t>(size));
     return parse_record_header(next.template first<record_header_bytes>()).has_value();
   }
 
-  /// Less than a header is left.
+  /// Called when less than a header is left: ends, or fails.
   auto finish() -> bool {
     if (error_) return false;
     const std::error_code ec = stream_error();
@@ -259,13 +273,13 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return false;
   }
 
-  /// Nothing tells where the record at hand ends.
+  /// Called when it is not known where the next record ends: searches for the record after it, or fails.
   auto lose_header(record_errc found) -> bool {
     std::error_code code = found;
     if (code == record_errc::truncated_payload && stream_error()) code = stream_error();
     if (options_.damage.action != DamagePolicy::OnDamage::salvage) return fail(code);
     if (inflates()) return lose_rest(code);
-    if (!finder_) {  // one for all searches: together they have a bound
+    if (!finder_) {  // one finder for all searches, which bounds their cost together
       if (stream_ != nullptr) static_cast<void>(stream_->fill(window_, std::numeric_limits<std::size_t>::max()));
       finder_.emplace(window_);
       finder_offset_ = offset_;
@@ -276,7 +290,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return lose(static_cast<std::size_t>(found_next->offset - (offset_ - finder_offset_)), code);
   }
 
-  /// Enters `size` bytes into the list, and goes on behind them if the policy allows.
+  /// Adds `size` bytes to the list of damage, and moves behind them if the policy allows it.
   auto lose(std::size_t size, std::error_code code) -> bool {
     damage_.push_back({offset_, size, number_, code});
     lost_bytes_ += size;
@@ -286,7 +300,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return true;
   }
 
-  /// Nothing at hand can be read: the end for who salvages, unless the compressed data has another beginning.
+  /// Called when nothing of the bytes that were read is a record. When salvaging, that is the end, unless the
+  /// compressed data can be read from a later member on.
   auto lose_rest(std::error_code code) -> bool {
     if (options_.damage.action != DamagePolicy::OnDamage::salvage || code.category() != detail::record_category())
       return fail(code);
@@ -297,14 +312,14 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return false;
   }
 
-  /// Whether the record at hand is longer than the limit and not just a length that lies. Of a stream no more is read
-  /// than the limit.
+  /// True if the next record is longer than the limit and really that long: a length that the file is too short for is
+  /// damage. Of a stream no more is read than the limit.
   auto is_too_long(std::uint64_t length) -> bool {
     if (length <= limit_) return false;
     return has(record_frame_bytes + std::min(stream_ != nullptr ? limit_ : length, longest));
   }
 
-  /// That is no damage, so that no policy goes on behind it.
+  /// Fails. A long record is not damage, so no policy continues after it.
   auto refuse_length(std::uint64_t length) -> bool {
     static_cast<void>(fail(record_errc::too_large));
     error_.where += detail::over_limit(length, limit_);
@@ -319,14 +334,14 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return false;
   }
 
-  /// Nothing more is read; bytes of a mapping stay.
+  /// Ends reading. Bytes of a mapping stay valid.
   void close() {
     window_ = {};
     finder_.reset();
     stream_.reset();
   }
 
-  /// Takes the next record without a look at its checksums. False: there is none.
+  /// Takes the next record without verifying its checksums. Returns false if there is none.
   auto read_unverified() -> bool {
     if (error_) return false;
     if (!has(record_header_bytes) && window_.size() < sizeof(std::uint64_t)) return finish();
@@ -345,13 +360,13 @@ template <Inflates I = Inflater> class BasicRecordReader {
   std::string path_;
   RecordReaderOptions options_;
   MappedFile mapping_;
-  std::unique_ptr<Stream> stream_;  // null when the file is mapped
-  std::optional<RecordFinder> finder_;  // since the first salvage; then all of the file is at hand
-  ByteView window_;  // bytes at hand, behind the records that are verified
+  std::unique_ptr<Stream> stream_;  // null if the file is mapped or in memory
+  std::optional<RecordFinder> finder_;  // set by the first search; from then on `window_` is all the rest of the file
+  ByteView window_;  // bytes that were read, after the records that are verified
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
-  std::uint64_t limit_ = 0;  // bytes of a record
-  std::uint64_t finder_offset_ = 0;  // where the finder's bytes begin
+  std::uint64_t limit_ = 0;  // most payload bytes of a record
+  std::uint64_t finder_offset_ = 0;  // where the finder's bytes begin in the file
   std::uint64_t lost_bytes_ = 0;
   bool suspect_ = false;
   std::vector<Damage> damage_;
@@ -359,7 +374,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   detail::FramesAhead ahead_;
 };
 
-/// The reader of plain files and, with zlib, of compressed ones.
+/// The reader of plain and, with zlib, of compressed files.
 using RecordReader = BasicRecordReader<>;
 
 }  // namespace v0

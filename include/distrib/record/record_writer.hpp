@@ -32,46 +32,52 @@ inline namespace v0 {
 
 /// How `RecordWriter` writes.
 struct RecordWriterOptions {
-  /// Pays for text and ids; floats and images hardly shrink, and reading becomes ten times slower.
+  /// Compression pays for text and ids. Floats and images hardly shrink, and reading becomes ten times slower.
   Compression compression = Compression::none;
-  /// How hard to compress; without compression of no effect.
+  /// How to compress; has no effect without compression.
   DeflateOptions deflate = {};
-  /// Bytes that are gathered before the system gets them, at least 128 KiB; longer records need no room there.
-  /// TensorFlow has two such buffers, for what goes into a compressor and for what comes out; nothing waits before ours.
+  /// Bytes that are collected before they are passed to the system; less than 128 KiB counts as 128 KiB. A record may
+  /// be longer. TensorFlow has two such buffers, one before the compressor and one after it; here nothing waits before
+  /// the compressor.
   std::size_t buffer_bytes = 256 << 10;
-  /// A gzip file is cut into members (see `GzipMembers`): one ends with the first record that makes it so long before
-  /// compression, and is kept in memory until then. Readers inflate them in parallel, count records without inflating,
-  /// and go on behind damage; 1 MiB costs a thousandth of the size. 0: one member, for readers that know no more.
+  /// Size of the members into which a gzip file is cut (see `GzipMembers`): a member ends with the first record that
+  /// brings it to this many bytes before compression, and is kept in memory until then. Readers can inflate members in
+  /// parallel, count records without inflating, and continue after damage; 1 MiB makes the file a thousandth larger. 0:
+  /// one member, for readers that accept no more.
   std::uint64_t member_bytes = 1 << 20;
-  /// Write under a hidden name beside the file and give it its own name in `close()`, after fsync: others see the whole
-  /// file or none. A writer that is destroyed before leaves nothing.
+  /// True: writes under a hidden name beside the file, and `close()` gives the file its own name, after fsync, so that
+  /// other processes see the whole file or none. A writer that is destroyed before `close()` leaves no file.
   bool rename_on_close = false;
-  /// `close()` keeps an index beside the file, as `open_index` would: it costs no reading, only 8 bytes a record. Not for
-  /// compressed files.
+  /// True: `close()` writes an index beside the file, the same that `open_index` would write. It costs 8 bytes of
+  /// memory a record, but no reading. Not for compressed files.
   bool index = false;
 };
 
 template <Deflates D> class BasicShardedRecordWriter;
 
-/// Writes a TFRecord file. What is there already is replaced.
+/// Writes a TFRecord file. An existing file is replaced.
 ///
-/// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks, every later call repeats
-/// it, and `error()` names the file and the record. Where the system takes no more, the file is cut back to whole
-/// records (not one of a single compressed stream). The destructor closes and cannot tell of a failure, so call
-/// `close()`. Memory: 256 KiB, and of a gzip file what one member deflates to. Movable; one thread at a time.
+/// Errors: each call has an overload that throws `std::system_error` and one that sets `ec`. The first failure is
+/// final: every later call reports it again, and `error()` names the file and the record. If the system accepts no more
+/// bytes, the file is cut back to whole records or members; a file that is one compressed stream is not. The destructor
+/// closes the file but cannot report a failure, so call `close()`.
 ///
-/// `D` compresses: zlib's unless told.
+/// Memory: `buffer_bytes`, and for a gzip file the compressed size of one member.
+///
+/// Threads: one at a time.
+///
+/// Movable. `D` is the compressor: zlib's by default.
 template <Deflates D = Deflater> class BasicRecordWriter {
  public:
-  /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`, `bad_deflate_option`,
-  /// `compressed` for an index of a compressed file.
+  /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`,
+  /// `bad_deflate_option`, or `compressed` for an index of a compressed file.
   explicit BasicRecordWriter(std::string path, const RecordWriterOptions& options = {})
       : path_{std::move(path)}, options_{options} {
     open();
     throw_if(error_);
   }
 
-  /// The same; on failure `ec` is set, and so is `error()`.
+  /// The same, but on failure sets `ec`; `error()` is then set too.
   BasicRecordWriter(std::string path, const RecordWriterOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();
@@ -87,7 +93,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     else if (file_.is_open() || sealed_) ::unlink(written_path_.c_str());
   }
 
-  /// Adds a record of these bytes; afterwards they are the caller's again.
+  /// Adds a record with these bytes, which may change after the call.
   void append(ByteView payload) {
     add(payload);
     if (error_) throw_if(error_);
@@ -97,8 +103,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     ec = error_.code;
   }
 
-  /// Hands all records so far to the operating system: who reads the file now finds them. Compressed files grow by a
-  /// flush mark or, cut into members, by the end of one. No fsync.
+  /// Passes all records written so far to the operating system, so that other processes find them in the file. A
+  /// compressed file grows by a flush mark or, if it is cut into members, by the end of a member. Does not fsync.
   void flush() {
     std::error_code ec;
     flush(ec);
@@ -113,7 +119,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     ec = error_.code;
   }
 
-  /// Writes what is left and closes the file; with `rename_on_close` gives it its name. Closing again is fine.
+  /// Writes what is left and closes the file; with `rename_on_close` also gives it its name. A second call does
+  /// nothing.
   void close() {
     std::error_code ec;
     close(ec);
@@ -125,22 +132,23 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     ec = error_.code;
   }
 
-  /// The first failure and its place; empty while there is none.
+  /// Returns the first failure, and where it happened; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// How many records were appended.
+  /// Returns the number of records that were appended.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
-  /// The file that is written.
+  /// Returns the path of the file that is written.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
   friend BasicShardedRecordWriter<D>;
 
   static constexpr std::size_t least_buffer_bytes = 128 << 10;
-  static constexpr std::size_t copied_bytes = 64 << 10;  // payloads above go to the system without a copy; those below
-      // are too short for a call of their own
-  static constexpr std::size_t slice_bytes = 256 << 10;  // of those, checked and handed over while still in the cache
+  // larger payloads are written without a copy; for smaller ones a system call each would cost more
+  static constexpr std::size_t copied_bytes = 64 << 10;
+  // large payloads are checksummed and written in such slices, while a slice is in the cache
+  static constexpr std::size_t slice_bytes = 256 << 10;
 
   void open() {
     if (options_.compression != Compression::none) {
@@ -181,7 +189,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (options_.index) offsets_.push_back(offsets_.back() + record_frame_bytes + payload.size());
   }
 
-  /// A small record, through the buffer.
+  /// Writes a small record, through the buffer.
   void copy(ByteView payload) {
     if (buffer_.size() - filled_ < record_frame_bytes + payload.size()) {
       write_out();
@@ -196,8 +204,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     filled_ += record_frame_bytes + payload.size();
   }
 
-  /// A large record, from where it lies, behind what the buffer holds. Slice by slice, so that its bytes come from
-  /// memory once.
+  /// Writes a large record from the caller's memory, after what the buffer holds. Goes slice by slice, so that each
+  /// byte comes from memory only once.
   void gather(ByteView payload) {
     const auto header = encode_record_header(payload.size());
     ByteView before = ByteView{buffer_}.first(filled_);
@@ -219,7 +227,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (!error_) whole_bytes_ = bytes_;
   }
 
-  /// A record through the compressor.
+  /// Writes a record through the compressor.
   void compress(ByteView payload) {
     deflate(encode_record_header(payload.size()));
     deflate(payload);
@@ -230,7 +238,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (member_size_ >= options_.member_bytes) write_out();
   }
 
-  /// Some bytes through the compressor into the buffer. A member stays there; else what is full is written.
+  /// Writes some bytes through the compressor into the buffer. With members, the buffer grows until the member ends;
+  /// without, a full buffer is written.
   void deflate(ByteView bytes, DeflateOptions::Flush flush = DeflateOptions::Flush::none) {
     while (!error_) {
       filled_ += deflater_->deflate(bytes, std::span{buffer_}.subspan(filled_), flush);
@@ -240,7 +249,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     }
   }
 
-  /// All that can be written now: in members, the end of one if there is anything in it.
+  /// Writes all that can be written now. With members: ends the current member if there is a record in it.
   void write_out() {
     if (in_members()) {
       if (member_records_ != 0) end_member();
@@ -276,15 +285,16 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (!ec) return;
     fail(ec);
     if (deflater_ && !in_members()) return;
-    // Not possible for a device or a pipe; the failure to write tells more than that.
+    // Fails for a device or a pipe. The failure of the write is the one to report.
     [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(whole_bytes_));
   }
 
-  /// Everything but the name: writes what is left, fsyncs if the name will follow, closes.
+  /// Does all of `close()` except renaming: writes what is left, fsyncs if the file will be renamed, closes.
   void seal() {
     if (!file_.is_open()) return;
     if (in_members()) {
-      if (!error_ && (member_records_ != 0 || bytes_ == 0)) end_member();  // no records at all are a member, too
+      // a file without records has one empty member
+      if (!error_ && (member_records_ != 0 || bytes_ == 0)) end_member();
     } else {
       if (deflater_) deflate({}, DeflateOptions::Flush::finish);
       write_out();
@@ -296,7 +306,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     sealed_ = true;
   }
 
-  /// Gives a sealed file its name, or removes it if anything failed, and keeps its index.
+  /// With `rename_on_close` gives a sealed file its name, or removes it if anything failed. Then writes its index.
   void publish() {
     if (!sealed_) return;
     sealed_ = false;
@@ -314,7 +324,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
 
   void fail(std::error_code code) { error_ = {code, path_ + ": record " + std::to_string(records_)}; }
 
-  /// writev takes what it only reads as pointers to non-const.
+  /// `writev` takes pointers to non-const, although it only reads.
   static auto piece(ByteView bytes) noexcept -> iovec { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
   std::string path_;
@@ -324,20 +334,20 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   std::optional<D> deflater_;
   std::vector<std::byte> buffer_;
   std::size_t filled_ = 0;
-  std::uint64_t bytes_ = 0;  // handed to the system
-  std::uint64_t whole_bytes_ = 0;  // of those, up to the end of a record or a member
-  std::uint64_t member_size_ = 0;  // of the present member, before compression
-  std::uint64_t member_records_ = 0;  // in it
+  std::uint64_t bytes_ = 0;  // passed to the system
+  std::uint64_t whole_bytes_ = 0;  // `bytes_` at the end of the last whole record or member
+  std::uint64_t member_size_ = 0;  // bytes of the current member, before compression
+  std::uint64_t member_records_ = 0;  // records in the current member
   std::uint64_t records_ = 0;
-  std::vector<std::uint64_t> offsets_{0};  // for the index: of each record, and the end of the last
+  std::vector<std::uint64_t> offsets_{0};  // for the index: where each record begins, and where the last one ends
   Error error_;
-  bool sealed_ = false;  // closed, but without its name yet
+  bool sealed_ = false;  // closed, but does not have its name yet
 };
 
-/// Compresses with zlib.
+/// The writer that compresses with zlib.
 using RecordWriter = BasicRecordWriter<>;
 
-#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
+#ifndef DISTRIB_HEADER_ONLY  // instantiated in the .ipp
 extern template class BasicRecordWriter<Deflater>;
 #endif
 

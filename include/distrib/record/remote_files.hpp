@@ -11,10 +11,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Files that no path of this machine leads to; a value.
-/// - `files.name()`: what they are called, for errors;
-/// - `files.find(error)`: the name of each, in an order that is always the same;
-/// - `files.open(name)`: the bytes of one. What cannot be opened says so when it is read.
+/// A set of files on another machine; a value.
+/// - `files.name()`: what errors call the set;
+/// - `files.find(error)`: returns the name of each file, always in the same order; on failure sets `error`;
+/// - `files.open(name)`: returns the bytes of one file. A file that cannot be opened fails when it is read.
 template <class F>
 concept RemoteFiles = std::copy_constructible<F> && requires(const F& files, const std::string& name, Error& error) {
   { files.name() } -> std::convertible_to<std::string>;

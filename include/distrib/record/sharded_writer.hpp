@@ -20,29 +20,31 @@
 namespace distrib {
 inline namespace v0 {
 
-/// "NAME-00003-of-00010", the name of shard 3 of 10.
+/// Returns the name of shard `shard` of `shards`: "NAME-00003-of-00010" for shard 3 of 10.
 [[nodiscard]] inline auto shard_name(std::string_view name, std::size_t shard, std::size_t shards) -> std::string {
   return std::string{name} + "-" + detail::shard_of_shards(shard, shards);
 }
 
-/// Writes records over `shards` TFRecord files, in turn or where the caller says. All files get their names in `close()`
-/// and not before: when one cannot be finished, none appears. (Names are given one after the other. Should that fail
-/// half-way, those given are taken back; files of these names that were there before are then lost.)
+/// Writes records into `shards` TFRecord files, in turn or where the caller says. The files get their names in
+/// `close()` and not before: if one of them cannot be finished, none appears. (They are renamed one after another. If
+/// that fails half-way, the files renamed so far are removed; older files that had these names are then lost.)
 ///
-/// Failures, options and the destructor are as with `RecordWriter`, `rename_on_close` being always set; a writer that is
-/// destroyed before `close()` leaves nothing. Memory and open files: those of one `RecordWriter` a shard. Movable; one
-/// thread at a time.
+/// Errors, options and the destructor are as with `RecordWriter`, and `rename_on_close` is always set: a writer that is
+/// destroyed before `close()` leaves no file. Each shard needs the memory and the open file of a `RecordWriter`.
+/// Movable.
+///
+/// Threads: one at a time.
 template <Deflates D = Deflater> class BasicShardedRecordWriter {
  public:
-  /// Files `NAME-00000-of-0000N` and so on. Throws `std::system_error`: as `RecordWriter`, or `record_errc::no_such_shard`
-  /// for no shards.
+  /// Creates the files `NAME-00000-of-0000N` and so on, under hidden names. Throws `std::system_error`: as
+  /// `RecordWriter`, or `record_errc::no_such_shard` for 0 shards.
   BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options = {})
       : name_{std::move(name)} {
     open(shards, options);
     throw_if(error_);
   }
 
-  /// The same; on failure `ec` is set, and so is `error()`.
+  /// The same, but on failure sets `ec`; `error()` is then set too.
   BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options,
                            std::error_code& ec)
       : name_{std::move(name)} {
@@ -50,7 +52,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     ec = error_.code;
   }
 
-  /// Adds a record to the shard whose turn it is: of n shards, record i of these calls is in shard i mod n.
+  /// Adds a record to the next shard in turn: of n shards, record i of these calls goes to shard i mod n.
   void append(ByteView payload) {
     std::error_code ec;
     append(payload, ec);
@@ -61,7 +63,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     if (++turn_ >= shards_.size()) turn_ = 0;
   }
 
-  /// Adds a record to the shard of this number, and takes nobody's turn.
+  /// Adds a record to the shard of this number; the turn of `append` does not change.
   void append_to(std::size_t shard, ByteView payload) {
     std::error_code ec;
     append_to(shard, payload, ec);
@@ -77,7 +79,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     ec = error_.code;
   }
 
-  /// Finishes all files, then gives all of them their names. Closing again is fine.
+  /// Finishes all files, then gives all of them their names. A second call does nothing.
   void close() {
     std::error_code ec;
     close(ec);
@@ -98,17 +100,17 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     ec = error_.code;
   }
 
-  /// The first failure and its place; empty while there is none.
+  /// Returns the first failure, and where it happened; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
-  /// How many records were appended, to all files.
+  /// Returns the number of records that were appended, to all files together.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t {
     std::uint64_t sum = 0;
     for (const Shard& shard : shards_) sum += shard.records();
     return sum;
   }
 
-  /// How many shards there are.
+  /// Returns the number of shards.
   [[nodiscard]] auto shards() const noexcept -> std::size_t { return shards_.size(); }
 
  private:
@@ -130,7 +132,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
   Error error_;
 };
 
-/// Compresses with zlib.
+/// The sharded writer that compresses with zlib.
 using ShardedRecordWriter = BasicShardedRecordWriter<>;
 
 }  // namespace v0

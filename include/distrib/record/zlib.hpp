@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to zlib.
+// The only header that includes zlib.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
@@ -19,13 +19,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Window bits as zlib counts them, of a window of `bits`: "with a gzip header" is 16 more.
+/// Returns the window bits that zlib expects for a window of `bits`: for gzip, 16 more.
 [[nodiscard]] inline auto zlib_window_bits(Compression compression, int bits) noexcept -> int {
   return compression == Compression::gzip ? bits + 16 : bits;
 }
 
-/// Inflates gzip (all members that follow each other) or zlib bytes that come in pieces (concept `Inflates`). Holds about
-/// 40 KiB, whatever comes in. Movable; one thread at a time.
+/// Inflates bytes that arrive in pieces: a gzip file (all its members, one after another), or one zlib stream. A model
+/// of `Inflates`. Uses about 40 KiB, however long the input is. Movable.
+///
+/// Threads: one at a time.
 class Inflater {
  public:
   /// `compression` is gzip or zlib. Throws `std::bad_alloc`.
@@ -33,11 +35,12 @@ class Inflater {
     if (::inflateInit2(stream_.get(), zlib_window_bits(compression, 15)) != Z_OK) throw std::bad_alloc{};
   }
 
-  /// Takes bytes off the front of `in` and writes what they inflate to; returns how many bytes were written. Less than
-  /// `out` means that `in` is used up. Failure: `record_errc::corrupt_compression`, and the object is of no more use.
+  /// Removes the bytes that it uses from the front of `in`, writes what they inflate to, and returns how many bytes it
+  /// wrote. If that is less than all of `out`, all of `in` is used. On damage sets `ec` to
+  /// `record_errc::corrupt_compression`; the object must not be used after that. Throws `std::bad_alloc`.
   DISTRIB_DECL auto inflate(ByteView& in, std::span<std::byte> out, std::error_code& ec) -> std::size_t;
 
-  /// Whether the bytes so far end exactly where a stream or a member ends, with a trailer that matched.
+  /// True if the bytes so far end exactly where a stream or a member ends, and its trailer matched.
   [[nodiscard]] auto complete() const noexcept -> bool { return complete_; }
 
  private:
@@ -47,16 +50,17 @@ class Inflater {
       delete stream;
     }
   };
-  std::unique_ptr<z_stream, End> stream_;  // on the heap: zlib keeps a pointer back to it
+  std::unique_ptr<z_stream, End> stream_;  // on the heap, because zlib keeps a pointer to it
   Compression compression_;
   bool complete_ = false;
 };
 
-/// Deflates bytes that come in pieces into gzip members or a zlib stream (concept `Deflates`). Movable; one thread at a
-/// time.
+/// Deflates bytes that arrive in pieces into gzip members or a zlib stream. A model of `Deflates`. Movable.
+///
+/// Threads: one at a time.
 class Deflater {
  public:
-  /// `compression` is gzip or zlib; the options are ones that `check_options` lets pass. Throws `std::bad_alloc`.
+  /// `compression` is gzip or zlib; `options` must be ones that `check_options` accepts. Throws `std::bad_alloc`.
   explicit Deflater(Compression compression, const DeflateOptions& options = {}) : stream_{new z_stream{}} {
     assert(!check_options(options));
     if (::deflateInit2(stream_.get(), options.level, deflate_method, zlib_window_bits(compression, options.window_bits),
@@ -64,12 +68,13 @@ class Deflater {
       throw std::bad_alloc{};
   }
 
-  /// Takes bytes off the front of `in` and writes what comes out; returns how many bytes were written. When that is
-  /// all of `out`, call again with the same `flush`; else `in` is used up and `flush` is done. Cannot fail.
+  /// Removes the bytes that it uses from the front of `in`, writes their compressed form, and returns how many bytes it
+  /// wrote. If it filled all of `out`, call it again with the same `flush`; otherwise all of `in` is used and the flush
+  /// is done. Cannot fail.
   DISTRIB_DECL auto deflate(ByteView& in, std::span<std::byte> out, DeflateOptions::Flush flush) noexcept
       -> std::size_t;
 
-  /// Begins another member or stream.
+  /// Begins another member or stream, with the same options.
   void reset() noexcept { ::deflateReset(stream_.get()); }
 
  private:

@@ -21,21 +21,23 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Value of the key "": how many data files there are, and how they are written.
+/// Value of the key "": the number of data files, and how they are written.
 struct BundleHeader {
   std::uint64_t shards = 0;
   bool big_endian = false;
-  std::int32_t min_consumer = 0;  ///< Oldest reader that may read the file; this one is 1.
-  bool refuses_us = false;        ///< Our version stands in the list of bad readers.
+  std::int32_t min_consumer = 0;  ///< Version of the oldest reader that may read the file; this one is version 1.
+  /// True if this reader's version is in the file's list of bad readers.
+  bool refuses_us = false;
 };
 
 inline constexpr std::int32_t bundle_version = 1;
 
 DISTRIB_DECL auto encode_header(std::uint64_t shards) -> std::vector<std::byte>;
 
+/// Reads a header. Returns false if `bytes` is damaged.
 DISTRIB_DECL auto decode_header(ByteView bytes, BundleHeader& header) -> bool;
 
-/// Value of every other key: one tensor, one slice, or (with slices of its own) a tensor that is stored in slices.
+/// Value of every other key: a tensor, a slice, or (with `slices`) a tensor that is stored in slices.
 struct BundleEntry {
   DType dtype{};
   Shape shape;
@@ -44,12 +46,13 @@ struct BundleEntry {
   std::uint64_t size = 0;
   std::uint32_t masked_crc = 0;
   std::vector<Slice> slices;
-  std::vector<std::string> slice_keys;  ///< Decoded entries only: where the slices stand in the index.
+  /// The keys of the slices in the index. Only in decoded entries.
+  std::vector<std::string> slice_keys;
 };
 
 DISTRIB_DECL auto encode_entry(const BundleEntry& entry) -> std::vector<std::byte>;
 
-/// Extents as they come from a file, before they are known to make a Shape.
+/// Extents as they are read from a file, before it is known whether they make a Shape.
 struct Extents {
   std::array<std::int64_t, Shape::max_rank> values{};
   std::size_t rank = 0;
@@ -62,6 +65,7 @@ struct Extents {
   [[nodiscard]] auto span() const noexcept -> std::span<const std::int64_t> { return {values.data(), rank}; }
 };
 
+/// Reads the entry of the tensor or slice `name`. Returns false if `bytes` is damaged.
 DISTRIB_DECL auto decode_entry(std::string_view name, ByteView bytes, BundleEntry& entry) -> bool;
 
 }  // namespace detail

@@ -18,16 +18,18 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A file that is read at any place. Any thread.
+/// A file that is read at any offset. Threads: any.
 class InputFile {
  public:
-  /// Empty: `error` is `missing` when there is no such file, else `cannot_read`.
+  /// Opens `path`. On failure returns nothing and sets `error`: `missing` if there is no such file, otherwise
+  /// `cannot_read`.
   DISTRIB_DECL static auto open(const std::string& path, checkpoint_errc missing, Error& error)
       -> std::optional<InputFile>;
 
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
 
-  /// Fills `to` from `offset` on; `corrupt_data` when the file ends before.
+  /// Fills `to` with the bytes from `offset` on. On failure returns false and sets `error`: `corrupt_data` if the file
+  /// ends before, or `cannot_read`.
   DISTRIB_DECL auto read(std::uint64_t offset, std::span<std::byte> to, Error& error) const -> bool;
 
  private:
@@ -39,7 +41,8 @@ class InputFile {
   std::uint64_t size_;
 };
 
-/// All of a file that must be smaller than `limit` bytes; larger ones are refused as `too_large`.
+/// Reads a whole file of at most `limit` bytes; for a larger file `error` is set to `too_large`. On failure returns
+/// false.
 DISTRIB_DECL auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large,
                             std::vector<std::byte>& bytes, Error& error) -> bool;
 

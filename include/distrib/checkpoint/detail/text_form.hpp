@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Reads `name: value` pairs, as much of protobuf's text form as a CheckpointState can hold.
+/// Reads `name: value` pairs: the part of protobuf's text form that a CheckpointState needs.
 class TextFields {
  public:
   explicit TextFields(std::string_view text) : rest_{text} {}
@@ -21,11 +21,14 @@ class TextFields {
     return rest_.empty();
   }
 
+  /// Reads a name and the colon after it. Returns false if there is none.
   [[nodiscard]] DISTRIB_DECL auto name(std::string& name) -> bool;
 
-  /// One text, or several that follow each other, in double or single quotes.
+  /// Reads a text in double or single quotes; several texts in a row are joined. Returns false if there is none, or it
+  /// is not valid.
   [[nodiscard]] DISTRIB_DECL auto text(std::string& value) -> bool;
 
+  /// Reads a number. Returns false if there is none.
   [[nodiscard]] DISTRIB_DECL auto number(double& value) -> bool;
 
  private:
@@ -39,7 +42,7 @@ class TextFields {
     return c;
   }
 
-  // White space, separators between fields, and comments.
+  // Skips white space, separators between fields, and comments.
   void skip() {
     while (!rest_.empty()) {
       if (rest_.front() == '#') rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
@@ -48,12 +51,13 @@ class TextFields {
     }
   }
 
+  // Reads what follows a backslash.
   DISTRIB_DECL auto escaped(std::string& value) -> bool;
 
   std::string_view rest_;
 };
 
-/// `text` in double quotes; what is not printable ASCII in three octal digits.
+/// Returns `text` in double quotes; bytes that are not printable ASCII become a backslash and three octal digits.
 DISTRIB_DECL auto quoted(std::string_view text) -> std::string;
 
 }  // namespace detail

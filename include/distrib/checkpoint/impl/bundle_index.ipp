@@ -38,13 +38,13 @@ DISTRIB_DECL auto overlap(const StoredTensor& tensor) -> bool {
   return false;
 }
 
-// Whether the entry's size is possible for what it says to hold.
+// True if the size of the entry is possible for its dtype and shape.
 DISTRIB_DECL auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
   if (entry.shard >= shards) return false;
   const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
   const std::uint64_t element_bytes = size_bytes(entry.dtype);
   if (element_bytes != 0) return entry.size % element_bytes == 0 && entry.size / element_bytes == elements;
-  // Of a text each element has a length, of a byte at least. How other types are stored is not known.
+  // For a text each element has a length of at least one byte. How other types are stored is not known.
   return entry.dtype != DType::string || elements <= entry.size;
 }
 
@@ -95,12 +95,12 @@ DISTRIB_DECL auto parse_bundle_index(ByteView file, BundleIndex& index, Error& e
   if (header.big_endian) return refuse(error, checkpoint_errc::unsupported, "written on a big-endian machine");
   if (header.min_consumer > detail::bundle_version || header.refuses_us)
     return refuse(error, checkpoint_errc::unsupported,
-                  "the file asks for bundle version " + std::to_string(header.min_consumer) + ", this reader has " +
+                  "the file needs bundle version " + std::to_string(header.min_consumer) + ", this reader has " +
                       std::to_string(detail::bundle_version));
 
   index.shards = header.shards;
   for (const auto& [name, entry] : entries) {
-    if (name.front() == '\0') continue;  // a slice; the tensor's own entry names it
+    if (name.front() == '\0') continue;  // a slice; it is found through the entry of its tensor
     StoredTensor tensor;
     if (!detail::join_entries(name, entry, entries, header.shards, tensor, error)) return false;
     index.tensors.push_back(std::move(tensor));

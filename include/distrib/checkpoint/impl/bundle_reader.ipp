@@ -24,7 +24,7 @@ DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, E
   return !error;
 }
 
-// Whether a file ends as tables do, which checkpoints of version 1 are by themselves.
+// True if a file ends as a table does. A checkpoint of version 1 is such a file, without data files.
 DISTRIB_DECL auto is_table(const std::string& path) -> bool {
   std::array<std::byte, 8> magic{};
   Error error;
@@ -33,17 +33,17 @@ DISTRIB_DECL auto is_table(const std::string& path) -> bool {
          load_le<std::uint64_t>(magic.data()) == table_magic;
 }
 
-// Why there is no index file of this prefix.
+// Returns why there is no index file of this prefix.
 DISTRIB_DECL auto why_no_index(const std::string& prefix) -> Error {
   if (is_directory(prefix))
     return {checkpoint_errc::no_such_checkpoint,
-            prefix + ": a directory; name a checkpoint in it, as " + join_path(prefix, "model.ckpt-1000")};
+            prefix + ": a directory; name a checkpoint in it, for example " + join_path(prefix, "model.ckpt-1000")};
   const std::string_view name = file_of(prefix);
   std::error_code ignored;
   for (const std::string& file : list_directory(directory_of(prefix), ignored)) {
     const auto shard_file = parse_shard_file(file);
     if (shard_file && shard_file->prefix == name) return {checkpoint_errc::missing_index_file, index_file_name(prefix)};
-    // One file of the prefix' name, or several: "PREFIX-00000-of-00002".
+    // One file with the name of the prefix, or several: "PREFIX-00000-of-00002".
     const bool numbered = file.starts_with(name) && file.size() == name.size() + 15 &&
                           std::string_view{file}.substr(name.size() + 6, 4) == "-of-";
     if ((file == name || numbered) && is_table(join_path(directory_of(prefix), file)))
@@ -56,7 +56,7 @@ DISTRIB_DECL auto why_no_index(const std::string& prefix) -> Error {
 }
 
 DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& error) -> bool {
-  constexpr std::string_view graph = ".meta";  // which TensorFlow saves beside the others
+  constexpr std::string_view graph = ".meta";  // TensorFlow saves it beside the other files
   if (!path_exists(index_file_name(prefix))) {
     const std::string_view before = prefix_of_file(prefix);
     if (!before.empty()) prefix = std::string{before};
@@ -148,7 +148,7 @@ DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, ErrorRef to)
   if (tensor->dtype != DType::string)
     fail(error, checkpoint_errc::mismatch, *tensor, "it holds " + std::string{distrib::name(tensor->dtype)});
   else if (tensor->pieces.size() != 1 || tensor->pieces.front().slice != Slice::whole(tensor->shape))
-    fail(error, checkpoint_errc::unsupported, *tensor, "texts in slices");
+    fail(error, checkpoint_errc::unsupported, *tensor, "a tensor of texts in slices");
   else read_texts(*tensor, tensor->pieces.front(), values, error);
   return values;
 }
@@ -178,7 +178,7 @@ DISTRIB_DECL auto BundleReader::verify_tensor(const StoredTensor& tensor, std::s
   return !error;
 }
 
-// The checksums of texts and variants are not those of the bytes as they lie there.
+// The checksums of texts and variants are not computed over the stored bytes.
 DISTRIB_DECL auto BundleReader::verify_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece,
                                              std::span<std::byte> buffer, Error& error) const -> bool {
   if (tensor.dtype == DType::string) {
@@ -192,8 +192,8 @@ DISTRIB_DECL auto BundleReader::verify_piece(const StoredTensor& tensor, const S
   return !error;
 }
 
-// Every piece must lie inside its file, so that no length from the index is used to take memory before. All pieces
-// are in the data files `first` .. `end` - 1.
+// True if every piece lies inside its file, so that no length from the index makes a reader allocate more memory than
+// the file is long. All pieces are in the data files `first` .. `end - 1`.
 DISTRIB_DECL auto BundleReader::check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t shard = first; shard < end; ++shard) {

@@ -19,7 +19,7 @@ DISTRIB_DECL auto checkpoint_step(std::string_view prefix) -> std::optional<std:
 
 namespace detail {
 
-// The parts of a path, without "." and with ".." resolved where possible.
+// Returns the parts of a path, without "." and with ".." resolved where possible.
 DISTRIB_DECL auto path_parts(std::string_view path) -> std::vector<std::string_view> {
   std::vector<std::string_view> parts;
   while (!path.empty()) {

@@ -14,25 +14,26 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Which checkpoints are preserved for their time, by the rule of TensorFlow's CheckpointManager, and what the state
-// file says of it: the time of one that is preserved is not after `last`, that of every other one is. So whoever reads
-// it knows, whatever clocks there were.
+// Decides which checkpoints are preserved, by the rule of TensorFlow's CheckpointManager, and which times the state
+// file has: the time of a preserved checkpoint is not after `last`, the time of any other one is. So every reader of
+// the file can distinguish them, whatever the clocks showed.
 class PreservingRule {
  public:
-  /// `oldest`: the time of the oldest one that may be let go; empty: there is none.
+  /// `oldest`: the time of the oldest checkpoint that may be removed; empty: there is none.
   PreservingRule(double hours, const SaveTimes& times, std::optional<double> oldest)
       : interval_{hours * 3600}, now_{times.now}, on_{hours > 0 && now_ > 0}, told_{on_ || times.last_preserved} {
-    // Of checkpoints that nothing is known of the oldest may have been the last one preserved.
+    // If `last_preserved` is not known, the oldest checkpoint counts as the next one to preserve.
     const double first = oldest ? until_now(*oldest) - interval_ : now_ - 1;
     last_ = times.last_preserved.value_or(first);
-    if (now_ > 0) last_ = std::min(last_, now_ - 1);  // the clock was put back
+    if (now_ > 0) last_ = std::min(last_, now_ - 1);  // the clock was set back
   }
 
-  /// Whether the state file has times.
+  /// True if the state file has times.
   [[nodiscard]] auto is_told() const noexcept -> bool { return told_; }
   [[nodiscard]] auto last() const noexcept -> double { return last_; }
 
-  /// Whether one that was saved at `time` is preserved where it would be let go.
+  /// True if a checkpoint that was saved at `time`, and would be removed, is preserved. It is then the last one
+  /// preserved.
   [[nodiscard]] auto preserves(double time) noexcept -> bool {
     time = until_now(time);
     if (!on_ || time - interval_ < last_) return false;
@@ -40,9 +41,9 @@ class PreservingRule {
     return true;
   }
 
-  /// The time that the state file has of it.
+  /// Returns the time that the state file has for a checkpoint.
   [[nodiscard]] auto stored(double time, bool preserved) const noexcept -> double {
-    constexpr double after = 1e-6;  // more than doubles are apart in this century
+    constexpr double after = 1e-6;  // more than the distance of two neighbouring doubles in this century
     return preserved ? std::min(time, last_) : std::max(until_now(time), last_ + after);
   }
 

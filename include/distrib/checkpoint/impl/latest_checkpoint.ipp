@@ -32,7 +32,7 @@ DISTRIB_DECL auto read_checkpoint_state(std::string_view directory, Error& error
 
 namespace detail {
 
-// Whether there is a checkpoint of this prefix. One of version 1 has its prefix as the name of its file.
+// True if there is a checkpoint of this prefix. The file of a checkpoint of version 1 has the prefix as its name.
 DISTRIB_DECL auto checkpoint_exists(const std::string& prefix) -> bool {
   return path_exists(index_file_name(prefix)) || (path_exists(prefix) && !is_directory(prefix));
 }
@@ -50,7 +50,7 @@ DISTRIB_DECL auto latest_checkpoint(std::string_view directory) -> std::optional
 
 namespace detail {
 
-// When the checkpoint of this path was saved, as `state` says.
+// Returns when the checkpoint of this path was saved, if `state` says it.
 DISTRIB_DECL auto timestamp_of(const CheckpointState& state, std::string_view path) noexcept -> std::optional<double> {
   const auto& paths = state.all_model_checkpoint_paths;
   const auto at = static_cast<std::size_t>(std::find(paths.begin(), paths.end(), path) - paths.begin());
@@ -58,7 +58,8 @@ DISTRIB_DECL auto timestamp_of(const CheckpointState& state, std::string_view pa
   return state.all_model_checkpoint_timestamps[at];
 }
 
-// The checkpoint of this prefix; nullptr when there is none. Of files by name the newest found is the likeliest.
+// Returns the checkpoint of this prefix; nullptr if there is none. Files come sorted by name, so it is most likely the
+// one found last.
 DISTRIB_DECL auto find_checkpoint(std::vector<SavedCheckpoint>& list, std::string_view prefix) -> SavedCheckpoint* {
   for (std::size_t i = list.size(); i-- > 0;)
     if (list[i].prefix == prefix) return &list[i];
@@ -88,8 +89,8 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
   return found;
 }
 
-// The checkpoint that the state file of `directory` names by this path: at the path, or, where the directory was moved,
-// in it. `found`: what is in the directory. Empty: it is not there.
+// Returns the checkpoint that the state file of `directory` names by this path: at this path, or, if the directory was
+// moved, in the directory. `found`: what is in the directory. Returns nothing if the checkpoint does not exist.
 DISTRIB_DECL auto find_named(const std::string& directory, std::vector<SavedCheckpoint>& found, const std::string& path)
     -> std::optional<SavedCheckpoint> {
   const std::string prefix = join_path(directory, path);
@@ -102,14 +103,14 @@ DISTRIB_DECL auto find_named(const std::string& directory, std::vector<SavedChec
   return std::nullopt;
 }
 
-// Those with an index file.
+// Returns the checkpoints with an index file, with their times.
 DISTRIB_DECL auto with_index(std::vector<SavedCheckpoint> found) -> std::vector<SavedCheckpoint> {
   std::erase_if(found, [](const SavedCheckpoint& one) { return !one.files.front().ends_with(".index"); });
   for (SavedCheckpoint& one : found) one.timestamp = index_seconds(one);
   return found;
 }
 
-// What the state file of `directory` names as the newest is not there; what is.
+// Returns the error for a newest checkpoint `path` that does not exist; it says what `list` has instead.
 DISTRIB_DECL auto stale_state(const std::string& directory, const std::string& path,
                               const std::vector<SavedCheckpoint>& list) -> Error {
   std::string there = "no checkpoint";
@@ -155,7 +156,7 @@ DISTRIB_DECL auto newest_of(const std::string& directory, std::vector<Error>& re
   if (error) refused.push_back(error);
   std::vector<SavedCheckpoint> all = with_index(scan_checkpoints(directory, error));
   std::erase_if(all, [&](const SavedCheckpoint& one) { return find_checkpoint(list, one.prefix) != nullptr; });
-  all.insert(all.end(), list.begin(), list.end());  // what the state file names comes first
+  all.insert(all.end(), list.begin(), list.end());  // tried from the end: what the state file names comes first
   for (std::size_t left = all.size(); left-- > 0;) {
     auto reader = BundleReader::open(all[left].prefix, error);
     if (reader) look(*reader, error);

@@ -32,7 +32,7 @@ DISTRIB_DECL auto parse_object(ByteView bytes, ObjectGraph::Object& object) -> b
         else if (member.tag() == wire_tag(2, WireType::bytes)) tensor.full_name = member.text();
         else if (member.tag() == wire_tag(3, WireType::bytes)) tensor.key = member.text();
     } else {
-      continue;  // the slots of an optimizer, and who saves it
+      continue;  // slots of an optimizer, and other fields
     }
     if (!member.ok()) return false;
   }
@@ -58,7 +58,7 @@ DISTRIB_DECL auto read_object_graph(const BundleReader& reader, Error& error) ->
   return graph;
 }
 
-// A name on a path, as the names of tensors have it.
+// Returns a name of a path as it is written in the names of tensors.
 DISTRIB_DECL auto escaped_name(std::string_view name) -> std::string {
   std::string text;
   for (const char letter : name)
@@ -72,13 +72,13 @@ DISTRIB_DECL void add_once(std::vector<std::string>& names, const std::string& n
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// Walks from the root along every way to read `path`. A name takes at least one letter, so it comes to an end also where
-// objects refer to each other in circles.
+// Walks from the root along every way to read `path`. Each name uses up at least one letter of it, so the walk ends
+// even if objects refer to each other in circles.
 DISTRIB_DECL auto walk_objects(const ObjectGraph& graph, std::string_view path, bool is_escaped)
     -> std::vector<std::string> {
   constexpr std::string_view attribute = ".ATTRIBUTES/";
   std::vector<std::string> found;
-  std::map<std::size_t, std::set<std::uint64_t>> open{{0, {0}}};  // how much of the path leads to which objects
+  std::map<std::size_t, std::set<std::uint64_t>> open{{0, {0}}};  // how many letters of the path lead to which objects
   while (!open.empty()) {
     const auto here = open.extract(open.begin());
     const std::string_view rest = path.substr(here.key());
@@ -116,7 +116,7 @@ DISTRIB_DECL auto ObjectGraph::find_full_name(std::string_view name) const -> st
   return found;
 }
 
-// What is found without the graph: the tensor of this name, or the variable that was saved under this path.
+// Returns what is found without the graph: the tensor of this name, or the variable that was saved under this path.
 DISTRIB_DECL auto find_saved_path(const BundleReader& reader, const std::string& name) -> const StoredTensor* {
   if (const StoredTensor* tensor = reader.find(name)) return tensor;
   return reader.find(object_graph_name) != nullptr ? reader.find(name + std::string{variable_value}) : nullptr;

@@ -14,7 +14,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
+// Returns where `index` has these bytes of this tensor; nullptr if it does not have them.
 DISTRIB_DECL auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredTensor::Piece& piece)
     -> const StoredTensor::Piece* {
   const StoredTensor* stored = index.find(tensor.name);

@@ -43,7 +43,8 @@ DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to) {
   std::vector<const std::string*> written;
   for (const FileAction& action : plan) {
     perform(action, error);
-    const bool is_written = !error || error.code == checkpoint_errc::no_room;  // else it may not even be opened
+    // after another failure the file may not even be open
+    const bool is_written = !error || error.code == checkpoint_errc::no_room;
     if (action.kind == Kind::write && is_written) written.push_back(&action.path);
     if (error) break;
     if (action.kind == Kind::rename)

@@ -31,7 +31,7 @@ DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view
   detail::ErrorOut error{to};
   make_directories(directory, error);
   if (error) return;
-  Error unreadable;  // a damaged state file is replaced by a good one
+  Error unreadable;  // no failure: a damaged state file is replaced by a good one
   auto saved = list_checkpoints(directory, unreadable);
   const SaveTimes times{detail::seconds_now(), detail::last_preserved(directory)};
   const FilePlan plan = detail::plan_save(directory, name, parts, std::move(saved), retention, error, times);

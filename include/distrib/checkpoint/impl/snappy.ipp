@@ -17,7 +17,7 @@ DISTRIB_DECL auto unpack_snappy(ByteView packed, std::vector<std::byte>& to) -> 
   to.clear();
   to.reserve(static_cast<std::size_t>(size));
 
-  const auto take = [&packed](std::size_t bytes, std::size_t& value) {  // a little-endian number off the front
+  const auto take = [&packed](std::size_t bytes, std::size_t& value) {  // takes a little-endian number off the front
     if (packed.size() < bytes) return false;
     value = 0;
     for (std::size_t i = 0; i < bytes; ++i) value |= static_cast<std::size_t>(packed[i]) << (8 * i);
@@ -53,7 +53,8 @@ DISTRIB_DECL auto unpack_snappy(ByteView packed, std::vector<std::byte>& to) -> 
         break;
     }
     if (distance == 0 || distance > to.size() || length > size - to.size()) return false;
-    for (; length > 0; --length) to.push_back(to[to.size() - distance]);  // may overlap itself: a run
+    // one byte at a time, because the copy may overlap itself
+    for (; length > 0; --length) to.push_back(to[to.size() - distance]);
   }
   return to.size() == size;
 }

@@ -69,7 +69,7 @@ DISTRIB_DECL auto make_checkpoint_state(std::string_view directory, std::string 
   }
   if (std::find(all.begin(), all.end(), newest) == all.end()) {
     all.push_back(newest);
-    timestamps.clear();  // none is known for it
+    timestamps.clear();  // the time of `newest` is not known
   }
   const auto stored = [&](std::string& path) {
     if (!directory.starts_with('/') && !path.starts_with('/')) path = detail::relative_path(path, directory);

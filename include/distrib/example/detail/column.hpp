@@ -14,7 +14,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A column of a batch whose type is not known.
+/// A column of a batch, whose type is not known.
 template <class E> class AnyColumn {
  public:
   explicit AnyColumn(const FeatureSlot& slot) noexcept : slot_{slot} {}
@@ -32,7 +32,7 @@ template <class E> class AnyColumn {
   const FeatureSlot& slot_;
 };
 
-/// A column of members of type M, which lie in a slot. Memory only ever grows.
+/// A column of members of type M; the values lie in a slot. Its memory never shrinks.
 template <class E, FeatureMember M> class Column final : public AnyColumn<E> {
  public:
   using Traits = MemberTraits<M>;
@@ -48,7 +48,7 @@ template <class E, FeatureMember M> class Column final : public AnyColumn<E> {
 
   void load(std::size_t i, E& record) const noexcept override { record.*member_ = rows(i + 1)[i]; }
 
-  /// After the last row: only now do the values of lists stand still.
+  /// Called after the last row: the values of lists do not move any more, so the spans can be made.
   void finish(std::size_t count) {
     if constexpr (Traits::list) {
       if (lists_.size() < count * sizeof(M)) lists_ = AlignedBuffer{count * sizeof(M)};
@@ -62,7 +62,7 @@ template <class E, FeatureMember M> class Column final : public AnyColumn<E> {
 
  private:
   M E::* member_;
-  AlignedBuffer lists_;  // where each row's values lie
+  AlignedBuffer lists_;  // spans of the values of each row
 };
 
 }  // namespace detail

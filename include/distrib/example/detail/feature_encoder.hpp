@@ -18,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Values of one kind that lie one after the other: floats, int64s, or ByteViews.
+/// Values of one kind that lie one after another: floats, int64s or ByteViews.
 struct FeatureValues {
   FeatureKind kind = FeatureKind::none;
   const std::byte* data = nullptr;
@@ -32,12 +32,12 @@ struct FeatureValues {
   }
 };
 
-/// Sizes of the messages of a Feature, and writing it. Every tag here is one byte.
+/// Computes the sizes of the messages of a Feature, and writes it. Every tag here is one byte.
 struct EncodedFeature {
   FeatureValues values;
-  std::size_t packed = 0;  ///< Of the packed numbers.
-  std::size_t list = 0;    ///< Of the BytesList, FloatList or Int64List.
-  std::size_t size = 0;    ///< Of the Feature.
+  std::size_t packed = 0;  ///< Bytes of the packed numbers.
+  std::size_t list = 0;  ///< Bytes of the BytesList, FloatList or Int64List.
+  std::size_t size = 0;  ///< Bytes of the Feature.
 
   explicit EncodedFeature(const FeatureValues& what) noexcept : values{what} {
     switch (what.kind) {
@@ -54,17 +54,18 @@ struct EncodedFeature {
     size = framed(list);
   }
 
+  /// Returns the bytes of a field with tag, length and `size` bytes of content.
   [[nodiscard]] static constexpr auto framed(std::size_t size) noexcept -> std::size_t {
     return 1 + varint_size(size) + size;
   }
 
-  /// Writes tag and length of a message.
+  /// Writes tag and length of a message; returns their end.
   [[nodiscard]] static auto put_head(std::byte* to, std::uint32_t field, std::size_t length) noexcept -> std::byte* {
     *to++ = static_cast<std::byte>(wire_tag(field, WireType::bytes));
     return to + write_varint(length, to);
   }
 
-  /// Writes the `size` bytes of the Feature; returns their end. Ten bytes more may be written.
+  /// Writes the `size` bytes of the Feature and returns their end. May write up to ten bytes beyond it.
   auto put(std::byte* to) const noexcept -> std::byte* {
     if (values.kind == FeatureKind::none) return to;
     to = put_head(to, static_cast<std::uint32_t>(values.kind), list);
@@ -92,13 +93,13 @@ struct EncodedFeature {
   }
 };
 
-/// What the entry of a single number begins with, for names of at most 32 bytes: every length there is one byte.
+/// The beginning of the entry of a single number, for names of at most 32 bytes: every length in it is one byte.
 ///
 ///     0a L 0a K name 12 V kind W 0a P number, with L = K + P + 8, V = P + 4, W = P + 2
 class NumberEntry {
  public:
   static constexpr std::size_t longest_name = 32;
-  /// Most bytes that are written for one, what is written too much included.
+  /// Most bytes that are written for one entry, including bytes beyond its end.
   static constexpr std::size_t room = 4 + longest_name + 6 + max_varint_bytes;
 
   NumberEntry() = default;
@@ -110,7 +111,7 @@ class NumberEntry {
     std::copy_n(name.data(), name.size(), name_.data());
   }
 
-  /// Writes what stands before a number of `payload` bytes; returns where that one goes.
+  /// Writes what stands before a number of `payload` bytes; returns where the number goes.
   [[nodiscard]] auto put(std::byte* to, std::size_t payload) const noexcept -> std::byte* {
     store_le(to, static_cast<std::uint32_t>(head_ + (payload << 8)));
     std::memcpy(to + 4, name_.data(), 16);
@@ -126,18 +127,19 @@ class NumberEntry {
   std::uint32_t head_ = 0;
 };
 
-/// Writes a Features message, entry by entry, into memory that it reuses, and what is to stand before it. Callers hold
-/// the place where the next entry goes, and add entries in the order of their names.
+/// Writes a Features message entry by entry into memory that it reuses, and then its head before it. The caller keeps
+/// the position of the next entry, and adds entries in the order of their names.
 class FeatureEncoder {
  public:
-  /// Starts anew with room for so many entries of a number.
+  /// Begins a new message, with room for `numbers` entries of a single number. Returns where the first entry goes.
   [[nodiscard]] auto start(std::size_t numbers) -> std::byte* {
     bytes_.cut(0);
     bytes_.reserve(head_room + numbers * NumberEntry::room + slack);
     return bytes_.extend(head_room) + head_room;
   }
 
-  /// Writes an entry, and makes room for it and for so many entries of a number after it. Returns where the next goes.
+  /// Writes an entry at `to`, and makes room for it and for `numbers` entries of a single number after it. Returns
+  /// where the next entry goes.
   [[nodiscard]] auto put(std::byte* to, std::string_view name, const FeatureValues& values, std::size_t numbers)
       -> std::byte* {
     const EncodedFeature feature{values};
@@ -151,7 +153,7 @@ class FeatureEncoder {
     return feature.put(EncodedFeature::put_head(to + name.size(), 2, feature.size));
   }
 
-  /// The entries up to `end` as field 1 of an Example; valid until the next `start`.
+  /// Returns the entries up to `end` as field 1 of an Example; valid until the next `start`.
   [[nodiscard]] auto finish(const std::byte* end) noexcept -> ByteView {
     const auto size = static_cast<std::size_t>(end - bytes_.data()) - head_room;
     std::byte* const begin = bytes_.data() + head_room - 1 - varint_size(size);
@@ -162,7 +164,7 @@ class FeatureEncoder {
 
  private:
   static constexpr std::size_t head_room = 1 + max_varint_bytes;
-  static constexpr std::size_t slack = max_varint_bytes;  // what put_varint may write too much
+  static constexpr std::size_t slack = max_varint_bytes;  // bytes that put_varint may write beyond the end
 
   GrowingBytes bytes_;
 };

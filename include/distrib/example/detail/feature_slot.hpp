@@ -16,10 +16,11 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Bytes that grow at the end; aligned to `tensor_alignment`, memory is only ever given back at the end.
+/// Bytes that grow at the end; aligned to `tensor_alignment`. The memory never shrinks before the object's end or
+/// `take`.
 class GrowingBytes {
  public:
-  /// Makes room for `size` bytes in all, what there is included, and keeps it.
+  /// Makes room for `size` bytes in total, and keeps the bytes that there are.
   void reserve(std::size_t size) {
     if (size <= memory_.size()) return;
     AlignedBuffer larger = AlignedBuffer::for_overwrite(std::max(size, memory_.size() + memory_.size() / 2));
@@ -27,7 +28,7 @@ class GrowingBytes {
     memory_ = std::move(larger);
   }
 
-  /// Adds `size` bytes that are yet to be written.
+  /// Adds `size` bytes and returns where they begin; the caller must write them.
   auto extend(std::size_t size) -> std::byte* {
     reserve(size_ + size);
     return memory_.data() + std::exchange(size_, size_ + size);
@@ -41,7 +42,7 @@ class GrowingBytes {
   template <class T> [[nodiscard]] auto as() const noexcept -> std::span<const T> {
     return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
-  /// Hands the memory over; `size()` bytes of it are filled.
+  /// Returns the memory, whose first `size()` bytes are filled, and leaves this object empty.
   [[nodiscard]] auto take() noexcept -> AlignedBuffer {
     size_ = 0;
     return std::move(memory_);
@@ -52,42 +53,51 @@ class GrowingBytes {
   std::size_t size_ = 0;
 };
 
-/// Bytes of a value of this kind as it lies in memory; bytes are a ByteView.
+/// Returns the bytes of a value of this kind in memory; a value of `bytes` is a ByteView.
 [[nodiscard]] constexpr auto width_of(FeatureKind kind) noexcept -> std::size_t {
   return kind == FeatureKind::floats   ? sizeof(float)
          : kind == FeatureKind::int64s ? sizeof(std::int64_t)
                                        : sizeof(ByteView);
 }
 
-/// What is wanted of one feature, where its values go, and what the current record had of it. The sink of
-/// `read_feature`. A list has its values of all rows one after the other, and where each row ends; others have a fixed
-/// number of values a row.
+/// What is wanted of one feature, where its values go, and what the current record has of it. A sink of `read_feature`.
+/// A list has the values of all rows one after another, and where each row ends; any other feature has a fixed number
+/// of values a row.
 struct FeatureSlot {
-  // What a value of a single number needs, first and together.
-  static constexpr std::uint16_t no_tag = 0x100;  ///< Differs from every byte.
-  std::uint16_t scalar_tag = no_tag;  ///< Tag of its kind in a Feature, where a row is a single number.
-  std::uint16_t piece_tag = no_tag;   ///< The same, where one piece can be all of a row: floats, one value of bytes.
+  // Stored first and together: what a single number needs.
+  /// Differs from every byte.
+  static constexpr std::uint16_t no_tag = 0x100;
+  /// Tag of its kind in a Feature, if a row is a single number; otherwise `no_tag`.
+  std::uint16_t scalar_tag = no_tag;
+  /// Tag of its kind in a Feature, if one piece can be the whole row: floats, or one value of bytes; otherwise
+  /// `no_tag`.
+  std::uint16_t piece_tag = no_tag;
   FeatureKind kind = FeatureKind::none;
   bool list = false;
-  bool required = false;      ///< A record that lacks it is an error.
-  std::uint64_t done = 0;     ///< Serial number of the record whose row was stored in one go.
-  std::byte* rows = nullptr;  ///< Values of fixed rows. After a single number eight bytes are written.
-  std::size_t stride = 0;     ///< Bytes of a fixed row.
+  bool required = false;  ///< True if a record that lacks it is an error.
+  /// Serial number of the record whose row was stored at once, without `begin`.
+  std::uint64_t done = 0;
+  /// Values of fixed rows. For a single number eight bytes are written, also for a float.
+  std::byte* rows = nullptr;
+  std::size_t stride = 0;  ///< Bytes of a fixed row.
 
   std::string_view name;
-  std::size_t count = 0;                ///< Values of a fixed row.
-  const std::byte* fallback = nullptr;  ///< Fixed: the row of a record that lacks it; null: an error.
-  AlignedBuffer memory;                 ///< Of fixed rows.
-  GrowingBytes values;                  ///< Of a list.
-  GrowingBytes splits;                  ///< Of a list: int64, 0 and then the end of each row, in values.
+  std::size_t count = 0;  ///< Number of values of a fixed row.
+  /// For fixed rows: the row of a record that lacks the feature; null if that is an error.
+  const std::byte* fallback = nullptr;
+  AlignedBuffer memory;  ///< Memory of fixed rows.
+  GrowingBytes values;  ///< Values of a list.
+  /// For a list: 0 and then the end of each row, counted in values, as int64.
+  GrowingBytes splits;
 
   // The current row.
   std::uint64_t touched = 0;  ///< Serial number of the last record that has it.
   FeatureKind found = FeatureKind::none;
-  std::size_t have = 0;  ///< Values of it, those that found no place included.
+  /// Number of its values, including those for which there was no space.
+  std::size_t have = 0;
   std::byte* row = nullptr;
 
-  /// Wants `number` values a row, or any number (`as_list`), of `wanted`.
+  /// Sets what is wanted: `number` values a row, or any number (`as_list`), of kind `wanted`.
   void want(std::string_view called, FeatureKind wanted, bool as_list, std::size_t number) noexcept {
     name = called;
     kind = wanted;
@@ -100,7 +110,7 @@ struct FeatureSlot {
     piece_tag = !as_list && (is_bytes ? number == 1 : kind == FeatureKind::floats) ? tag : no_tag;
   }
 
-  /// Forgets all rows and makes room for `number`.
+  /// Drops all rows, and makes room for `number` rows.
   void start(std::size_t number) {
     done = touched = 0;
     values.cut(0);
@@ -115,7 +125,7 @@ struct FeatureSlot {
     }
   }
 
-  /// Begins the values of row `at` of record `serial`, also again: what it had is dropped.
+  /// Begins the values of row `at` of record `serial`. If called again for the same row, drops the values that it had.
   void begin(std::uint64_t serial, std::size_t at) noexcept {
     done = 0;
     touched = serial;
@@ -135,7 +145,7 @@ struct FeatureSlot {
     if (list) values.cut(static_cast<std::size_t>(splits.as<std::int64_t>().back()) * width_of(kind));
   }
 
-  // The sink. Lists of another kind are looked through and not kept.
+  // The sink. Lists of another kind are read, but not kept.
   void kind_is(FeatureKind now) noexcept {
     if (found == now) return;
     found = now;

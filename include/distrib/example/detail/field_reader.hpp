@@ -13,18 +13,19 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Levels of messages and groups that protobuf's own parser goes down.
+/// How many levels of messages and groups protobuf's own parser descends.
 inline constexpr unsigned most_levels = 100;
 
-/// Walks the fields of one message and takes exactly what protobuf's own parser takes: other than a WireReader it
-/// passes over groups, which no writer of Examples has used since 2008 and every reader accepts. A view; no allocation.
+/// Walks over the fields of one message and accepts exactly what protobuf's own parser accepts. Unlike a WireReader it
+/// skips groups: no writer of Examples has used them since 2008, but every reader accepts them. A view; allocates
+/// nothing.
 class FieldReader {
  public:
   /// `levels`: how many more levels may lie inside.
   FieldReader(ByteView message, unsigned levels) noexcept
       : at_{message.data()}, end_{at_ + message.size()}, levels_{levels} {}
 
-  /// Goes to the next field. False at the end of the message and at damage; `ok` tells which.
+  /// Moves to the next field. Returns false at the end of the message, and at damage: then `ok()` is false.
   [[nodiscard]] auto next() noexcept -> bool {
     if (at_ == end_) return false;
     ok_ = read_tag() && read_value(levels_);
@@ -36,7 +37,7 @@ class FieldReader {
   [[nodiscard]] auto number() const noexcept -> std::uint64_t { return number_; }
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
   [[nodiscard]] auto text() const noexcept -> std::string_view { return as_text(bytes_); }
-  /// Where the next field begins.
+  /// Returns where the next field begins.
   [[nodiscard]] auto position() const noexcept -> const std::byte* { return at_; }
 
  private:
@@ -64,7 +65,7 @@ class FieldReader {
       }
       case start_group: return levels != 0 && skip_group(tag_, levels - 1);
     }
-    return false;  // the end of a group that did not begin, and types that do not exist
+    return false;  // the end of a group that did not begin, or a type that does not exist
   }
 
   template <class T> auto read_number() noexcept -> bool {

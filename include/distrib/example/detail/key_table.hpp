@@ -13,7 +13,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// One cell of a key table. `tail`: the last eight bytes of the name, a shorter one in the upper bytes.
+/// One cell of a key table. `tail`: the last eight bytes of the name; a shorter name lies in the upper bytes.
 struct KeyCell {
   std::uint64_t tail = 0;
   const char* name = nullptr;  ///< Null: the cell is free.
@@ -21,18 +21,20 @@ struct KeyCell {
   std::uint32_t index = 0;
 };
 
-/// Cells of a table for so many names: a power of two, mostly free.
+/// Returns the number of cells for a table of `names` names: a power of two, large enough that most cells are free.
 [[nodiscard]] constexpr auto key_cells(std::size_t names) noexcept -> std::size_t {
   return std::bit_ceil(names * 4 + 4);
 }
 
-/// Names and their indices, found by length and last eight bytes, and only beyond eight by the rest. The cells belong
-/// to somebody else, `count` of them, a power of two; names are different, and outlive the table.
+/// Names and their indices. A name is found by its length and its last eight bytes; only names longer than eight bytes
+/// are compared further. The caller owns the cells: `count` of them, a power of two. Names must be different, and
+/// outlive the table.
 class KeyTable {
  public:
   constexpr KeyTable() = default;
 
-  /// Puts `size` names into `cells`; of some multipliers the one with the fewest names out of their cell is taken.
+  /// Puts `size` names into `cells`. Tries several multipliers, and uses the one with the fewest names outside their
+  /// own cell.
   constexpr void fill(const std::string_view* names, std::size_t size, KeyCell* cells, std::size_t count) {
     shift_ = 64 - static_cast<unsigned>(std::countr_zero(count));
     std::uint64_t best = 0;
@@ -53,8 +55,8 @@ class KeyTable {
     }
   }
 
-  /// Cell of the name of `length` bytes at `name`, whose last eight are `tail`; a free one: it is not among them.
-  /// `cells` are those that were filled.
+  /// Returns the cell of the name of `length` bytes at `name`, whose last eight bytes are `tail`; a free cell if it is
+  /// not in the table. `cells` must be the ones that `fill` filled.
   [[nodiscard]] auto look(const KeyCell* cells, std::uint64_t tail, std::size_t length,
                           const std::byte* name) const noexcept -> const KeyCell& {
     const std::size_t mask = (std::size_t{1} << (64 - shift_)) - 1;
@@ -75,7 +77,7 @@ class KeyTable {
   }
 
  private:
-  /// Whether two names of this length have the same bytes before the last eight. Calls nothing: see RowParser.
+  /// True if two names of this length have the same bytes before the last eight. Calls no function: see `RowParser`.
   [[nodiscard]] static auto same_front(const char* a, const std::byte* b, std::size_t length) noexcept -> bool {
     std::uint64_t difference = 0;
     for (std::size_t i = 0; i + 8 < length; i += 8) {

@@ -20,9 +20,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Parses Examples, one after the other, into the rows of slots. What writers usually write, an entry that is shorter
-/// than 128 bytes, key first, one list in one piece, is recognised by one comparison; all else goes the long way.
-/// Slots, cells and names outlive it.
+/// Parses Examples, one after another, into the rows of slots. The usual encoding (an entry under 128 bytes, key first,
+/// one list in one piece) is recognised by one comparison; all others take the general way. Slots, cells and names must
+/// outlive the parser.
 class RowParser {
  public:
   RowParser(const KeyTable& keys, const KeyCell* cells, std::span<FeatureSlot> slots) noexcept
@@ -30,10 +30,10 @@ class RowParser {
     for (const FeatureSlot& slot : slots) has_lists_ |= slot.list;
   }
 
-  /// Parses the next row. A record that fails leaves no row behind.
+  /// Parses the next record into a row. If it fails, sets `error` and adds no row.
   DISTRIB_DECL void add(ByteView record, Error& error);
 
-  /// Rows so far.
+  /// Returns the number of rows so far.
   [[nodiscard]] auto rows() const noexcept -> std::size_t { return rows_; }
 
   // The sink of read_entry.
@@ -45,16 +45,17 @@ class RowParser {
 
   DISTRIB_DECL auto read_features(ByteView features) -> bool;
 
-  /// Reads entries of the usual form and less than 128 bytes, as long as there are any: single numbers that are wanted,
-  /// and what nobody asks for. Returns where the first other one begins. It calls nothing, so that all of it stays in
-  /// registers, and has no branch that depends on values, since nobody can guess which ones come next.
+  /// Fast path: reads consecutive entries of the usual layout and under 128 bytes: single numbers that are wanted, and
+  /// features that are not wanted, which are skipped. Returns the position of the first entry that it cannot handle.
+  /// Calls no function, so that its state stays in registers, and does not branch on values, which the processor could
+  /// not predict.
   [[nodiscard]] DISTRIB_DECL auto read_short_entries(const std::byte* at, const std::byte* const end) noexcept
       -> const std::byte*;
 
-  /// Any entry, or what else stands there. Returns where the next one begins; null: malformed.
+  /// Reads any entry, or another field. Returns where the next one begins; null if it is malformed.
   [[nodiscard]] DISTRIB_DECL auto read_entry_at(const std::byte* at, const std::byte* const end) -> const std::byte*;
 
-  /// Takes a field of bytes off the front of [at, end), if it has this tag of one byte.
+  /// Takes a field of bytes off the front of [at, end), if it has this tag of one byte. Returns false if it has not.
   [[gnu::always_inline]] static auto take_message(const std::byte*& at, const std::byte* end, std::uint64_t tag,
                                                   ByteView& message) noexcept -> bool {
     if (end - at < 2 || static_cast<std::uint64_t>(at[0]) != tag) return false;
@@ -64,7 +65,7 @@ class RowParser {
     for (unsigned shift = 7; last >= 0x80; shift += 7) {  // at most five bytes
       if (begin == end || shift > 28) return false;
       last = static_cast<std::uint64_t>(*begin++);
-      size += (last - 1) << shift;  // less what said that this byte follows
+      size += (last - 1) << shift;  // minus 1 << shift: the bit of the byte before, which said that this byte follows
     }
     if (size > static_cast<std::size_t>(end - begin)) return false;
     message = {begin, static_cast<std::size_t>(size)};
@@ -72,9 +73,11 @@ class RowParser {
     return true;
   }
 
-  /// The only piece of the only list of a feature.
+  /// Stores the only piece of the only list of a feature. Returns false if it is malformed.
   DISTRIB_DECL auto read_content(FeatureSlot& slot, std::uint64_t kind_tag, ByteView content, ByteView feature) -> bool;
 
+  /// Checks what the record has of a feature, and stores the default if it lacks it. Returns false and sets `error` if
+  /// it does not fit.
   DISTRIB_DECL auto check(FeatureSlot& slot, Error& error) -> bool;
 
   static auto where(const FeatureSlot& slot) -> std::string { return "feature \"" + std::string{slot.name} + '"'; }
@@ -90,8 +93,8 @@ class RowParser {
   KeyTable keys_;
   const KeyCell* cells_;
   std::span<FeatureSlot> slots_;
-  FeatureSlot* slot_ = nullptr;  // of the entry that is being read
-  std::uint64_t serial_ = 0;  // of the record; 0 is none
+  FeatureSlot* slot_ = nullptr;  // slot of the entry that is being read
+  std::uint64_t serial_ = 0;  // serial number of the record; 0: none
   std::size_t rows_ = 0;
   bool has_lists_ = false;
 };

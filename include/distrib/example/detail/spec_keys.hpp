@@ -17,23 +17,24 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Whether these are features of an Example (or of a context), or feature lists of a SequenceExample.
+/// What the specs describe: features of an Example (or of a context), or feature lists of a SequenceExample.
 enum class SpecSection : std::uint8_t { features, feature_lists };
 
-/// The specs in the order of their names, and the keys of the records that they need, each with one slot.
+/// The specs in the order of their names, and the keys that they need from the records. Each key has one slot.
 class SpecKeys {
  public:
-  /// `error`: `example_errc::bad_spec` or `duplicate_feature`, and which and why.
+  /// On failure sets `error` to `example_errc::bad_spec` or `duplicate_feature`, with the feature and the reason.
   DISTRIB_DECL SpecKeys(std::span<const NamedSpec> specs, SpecSection section, Error& error);
 
   [[nodiscard]] auto specs() const noexcept -> const std::vector<const NamedSpec*>& { return sorted_; }
-  /// What the views of default values point into.
+  /// Returns the owner of the default values to which views in the result point.
   [[nodiscard]] auto owned() const noexcept -> std::shared_ptr<const void> { return owned_; }
   [[nodiscard]] auto slots() const noexcept -> std::span<FeatureSlot> { return {slots_.get(), keys_.size()}; }
+  /// Returns the position of `key` among the slots; it must be one of the keys.
   [[nodiscard]] DISTRIB_DECL auto index_of(std::string_view key) const noexcept -> std::size_t;
   [[nodiscard]] auto slot(std::string_view key) const noexcept -> FeatureSlot& { return slots_[index_of(key)]; }
 
-  /// Values of a block of this shape; -1: an extent is unknown, or there are too many.
+  /// Returns the number of values in a block of this shape; -1 if an extent is unknown, or there are too many.
   [[nodiscard]] DISTRIB_DECL static auto elements(const FeatureShape& shape) noexcept -> std::int64_t;
 
  private:
@@ -44,7 +45,7 @@ class SpecKeys {
     std::string_view name;
     Role role;
     FeatureKind kind;
-    const FeatureSpec* fixed;  // null: a list
+    const FeatureSpec* fixed;  // null for a list
     std::size_t count;
   };
 
@@ -57,7 +58,7 @@ class SpecKeys {
   DISTRIB_DECL auto fallback_of(const FeatureDefault& values) -> const std::byte*;
 
  public:
-  /// Where the values of a ragged feature are.
+  /// Returns the key of the feature that has the values of a ragged feature.
   [[nodiscard]] DISTRIB_DECL static auto value_key(const NamedSpec& named) noexcept -> std::string_view;
 
  private:

@@ -18,15 +18,16 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Makes tensors of what slots hold. Rows are records, or the steps of all records' feature lists: then `steps` says
-/// how many each record has, as row splits.
+/// Makes tensors from the values in slots. A row of a slot is a record; or a step, one of the steps of all records'
+/// feature lists: then `steps` says how many steps each record has, as row splits.
 class TensorBuilder {
  public:
   using Splits = std::vector<std::int64_t>;
 
   TensorBuilder(const SpecKeys& keys, std::size_t rows, Error& error) : keys_{keys}, rows_{rows}, error_{error} {}
 
-  /// The tensor of a spec; `steps` is null where rows are records. Values of lists are copied, as specs may share them.
+  /// Returns the tensor of a spec; `steps` is null if rows are records. Values of lists are copied, because specs may
+  /// share them. If records do not fit, sets the error that the constructor got.
   DISTRIB_DECL auto build(const NamedSpec& named, const Splits* steps) -> ParsedFeature;
 
  private:
@@ -44,22 +45,24 @@ class TensorBuilder {
 
   DISTRIB_DECL void sparse(const NamedSpec& named, ParsedFeature& result);
 
-  /// By coordinates; values of equal ones keep their order.
+  /// Sorts by coordinates; values with equal coordinates keep their order.
   DISTRIB_DECL static void sort(ParsedFeature& result, std::size_t rank);
 
   DISTRIB_DECL void ragged(const NamedSpec& named, const Splits* steps, ParsedFeature& result);
 
-  /// Cuts the items of each row by one partition: the splits of all its rows, and in `rows` how many each had.
+  /// Cuts the items of each row by one partition. Returns where the new rows end, for all rows together. `rows` says
+  /// before the call which items each row has, and after it which new rows each has, as row splits.
   DISTRIB_DECL auto cut(const NamedSpec& named, const RaggedPartition& partition, Splits& rows) -> Splits;
 
-  /// Adds the ends of the rows that `items` are cut into. False: they do not fit.
+  /// Adds to `splits` the ends of the rows into which `items` items are cut. Returns false if the partition does not
+  /// fit.
   DISTRIB_DECL static auto cut_row(const RaggedPartition& partition, std::span<const std::int64_t> given,
                                    std::int64_t items, Splits& splits) -> bool;
 
   DISTRIB_DECL static auto cut_by_ids(std::span<const std::int64_t> ids, std::int64_t items, Splits& splits) -> bool;
 
   static constexpr std::size_t most_padded = std::size_t{1} << 40;
-  static constexpr std::int64_t most_rows = std::int64_t{1} << 24;  // that row ids of one record may name
+  static constexpr std::int64_t most_rows = std::int64_t{1} << 24;  // largest row id that a record may have
 
   const SpecKeys& keys_;
   std::size_t rows_;

@@ -14,11 +14,11 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The last bit of each of eight bytes: set in those that a varint goes on after.
+/// The highest bit of each of eight bytes. It is set in a byte of a varint that another byte follows.
 inline constexpr std::uint64_t varint_more = 0x8080'8080'8080'8080;
 
-/// The number in the varint that these bytes are, or end with bytes that are 0. What pext does, in steps that every
-/// machine has: sevens to fourteens to twenty-eights.
+/// Returns the number in a varint of up to eight bytes; bytes after its end must be 0. Does what the instruction pext
+/// does, in steps that every processor has: joins pieces of 7 bits to 14, then to 28, then to 56.
 [[nodiscard]] constexpr auto join_varint(std::uint64_t word) noexcept -> std::uint64_t {
   std::uint64_t x = word & ~varint_more;
   x -= (x & 0x7f00'7f00'7f00'7f00) >> 1;
@@ -26,8 +26,8 @@ inline constexpr std::uint64_t varint_more = 0x8080'8080'8080'8080;
   return (x & 0xffff'ffff) | x >> 32 << 28;
 }
 
-/// Takes a varint off the front of [at, end), as protobuf does: bits above the 64th are dropped. False: cut short, or
-/// longer than `most` bytes.
+/// Takes a varint off the front of [at, end), as protobuf does: bits above the 64th are dropped. Returns false if it is
+/// cut short, or longer than `most` bytes.
 [[nodiscard]] inline auto take_varint(const std::byte*& at, const std::byte* end, std::uint64_t& value,
                                       std::size_t most = max_varint_bytes) noexcept -> bool {
   if (at != end && *at < std::byte{0x80}) {
@@ -47,14 +47,15 @@ inline constexpr std::uint64_t varint_more = 0x8080'8080'8080'8080;
   return false;
 }
 
-/// How many varints end in these bytes.
+/// Returns how many varints end in these bytes.
 [[nodiscard]] inline auto count_varints(ByteView packed) noexcept -> std::size_t {
   std::size_t count = 0;
   for (const std::byte byte : packed) count += byte < std::byte{0x80} ? 1 : 0;
   return count;
 }
 
-/// Decodes packed varints; the first `most` go to `to`. False: the last one is cut short, or one has over ten bytes.
+/// Decodes packed varints and writes the first `most` of them to `to`. Returns false if the last one is cut short, or
+/// one has more than ten bytes.
 [[nodiscard]] inline auto decode_varints(ByteView packed, std::byte* to, std::size_t most) noexcept -> bool {
   const std::byte* at = packed.data();
   const std::byte* const end = at + packed.size();
@@ -76,22 +77,23 @@ inline constexpr std::uint64_t varint_more = 0x8080'8080'8080'8080;
   return true;
 }
 
-/// Bytes that `value` takes as a varint.
+/// Returns the number of bytes of `value` as a varint.
 [[nodiscard]] constexpr auto varint_size(std::uint64_t value) noexcept -> std::size_t {
   const auto last_bit = static_cast<std::size_t>(63 ^ std::countl_zero(value | 1));
-  return (last_bit * 9 + 73) / 64;  // last_bit / 7 + 1 without a division
+  return (last_bit * 9 + 73) / 64;  // last_bit / 7 + 1, without a division
 }
 
-/// Row n: what marks the first n - 1 of eight bytes as those that a varint goes on after.
+/// Element n: the bits that mark, among the first eight bytes of a varint of n bytes, those that another byte follows.
 inline constexpr auto varint_marks = [] {
   std::array<std::uint64_t, max_varint_bytes + 1> marks{};
   for (std::size_t size = 2; size < marks.size(); ++size) marks[size] = varint_more >> (size > 8 ? 0 : 72 - 8 * size);
   return marks;
 }();
 
-/// Writes `value`, which takes `size` bytes, at `to`; ten bytes of room must be there also for less.
+/// Writes `value`, which takes `size` bytes, at `to`. There must be room for ten bytes, even if it takes less.
 inline void put_varint(std::byte* to, std::uint64_t value, std::size_t size) noexcept {
-  // What pdep does, in steps that every machine has: twenty-eights to fourteens to sevens.
+  // Does what the instruction pdep does, in steps that every processor has: splits 56 bits to 28, then to 14, then to
+  // 7.
   std::uint64_t x = (value & 0x0fff'ffff) | value >> 28 << 32;
   x = (x & 0x0000'3fff'0000'3fff) | (x & 0x0fff'c000'0fff'c000) << 2;
   x += x & 0x3f80'3f80'3f80'3f80;

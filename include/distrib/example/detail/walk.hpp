@@ -11,19 +11,21 @@
 #include <cstdint>
 #include <string_view>
 
-// The one way through the bytes of a tf.train.Example (example.proto, feature.proto), whoever walks it. Everything that
-// protobuf's parser takes is taken, with the same meaning; everything that it refuses is refused, but for names that are
-// no UTF-8: TensorFlow's parse_example takes those, so that one odd name does not cost the record.
+// Walks over the bytes of a tf.train.Example (example.proto, feature.proto); every reader of Examples uses it, at least
+// for unusual encodings. It accepts what protobuf's parser accepts, with the same meaning, and refuses what protobuf
+// refuses, with one exception: names that are not UTF-8 are accepted, as by TensorFlow's parse_example, so that a
+// single odd name does not make a record unreadable.
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-inline constexpr std::uint32_t first_message = wire_tag(1, WireType::bytes);  // every message here has its content in 1
+// field 1 has the content of every message here
+inline constexpr std::uint32_t first_message = wire_tag(1, WireType::bytes);
 inline constexpr std::uint32_t second_message = wire_tag(2, WireType::bytes);
 
-/// Gives the values of a BytesList, FloatList or Int64List (`kind`) to a sink:
-/// `bytes(ByteView)`, `floats(ByteView)` (whole numbers of little-endian floats), `int64(number)`, and
-/// `int64s(ByteView packed) -> bool`, false when these are no varints. False: malformed.
+/// Passes the values of a BytesList, FloatList or Int64List (`kind`) to a sink: `bytes(ByteView)`, `floats(ByteView)`
+/// (whole numbers of little-endian floats), `int64(number)`, and `int64s(ByteView packed) -> bool`, which returns false
+/// if these are not varints. Returns false if the list is malformed.
 template <class Sink>
 [[nodiscard]] auto read_list(FeatureKind kind, ByteView list, unsigned levels, Sink& sink) -> bool {
   FieldReader reader{list, levels};
@@ -47,13 +49,14 @@ template <class Sink>
   return reader.ok();
 }
 
-/// Gives (a part of) a Feature to a sink: `kind_is(FeatureKind)` before the values of each list; another kind than the
-/// last drops what there was, as in every oneof of protobuf. False: malformed.
+/// Passes a Feature, or a part of one, to a sink: `kind_is(FeatureKind)` is called before the values of each list.
+/// Another kind than the last one drops the values before it, as in every oneof of protobuf. Returns false if the
+/// feature is malformed.
 template <class Sink> [[nodiscard]] auto read_feature(ByteView feature, unsigned levels, Sink&& sink) -> bool {
   if (levels == 0) return false;
   FieldReader reader{feature, levels};
   while (reader.next()) {
-    if ((reader.tag() & 7) != first_message % 8 || reader.tag() >> 3 > 3) continue;  // none of the three kinds
+    if ((reader.tag() & 7) != first_message % 8 || reader.tag() >> 3 > 3) continue;  // not one of the three kinds
     const auto kind = static_cast<FeatureKind>(reader.tag() >> 3);
     sink.kind_is(kind);
     if (!read_list(kind, reader.bytes(), levels - 1, sink)) return false;
@@ -61,9 +64,10 @@ template <class Sink> [[nodiscard]] auto read_feature(ByteView feature, unsigned
   return reader.ok();
 }
 
-/// Gives an entry of a map (key 1, value 2, in any order, unknown fields between) to a sink: `begin(name) -> bool`,
-/// whether its value is wanted, and then `value(ByteView, levels) -> bool` for each part of it; several values of one
-/// entry are parts of one message, of several keys the last one counts. False: malformed.
+/// Passes an entry of a map (key 1, value 2, in any order, with unknown fields between) to a sink. `begin(name) ->
+/// bool` returns whether the value is wanted; then `value(ByteView, levels) -> bool` is called for each part of it.
+/// Several values of one entry are parts of one message; of several keys the last one counts. Returns false if the
+/// entry is malformed.
 template <class Sink> [[nodiscard]] auto read_entry(ByteView bytes, unsigned levels, Sink& sink) -> bool {
   std::string_view key;
   ByteView value;
@@ -86,7 +90,8 @@ template <class Sink> [[nodiscard]] auto read_entry(ByteView bytes, unsigned lev
   return true;
 }
 
-/// Gives the entries of a Features or FeatureLists message to a sink of `read_entry`. False: malformed.
+/// Passes the entries of a Features or FeatureLists message to a sink of `read_entry`. Returns false if it is
+/// malformed.
 template <class Sink> [[nodiscard]] auto read_map(ByteView map, unsigned levels, Sink& sink) -> bool {
   FieldReader reader{map, levels};
   while (reader.next())
@@ -94,7 +99,7 @@ template <class Sink> [[nodiscard]] auto read_map(ByteView map, unsigned levels,
   return reader.ok();
 }
 
-/// Visits the bytes of each entry in the maps that `record` has under `tag`.
+/// Calls `visit` with the bytes of each entry in the maps that `record` has under `tag`.
 template <class Visit> void for_each_entry(ByteView record, std::uint32_t tag, Visit visit) {
   FieldReader reader{record, most_levels};
   while (reader.next()) {
@@ -105,10 +110,10 @@ template <class Visit> void for_each_entry(ByteView record, std::uint32_t tag, V
   }
 }
 
-/// Whether protobuf's parser takes `record` for an Example.
+/// True if protobuf's parser accepts `record` as an Example, apart from names that are not UTF-8.
 [[nodiscard]] DISTRIB_DECL auto is_example(ByteView record) noexcept -> bool;
 
-/// Whether protobuf's parser takes `record` for a SequenceExample.
+/// True if protobuf's parser accepts `record` as a SequenceExample, apart from names that are not UTF-8.
 [[nodiscard]] DISTRIB_DECL auto is_sequence_example(ByteView record) noexcept -> bool;
 
 }  // namespace detail

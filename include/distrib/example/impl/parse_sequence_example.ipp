@@ -82,7 +82,8 @@ DISTRIB_DECL auto ListParser::read_step(ByteView feature, unsigned levels) -> bo
     refuse(example_errc::wrong_kind,
            " holds " + std::string{name(slot.found)} + ", not " + std::string{name(slot.kind)});
   else if (list.block >= 0 && slot.have != static_cast<std::size_t>(list.block))
-    refuse(example_errc::wrong_count, " has " + std::to_string(slot.have) + ", not " + std::to_string(list.block));
+    refuse(example_errc::wrong_count,
+           " has " + std::to_string(slot.have) + " values, not " + std::to_string(list.block));
   slot.end_row();
   return true;
 }

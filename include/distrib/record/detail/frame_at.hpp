@@ -14,7 +14,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Payload bytes of the record at `offset` when its header is in order and the whole frame lies in `file`.
+/// Returns the payload bytes of the record at `offset` if its header is valid and the whole frame lies in `file`;
+/// otherwise nothing.
 inline auto frame_at(ByteView file, std::uint64_t offset) noexcept -> std::optional<std::uint64_t> {
   if (offset > file.size() || file.size() - offset < record_frame_bytes) return std::nullopt;
   const ByteView rest = file.subspan(static_cast<std::size_t>(offset));
@@ -24,7 +25,7 @@ inline auto frame_at(ByteView file, std::uint64_t offset) noexcept -> std::optio
   return length;
 }
 
-/// Why there is no frame at `offset <= file.size()`.
+/// Returns why no frame begins at `offset`, if `frame_at` found none there. `offset` is at most `file.size()`.
 inline auto frame_error(ByteView file, std::uint64_t offset) noexcept -> std::error_code {
   const ByteView rest = file.subspan(static_cast<std::size_t>(offset));
   if (rest.size() < record_header_bytes) return record_errc::truncated_header;

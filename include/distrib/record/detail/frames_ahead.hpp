@@ -13,33 +13,36 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Records that a reader has verified and not yet handed out. What it reads next stands behind them.
+/// The records that a reader has verified but not yet returned. The bytes that it reads next follow them.
 class FramesAhead {
  public:
   [[nodiscard]] auto empty() const noexcept -> bool { return next_ == count_; }
 
-  /// The first of them, to be handed out; it stays until there are others. Not when there is none.
+  /// Returns the first of them and removes it from the front. It stays valid until `verify` or `assign` is called.
+  /// There must be one.
   auto take() noexcept -> const Record* { return &frames_[next_++]; }
 
-  /// Its place; that of what is read next when there is none.
+  /// Returns the offset of the first of them; `next` if there is none.
   [[nodiscard]] auto offset_or(std::uint64_t next) const noexcept -> std::uint64_t {
     return empty() ? next : frames_[next_].offset;
   }
+  /// Returns the number of the first of them; `next` if there is none.
   [[nodiscard]] auto number_or(std::uint64_t next) const noexcept -> std::uint64_t {
     return empty() ? next : frames_[next_].number;
   }
 
   void clear() noexcept { next_ = count_ = 0; }
 
-  /// `record` instead of those that there were.
+  /// Replaces all of them by `record`.
   void assign(const Record& record) noexcept {
     frames_[0] = record;
     next_ = 0;
     count_ = 1;
   }
 
-  /// Verifies records at the front of `window`, where `offset` and `number` are, and goes behind them with all three.
-  /// False: that at the front is not in order, or not all there. `suspect`: see `Record`.
+  /// Verifies records at the front of `window`; `offset` and `number` belong to the first. Moves all three behind
+  /// the records that are valid. Returns false if the first is invalid or incomplete, or has more than `longest`
+  /// payload bytes. `suspect`: see `Record`.
   auto verify(ByteView& window, std::uint64_t longest, bool suspect, std::uint64_t& offset,
               std::uint64_t& number) noexcept -> bool {
     next_ = 0;

@@ -14,17 +14,17 @@
 #include <cstring>
 #include <limits>
 
-// Searching a file for a record's header when it is not known where records begin. A length is u64 and not longer than
-// the file, so its high bytes are zero: that alone rules out nearly every offset of texts, images and floats, 32 or 64
-// of them at once. Only for what is left the checksum of the eight bytes is computed.
+// Searches a file for the header of a record when it is not known where records begin. A length is a u64 that is at
+// most the size of the file, so its high bytes are zero: this alone excludes nearly every offset in texts, images and
+// floats, 16 or 64 offsets at a time. Only for the offsets that are left the checksum of the eight bytes is computed.
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
 inline constexpr std::uint64_t no_offset = std::numeric_limits<std::uint64_t>::max();
 
-/// What the high bytes of a length can be in a file of some size: bytes 7 down to `zero[0]` are zero, and the byte at
-/// `top_index` is at most `top`.
+/// The values that the high bytes of a length can have in a file of a given size: bytes 7 down to `zero[0]` are zero,
+/// and the byte at `top_index` is at most `top`.
 struct LengthFilter {
   explicit LengthFilter(std::size_t file_bytes) noexcept {
     const std::uint64_t longest = file_bytes - record_frame_bytes;
@@ -41,11 +41,12 @@ struct LengthFilter {
   unsigned char top = 0;
 };
 
-/// First byte of the masked checksum of eight zeros: where a run of zeros goes on instead, no empty record begins.
+/// First byte of the masked checksum of eight zero bytes. If any other byte follows eight zeros, no empty record begins
+/// there.
 inline constexpr auto empty_record_mark =
     static_cast<unsigned char>(mask_crc(~crc32c_bytewise(~0U, std::array<std::byte, 8>{})));
 
-/// The way for every machine: 16 offsets at once are ruled out, and if not, tried one by one.
+/// For every processor: excludes 16 offsets at a time. If it cannot exclude them, it tries them one by one.
 inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_t to) noexcept -> std::uint64_t {
   using Block = unsigned char __attribute__((vector_size(16)));
   using Halves = std::array<std::uint64_t, 2>;
@@ -55,7 +56,7 @@ inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_
   while (p < to) {
     if (to - p >= 16 && file.size() - p >= 32) {
       const auto at = [&](std::size_t i) {
-        Block block;  // copied, since clang loses on the way that bytes lie anywhere
+        Block block;  // copied, because clang would otherwise assume that the bytes are aligned
         std::memcpy(&block, bytes + p + i, sizeof block);
         return block;
       };
@@ -78,13 +79,13 @@ inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_
 }
 
 #if defined(__x86_64__)
-/// 64 offsets at once. Call it only where the processor has AVX2 and SSE4.2.
+/// Excludes 64 offsets at a time. Must be called only on a processor with AVX2 and SSE4.2.
 __attribute__((target("avx2,sse4.2"))) inline auto find_header_avx2(ByteView file, std::uint64_t from,
                                                                     std::uint64_t to) noexcept -> std::uint64_t {
   using Block = unsigned char __attribute__((vector_size(32)));
   using Signed = char __attribute__((vector_size(32)));
   constexpr std::uint64_t reach = 64 + 8;  // bytes that a step looks at
-  constexpr std::uint64_t ahead = 4096;    // bytes that memory is asked for beforehand
+  constexpr std::uint64_t ahead = 4096;  // how far ahead memory is prefetched, in bytes
   const LengthFilter filter{file.size()};
   const std::byte* const bytes = file.data();
   std::uint64_t p = from;
@@ -132,7 +133,8 @@ __attribute__((target("avx2,sse4.2"))) inline auto find_header_avx2(ByteView fil
 }
 #endif
 
-/// First offset in [from, to) where a header is in order and its frame lies in `file`; `no_offset` when there is none.
+/// Returns the first offset in [from, to) where a valid header begins whose frame lies in `file`; `no_offset` if there
+/// is none.
 inline auto find_header(ByteView file, std::uint64_t from, std::uint64_t to) noexcept -> std::uint64_t {
   if (file.size() < record_frame_bytes) return no_offset;
   to = std::min<std::uint64_t>(to, file.size() - record_frame_bytes + 1);

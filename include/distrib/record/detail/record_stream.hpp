@@ -25,25 +25,25 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The bytes of a file, inflated where its first bytes say so unless it is to be read as it is, read in pieces of 256
-/// KiB into a buffer that grows with what really arrives, so that a length that lies costs nothing. One thread at a
-/// time.
+/// The bytes of a file, inflated if its first bytes show that it is compressed, unless it is to be read as it is. They
+/// are read in pieces of 256 KiB into a buffer that grows only with bytes that really arrive, so that a false length
+/// costs no memory. One thread at a time.
 ///
-/// Of a member that announces its size, the inflater gets that many bytes and no more: damage in one never eats the
-/// beginning of the next.
+/// If a gzip member announces its size, the inflater gets that many bytes and no more, so that damage in one member
+/// does not use up the beginning of the next.
 template <Inflates I> class RecordStream {
  public:
   static constexpr std::size_t piece_bytes = 256 << 10;
 
-  /// Opens `path`; reads nothing yet. `plain`: nothing is inflated, whatever is in it.
+  /// Opens `path`; reads nothing yet. `plain`: the bytes are not inflated, whatever they are.
   RecordStream(const std::string& path, bool plain, std::error_code& ec) : file_{path, O_RDONLY, ec}, plain_{plain} {}
 
-  /// The same from elsewhere.
+  /// Reads from `source` instead of a file.
   RecordStream(AnyByteSource source, bool plain) : source_{std::move(source)}, plain_{plain} {}
 
-  /// Makes `window`, what the caller has not used of the bytes it got, at least `wanted` bytes long, by moving it to
-  /// the front of the buffer and reading behind it. False: that many do not come; `window` is all there is, and
-  /// `error()` is empty if the file simply ends.
+  /// Makes `window` at least `wanted` bytes long. `window` must hold the bytes of this stream that the caller has not
+  /// used yet: they move to the front of the buffer, and more are read behind them. Returns false if the stream ends
+  /// before that: `window` is then all that is left, and `error()` is empty if the file simply ended.
   [[nodiscard]] auto fill(ByteView& window, std::size_t wanted) -> bool {
     std::size_t filled = window.size();
     if (filled != 0 && window.data() != buffer_.data()) std::memmove(buffer_.data(), window.data(), filled);
@@ -55,20 +55,20 @@ template <Inflates I> class RecordStream {
     return filled >= wanted;
   }
 
-  /// Whether the file turned out to be compressed; false before the first `fill`.
+  /// True if the file is compressed and is inflated; false before the first `fill`.
   [[nodiscard]] auto inflates() const noexcept -> bool { return inflater_.has_value(); }
 
-  /// How the file is wrapped, by its content; `none` before the first `fill`.
+  /// Returns how the file is compressed, as its content shows; `none` before the first `fill`.
   [[nodiscard]] auto compression() const noexcept -> Compression { return compression_; }
 
-  /// What ended the stream early.
+  /// The failure that ended the stream early; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 
-  /// " (whom it asked for what)", when something elsewhere ended it early; else empty.
+  /// Returns " (which server was asked for what)" if a remote source ended the stream early; otherwise empty.
   [[nodiscard]] auto asked() const -> std::string { return asked_.empty() ? asked_ : " (" + asked_ + ")"; }
 
-  /// After damage in compressed data: goes on at the next member of `RecordWriter`, where a record begins; the caller
-  /// forgets its window. False: there is none, and the stream has ended.
+  /// Continues after damage in compressed data, at the next member that `RecordWriter` wrote, where a record begins.
+  /// The caller must drop its window. Returns false if there is no such member; nothing more can be read then.
   [[nodiscard]] auto resume() -> bool {
     if (!inflater_ || compression_ != Compression::gzip) return false;
     error_.clear();
@@ -90,7 +90,7 @@ template <Inflates I> class RecordStream {
  private:
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
-  /// Writes what comes next, at least a byte unless the end or a failure is reached.
+  /// Writes the next bytes to `to`: at least one, or none at the end and after a failure.
   auto read(std::span<std::byte> to) -> std::size_t {
     if (!started_) return start(to);
     if (!inflater_) {
@@ -109,7 +109,7 @@ template <Inflates I> class RecordStream {
     }
   }
 
-  /// The next bytes as they are; none at the end, or when `error_` says why.
+  /// Reads the next bytes as they are; returns 0 at the end, and after a failure, which `error_` then holds.
   auto take(std::span<std::byte> to) -> std::size_t {
     if (!source_) return file_.read(to, error_);
     Error error;
@@ -119,7 +119,7 @@ template <Inflates I> class RecordStream {
     return count;
   }
 
-  /// What the raw bytes at hand inflate to, at most to the end of a member whose size is known.
+  /// Inflates the raw bytes that were read, at most to the end of a member whose size is known.
   auto inflate(std::span<std::byte> to) -> std::size_t {
     if (border_) {
       while (raw_.size() < gzip_member_header_bytes && refill()) {
@@ -139,7 +139,7 @@ template <Inflates I> class RecordStream {
     return count;
   }
 
-  /// Reads behind the raw bytes at hand. False: nothing comes any more.
+  /// Reads more raw bytes behind those that are not inflated yet. Returns false if no more come.
   auto refill() -> bool {
     if (raw_.data() != raw_buffer_.data()) std::copy(raw_.begin(), raw_.end(), raw_buffer_.begin());
     const std::size_t count = take(std::span{raw_buffer_}.subspan(raw_.size()));
@@ -147,7 +147,7 @@ template <Inflates I> class RecordStream {
     return count != 0;
   }
 
-  /// The first bytes decide whether there is anything to inflate.
+  /// Reads the first bytes, which decide whether the file is inflated.
   auto start(std::span<std::byte> to) -> std::size_t {
     started_ = true;
     std::size_t filled = 0;
@@ -169,17 +169,17 @@ template <Inflates I> class RecordStream {
   }
 
   FileDescriptor file_;
-  std::optional<AnyByteSource> source_;  // instead of the file
+  std::optional<AnyByteSource> source_;  // if set: read instead of the file
   bool plain_;
   std::vector<std::byte> buffer_;
   std::vector<std::byte> raw_buffer_;  // compressed bytes; empty without compression
-  ByteView raw_;  // those not inflated yet
+  ByteView raw_;  // bytes of `raw_buffer_` that are not inflated yet
   Compression compression_ = Compression::none;
   std::optional<I> inflater_;
-  std::uint64_t member_left_ = unknown;  // bytes of the present member not inflated yet
+  std::uint64_t member_left_ = unknown;  // bytes of the current member that are not inflated yet
   bool border_ = false;  // the next raw byte begins a member
   std::error_code error_;
-  std::string asked_;  // of the source, when it failed
+  std::string asked_;  // where the source failed
   bool started_ = false;
   bool ended_ = false;
 };

@@ -12,8 +12,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Writes `parts` to the file `path`, at once or not at all for who looks at it; not made durable. Threads and
-/// processes may do so at the same time: one of them wins.
+/// Writes `parts`, one after another, to the file `path`. Other processes see either the old file or the whole new one.
+/// Does not fsync. Several threads and processes may do this at the same time; one of them wins. On failure sets `ec`
+/// and leaves the old file as it was.
 DISTRIB_DECL void replace_file(const std::string& path, std::initializer_list<ByteView> parts, std::error_code& ec);
 
 }  // namespace detail

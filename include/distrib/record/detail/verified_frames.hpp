@@ -14,13 +14,14 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Frames are verified many at a time: one call takes as many as fit into the nearest cache, so that what is handed out
-// afterwards is still there, and the checksums of several short records are computed at once.
+// Frames are verified many at a time. One call takes as many as fit into the nearest cache, so that they are still in
+// the cache when the reader returns them, and the checksums of several short records are computed at the same time.
 
-/// Records that follow each other.
+/// Records that follow one another in a file.
 using VerifiedFrames = std::array<Record, 64>;
 
-/// The walk, inlined into a function for each way that a processor has of computing checksums.
+/// Walks from frame to frame. It is inlined into one function for each way in which a processor computes checksums
+/// (`Way`).
 template <class Way>
 [[gnu::always_inline]] inline auto verify_each(ByteView window, std::uint64_t longest, Record next,
                                                VerifiedFrames& frames) noexcept -> std::size_t {
@@ -46,7 +47,7 @@ template <class Way>
   return count;
 }
 
-/// Any processor.
+/// The way for any processor.
 struct PlainWay {
   auto length(std::uint64_t value) const noexcept -> std::uint32_t {
     return crc32c_portable(0xFFFFFFFF, bytes_of(value));
@@ -55,12 +56,12 @@ struct PlainWay {
 };
 
 #if defined(__x86_64__)
-/// SSE4.2 and PCLMULQDQ.
+/// The way for a processor with SSE4.2 and PCLMULQDQ.
 struct PclmulWay {
   DISTRIB_CRC32C_TARGET auto length(std::uint64_t value) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0xFFFFFFFF, value));
   }
-  /// The header stands in front of the payload, so that eight bytes may be read from there.
+  /// Reads eight bytes that end with the payload; they may begin in the header, which stands before it.
   DISTRIB_CRC32C_TARGET auto payload(const std::byte* at, std::size_t size) noexcept -> std::uint32_t {
     if (size < 272)
       for (std::size_t line = 0; line <= size; line += 64) __builtin_prefetch(at + crc32c_ahead + line);
@@ -73,7 +74,7 @@ DISTRIB_CRC32C_TARGET inline auto verify_frames_pclmul(ByteView window, std::uin
   return verify_each<PclmulWay>(window, longest, next, frames);
 }
 
-/// Row n: the state that n zero bytes leave of a state of all ones.
+/// Element n: the state of a checksum after n zero bytes, from a state of all ones.
 consteval auto make_crc32c_starts() -> std::array<std::uint32_t, 257> {
   std::array<std::uint32_t, 257> starts{};
   std::uint32_t state = 0xFFFFFFFFU;
@@ -86,12 +87,13 @@ consteval auto make_crc32c_starts() -> std::array<std::uint32_t, 257> {
 
 inline constexpr std::array<std::uint32_t, 257> crc32c_starts = make_crc32c_starts();
 
-/// AVX-512 with VPCLMULQDQ.
+/// The way for a processor with AVX-512 and VPCLMULQDQ.
 struct WideWay {
   DISTRIB_CRC32C_WIDE_TARGET auto length(std::uint64_t value) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0xFFFFFFFF, value));
   }
-  /// Short records of various sizes are all treated alike after the first that is longer: no guessing which is which.
+  /// After the first record of 129 .. 192 bytes, all records of up to 192 bytes take the same branch: the processor
+  /// could not predict which of two branches the next record takes.
   DISTRIB_CRC32C_WIDE_TARGET auto payload(const std::byte* at, std::size_t size) noexcept -> std::uint32_t {
     __builtin_prefetch(at + crc32c_ahead);
     __builtin_prefetch(at + crc32c_ahead + 64);
@@ -114,10 +116,10 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto verify_frames_wide(ByteView window, std::
 }
 #endif
 
-/// Verifies frames from the front of `window` on, by header and payload, and writes the records that they hold; `next`
-/// has what is known of the first. Stops at the first that is not in order, not there as a whole, or longer than
-/// `longest`; when `frames` is full; behind the first that ends 32 KiB on. Returns their number. Reads nothing outside
-/// of `window`.
+/// Verifies headers and payloads of the frames from the front of `window` on, and writes their records to `frames`.
+/// `next` holds offset, number and `suspect` of the first. Stops before the first frame that is invalid, incomplete, or
+/// has more than `longest` payload bytes; when `frames` is full; and after the first frame that ends 32 KiB or more
+/// from the front. Returns the number of records. Reads nothing outside `window`.
 inline auto verify_frames(ByteView window, std::uint64_t longest, const Record& next, VerifiedFrames& frames) noexcept
     -> std::size_t {
 #if defined(__x86_64__)

@@ -34,7 +34,7 @@ DISTRIB_DECL auto detect_compression(ByteView head) noexcept -> Compression {
   const auto first = static_cast<unsigned>(head[0]);
   const auto second = static_cast<unsigned>(head[1]);
   if (first == 0x1F && second == 0x8B) return Compression::gzip;
-  // Method 8, window of at most 32 KiB, no preset dictionary, check bits.
+  // Method 8, a window of at most 32 KiB, no preset dictionary, valid check bits.
   const bool good_check = (first * 256 + second) % 31 == 0;
   if ((first & 0x0F) == unsigned{deflate_method} && first < 0x80 && (second & 0x20) == 0 && good_check)
     return Compression::zlib;

@@ -16,8 +16,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Offsets of `RecordIndex::offsets` from such a text; empty where a line is no pair of numbers or does not go on where
-// the one before ended or is too short for a frame. Blanks, CRLF and a missing last newline are fine.
+// Returns the offsets that `RecordIndex::offsets` would have, from such a text; nothing if a line is not a pair of
+// numbers, does not begin where the line before ended, or is too short for a frame. Blanks, CRLF and a missing last
+// newline are allowed.
 DISTRIB_DECL auto parse_dali_index(std::string_view text) -> std::optional<std::vector<std::uint64_t>> {
   constexpr std::string_view blank = " \t\r";
   std::vector<std::uint64_t> offsets{0};

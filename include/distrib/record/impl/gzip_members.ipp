@@ -9,9 +9,10 @@ namespace detail {
 
 inline constexpr std::size_t gzip_trailer_bytes = 8;
 
-// No deflate data inflates to more than 1032 times its size (zlib's technical notes), and every record has a frame.
+// Deflate data inflates to at most 1032 times its size (zlib's technical notes).
 inline constexpr std::uint64_t most_inflation = 1032;
 
+// The frame of an empty record.
 inline constexpr std::uint64_t least_record_bytes = 16;
 
 DISTRIB_DECL void announce_gzip_member(std::span<std::byte> room, std::uint64_t inflated_size,
@@ -63,7 +64,7 @@ DISTRIB_DECL auto GzipMembers::try_next() noexcept -> std::optional<GzipMember> 
   member.size = found->size;
   member.inflated_size = found->inflated_size;
   member.records = found->records;
-  sums_.offset += member.size;  // none of these sums overflows: all are bounded by multiples of the file's size
+  sums_.offset += member.size;  // no sum overflows: each is bounded by a multiple of the file's size
   sums_.inflated_offset += member.inflated_size;
   sums_.first_record += member.records;
   return member;

@@ -17,7 +17,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Time of change of a file, in nanoseconds since 1970; empty when it cannot be told.
+// Returns the time of the file's last change, in nanoseconds since 1970; nothing if it is not known.
 DISTRIB_DECL auto change_time(const std::string& path) noexcept -> std::optional<std::int64_t> {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -26,7 +26,7 @@ DISTRIB_DECL auto change_time(const std::string& path) noexcept -> std::optional
 
 inline constexpr std::size_t index_head_bytes = 64;
 
-// What an index of `file` begins with; `offsets` are those of `RecordIndex::offsets`.
+// Returns the first bytes of an index of `file`; `offsets`: as returned by `RecordIndex::offsets`.
 DISTRIB_DECL auto index_head(ByteView file, std::int64_t changed, std::span<const std::uint64_t> offsets) noexcept
     -> std::array<std::byte, index_head_bytes> {
   std::array<std::byte, index_head_bytes> head{};
@@ -42,8 +42,9 @@ DISTRIB_DECL auto index_head(ByteView file, std::int64_t changed, std::span<cons
   return head;
 }
 
-// The offsets in the bytes of an index file, when it is one of `file` as it is now; else empty. The ends are bounded
-// by the file, as the first and last header are looked at; their order is left to `RecordIndex::of_offsets`.
+// Returns the offsets in the bytes of an index file if it fits `file` as it is now; otherwise nothing. The ends are
+// checked against the size of the file, because the first and the last header are read there; their order is checked by
+// `RecordIndex::of_offsets`.
 DISTRIB_DECL auto decode_index(ByteView index, ByteView file, std::int64_t changed)
     -> std::optional<std::vector<std::uint64_t>> {
   if (index.size() < index_head_bytes + 4) return std::nullopt;
@@ -86,7 +87,7 @@ DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& op
   if (std::optional<RecordIndex> kept = detail::load_index(path)) return std::move(*kept);
   const std::optional<std::int64_t> before = detail::change_time(path);
   RecordIndex index{path, error};
-  std::error_code ignored;  // a directory that cannot be written to is no failure
+  std::error_code ignored;  // if the directory cannot be written to, that is no failure
   if (!error && options.keep && before == detail::change_time(path)) write_index_file(path, index.offsets(), ignored);
   return index;
 }

@@ -26,7 +26,8 @@ DISTRIB_DECL auto walk_headers(ByteView file, std::uint64_t offset, std::uint64_
 
 DISTRIB_DECL auto RecordFinder::next_chained(std::uint64_t from, std::uint64_t to, std::uint64_t enough) noexcept
     -> std::optional<RecordStart> {
-  std::array<Chain, 2> broken{};  // the longest ones met: in a nested file, an outer and an inner one
+  // the two longest broken chains so far: in a file whose records hold TFRecords, an outer and an inner one
+  std::array<Chain, 2> broken{};
   for (; true; ++from) {
     from = find_header(from, to);
     if (from == detail::no_offset) return std::nullopt;

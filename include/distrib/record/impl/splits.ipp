@@ -13,7 +13,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// The split of [first, to) when a record begins at `first`.
+// Returns the split of [first, to), where a record begins at `first`.
 DISTRIB_DECL auto walk_split(ByteView file, std::uint64_t first, std::uint64_t to, std::uint64_t number = 0) noexcept
     -> RecordSplit {
   const HeaderWalk walk = walk_headers(file, first, to);
@@ -21,15 +21,16 @@ DISTRIB_DECL auto walk_split(ByteView file, std::uint64_t first, std::uint64_t t
 }
 
 DISTRIB_DECL auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> RecordSplit {
-  constexpr std::uint64_t enough = 256;  // headers that follow each other; inner files are shorter, or found out
+  // headers in a row that make a guess; TFRecords inside a payload are fewer, or stitching finds the mistake
+  constexpr std::uint64_t enough = 256;
   if (begin == 0) return walk_split(file, 0, end);
   const std::optional<RecordStart> start = RecordFinder{file}.next_chained(begin, end, enough);
   return start ? walk_split(file, start->offset, end) : RecordSplit{end, end};
 }
 
-// Whether a record that begins before `begin` ends at `end` exactly, so that none begins in between.
+// True if a record that begins before `begin` ends exactly at `end`, so that no record begins in between.
 DISTRIB_DECL auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> bool {
-  int payloads = 16;  // at most, so that no file makes it cost much
+  int payloads = 16;  // most payloads to verify, so that no file makes this expensive
   std::uint64_t from = begin;
   for (std::uint64_t step = 1 << 16; from > 0; step *= 4) {
     const std::uint64_t to = from;
@@ -71,8 +72,8 @@ DISTRIB_DECL auto find_split(ByteView file, std::uint64_t begin, std::uint64_t e
 DISTRIB_DECL auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders,
                                 std::span<RecordSplit> splits) noexcept -> std::size_t {
   std::size_t wrong = 0;
-  std::uint64_t at = 0;  // where a record begins, proven
-  std::uint64_t number = 0;  // and how many are before it
+  std::uint64_t at = 0;  // a record is proven to begin here
+  std::uint64_t number = 0;  // number of records before it
   bool broken = false;
   for (std::size_t k = 0; k < splits.size(); ++k) {
     RecordSplit& split = splits[k];

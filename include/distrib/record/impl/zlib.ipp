@@ -12,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
+// Points a stream at `in` and `out`, at most at as many bytes of each as its 32-bit counters hold.
 DISTRIB_DECL void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexcept {
   constexpr std::size_t most = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
@@ -43,7 +43,7 @@ DISTRIB_DECL auto Inflater::inflate(ByteView& in, std::span<std::byte> out, std:
     written += offered_out - stream_->avail_out;
     if (result == Z_STREAM_END) {
       complete_ = true;
-    } else if (result == Z_BUF_ERROR) {  // no progress possible: more input is wanted
+    } else if (result == Z_BUF_ERROR) {  // no progress without more input
       return written;
     } else if (result != Z_OK) {
       if (result == Z_MEM_ERROR) throw std::bad_alloc{};

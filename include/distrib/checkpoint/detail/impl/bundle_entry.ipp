@@ -65,7 +65,7 @@ DISTRIB_DECL auto encode_entry(const BundleEntry& entry) -> std::vector<std::byt
   return out.take();
 }
 
-// First value of field 1 and 2 of a small message of varints; unset ones keep what they have.
+// Reads the fields 1 and 2 of a small message of varints; a variable keeps its value if its field is not set.
 DISTRIB_DECL auto decode_pair(ByteView bytes, std::int64_t& first, std::int64_t& second) -> bool {
   WireReader reader{bytes};
   while (reader.next()) {
@@ -90,7 +90,7 @@ DISTRIB_DECL auto decode_shape(ByteView bytes, Shape& shape) -> bool {
   return true;
 }
 
-// `shape` is the tensor's: an axis without a length is whole.
+// Reads a slice of a tensor with this `shape`. An axis without a length is covered whole.
 DISTRIB_DECL auto decode_slice(ByteView bytes, std::string_view name, const Shape& shape, BundleEntry& entry) -> bool {
   Extents starts;
   Extents lengths;
@@ -112,7 +112,7 @@ DISTRIB_DECL auto decode_slice(ByteView bytes, std::string_view name, const Shap
 }
 
 DISTRIB_DECL auto decode_entry(std::string_view name, ByteView bytes, BundleEntry& entry) -> bool {
-  std::vector<ByteView> slices;  // they need the shape, which may stand behind them
+  std::vector<ByteView> slices;  // decoded later, because they need the shape, which may come after them
   WireReader reader{bytes};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint):

@@ -58,7 +58,7 @@ DISTRIB_DECL auto RowParser::read_short_entries(const std::byte* at, const std::
   const std::uint64_t serial = serial_;
   const std::size_t row = rows_;
   for (;;) {
-    // 0a L 0a K name 12 V kind W 0a P payload, with V = P + 4, W = P + 2, L = K + P + 8, all below 128; K, P above 0
+    // 0a L 0a K name 12 V kind W 0a P payload, with V = P + 4, W = P + 2, L = K + P + 8, all below 128; K and P above 0
     const auto left = static_cast<std::size_t>(end - at);
     if (left < 12) return at;
     const auto head = load_le<std::uint32_t>(at);
@@ -66,7 +66,7 @@ DISTRIB_DECL auto RowParser::read_short_entries(const std::byte* at, const std::
     const std::uint64_t key_size = head >> 24;
     if (left < length + 2 || left < key_size + 10) return at;
     const std::byte* const name = at + 4;
-    const std::uint64_t tail = load_le<std::uint64_t>(name + key_size - 2) >> 16;  // what comes behind the name
+    const std::uint64_t tail = load_le<std::uint64_t>(name + key_size - 2) >> 16;  // what follows the name
     const std::uint64_t size = length - key_size - 8;
     const std::uint64_t expected = 0x0a'0200'0412 + size * 0x100'0100'0100;
     if ((((head ^ 0x000a'000a) & 0x00ff'00ff) | ((tail ^ expected) & 0xffff'ff00'ffff) |
@@ -81,23 +81,24 @@ DISTRIB_DECL auto RowParser::read_short_entries(const std::byte* at, const std::
       at = next;
       continue;
     }
-    // Of floats and varints at once. The word ends with the entry, so that above the payload there is nothing.
+    // For floats and varints at the same time. The word ends with the entry, so that its bytes above the payload are 0.
     const std::uint64_t kind_tag = tail >> 16 & 0xff;
     const std::uint64_t beyond = (64 - 8 * size) & 63;
     const std::uint64_t word = load_le<std::uint64_t>(next - 8) >> beyond;
-    const std::uint64_t if_float = 0 - std::uint64_t{kind_tag == float_tag};  // masks, lest it becomes a branch
+    // a mask, because the compiler would make a branch of a condition
+    const std::uint64_t if_float = 0 - std::uint64_t{kind_tag == float_tag};
     const std::uint64_t no_varint = ((word & varint_more) ^ (varint_more >> 8 >> beyond)) | (size - 1) >> 3;
     const std::uint64_t no_number = (if_float & (size ^ sizeof(float))) | (~if_float & no_varint);
     FeatureSlot& slot = slots[cell.index];
     if (((slot.scalar_tag ^ kind_tag) | no_number) != 0) return at;
     store_le(slot.rows + row * slot.stride, (if_float & word) | (~if_float & join_varint(word)));
-    slot.done = serial;  // of a float's row more than that was written, which the next one overwrites
+    slot.done = serial;  // for a float this wrote beyond its row; the next row overwrites that
     at = next;
   }
 }
 
 DISTRIB_DECL auto RowParser::read_entry_at(const std::byte* at, const std::byte* const end) -> const std::byte* {
-  // The usual form first: key, then value, one list in one piece, all of them ending together.
+  // The usual form first: key, then value, one list in one piece, and all of them end together.
   const std::byte* next = at;
   ByteView entry;
   ByteView key;
@@ -124,7 +125,7 @@ DISTRIB_DECL auto RowParser::read_entry_at(const std::byte* at, const std::byte*
 
 DISTRIB_DECL auto RowParser::read_content(FeatureSlot& slot, std::uint64_t kind_tag, ByteView content, ByteView feature)
     -> bool {
-  if (slot.piece_tag == kind_tag && (kind_tag == bytes_tag || content.size() == slot.stride)) {  // all of the row
+  if (slot.piece_tag == kind_tag && (kind_tag == bytes_tag || content.size() == slot.stride)) {  // the whole row
     std::byte* const row = slot.rows + rows_ * slot.stride;
     if (kind_tag == bytes_tag) std::memcpy(row, &content, sizeof content);
     else std::memcpy(row, content.data(), content.size());
@@ -158,7 +159,7 @@ DISTRIB_DECL auto RowParser::check(FeatureSlot& slot, Error& error) -> bool {
                 where(slot) + " holds " + std::string{name(slot.found)} + ", not " + std::string{name(slot.kind)});
   } else if (!slot.list && slot.have != slot.count) {
     return fail(error, example_errc::wrong_count,
-                where(slot) + " has " + std::to_string(slot.have) + ", not " + std::to_string(slot.count));
+                where(slot) + " has " + std::to_string(slot.have) + " values, not " + std::to_string(slot.count));
   }
   return true;
 }

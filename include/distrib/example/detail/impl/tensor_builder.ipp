@@ -63,7 +63,7 @@ DISTRIB_DECL void TensorBuilder::padded(const NamedSpec& named, const Splits* st
     const std::int64_t values = steps != nullptr ? ((*steps)[i + 1] - (*steps)[i]) * block : splits[i + 1] - splits[i];
     if (values % block != 0)
       return refuse(example_errc::wrong_count, slot.name, i,
-                    "has " + std::to_string(values) + ", no multiple of " + std::to_string(block));
+                    "has " + std::to_string(values) + " values, not a multiple of " + std::to_string(block));
     result.lengths.push_back(values / block);
     longest = std::max(longest, values / block);
   }
@@ -72,9 +72,10 @@ DISTRIB_DECL void TensorBuilder::padded(const NamedSpec& named, const Splits* st
 
   const std::size_t row = static_cast<std::size_t>(longest * block);
   if (row != 0 && records > most_padded / row)
-    return refuse(example_errc::wrong_count, slot.name, 0, "of all records is too large when padded");
+    return refuse(example_errc::wrong_count, slot.name, 0,
+                  "has too many values in all records together when they are padded");
   result.count = records * row;
-  result.memory = AlignedBuffer{result.count * width};  // bytes of zeros are 0, 0.0F and an empty view
+  result.memory = AlignedBuffer{result.count * width};  // zero bytes are 0, 0.0F and an empty view
   const FeatureDefault& pad = named.spec.otherwise;
   const ByteView pad_bytes = pad.bytes.empty() ? ByteView{} : as_bytes(pad.bytes[0]);
   const std::byte* const from = !pad.floats.empty()   ? reinterpret_cast<const std::byte*>(pad.floats.data())
@@ -134,10 +135,11 @@ DISTRIB_DECL void TensorBuilder::sparse(const NamedSpec& named, ParsedFeature& r
                       "has " + std::to_string(splits[row + 1] - splits[row]) + " values and " +
                           std::to_string(index_splits[row + 1] - index_splits[row]) + " indices");
       for (std::int64_t i = splits[row]; i < splits[row + 1]; ++i) {
-        const std::int64_t at = coordinates[static_cast<std::size_t>(i)];  // so far, both have equal rows
+        // all rows so far have as many indices as values
+        const std::int64_t at = coordinates[static_cast<std::size_t>(i)];
         if (at < 0 || at >= spec.sizes[axis])
           return refuse(example_errc::bad_index, named.name, row,
-                        "has index " + std::to_string(at) + ", outside of " + std::to_string(spec.sizes[axis]));
+                        "has index " + std::to_string(at) + ", but the size is " + std::to_string(spec.sizes[axis]));
         result.indices[static_cast<std::size_t>(i) * rank] = static_cast<std::int64_t>(row);
         result.indices[static_cast<std::size_t>(i) * rank + axis + 1] = at;
       }
@@ -174,9 +176,9 @@ DISTRIB_DECL void TensorBuilder::ragged(const NamedSpec& named, const Splits* st
   const FeatureSlot& slot = keys_.slot(SpecKeys::value_key(named));
   copy_values(slot, result);
   const auto ends = splits_of(slot);
-  Splits rows(ends.begin(), ends.end());  // of each record, in items of the level below
+  Splits rows(ends.begin(), ends.end());  // where the items of each record end, counted in items of the level below
   std::vector<Splits>& levels = result.row_splits;
-  levels.clear();  // innermost first, until they are turned round
+  levels.clear();  // innermost first, reversed at the end
   for (std::size_t p = named.spec.partitions.size(); p-- > 0 && !error_;)
     levels.push_back(cut(named, named.spec.partitions[p], rows));
   levels.push_back(std::move(rows));
@@ -248,7 +250,7 @@ DISTRIB_DECL auto TensorBuilder::cut_by_ids(std::span<const std::int64_t> ids, s
     -> bool {
   if (static_cast<std::int64_t>(ids.size()) != items) return false;
   const std::int64_t base = splits.back();
-  std::int64_t row = 0;  // the one that is open
+  std::int64_t row = 0;  // the row that is open
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < row || ids[i] > most_rows) return false;
     for (; row < ids[i]; ++row) splits.push_back(base + static_cast<std::int64_t>(i));

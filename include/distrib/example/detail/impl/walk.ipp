@@ -7,7 +7,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Looks at everything and keeps nothing: for those who only want to know whether it is well formed.
+// Reads everything and keeps nothing, to find out whether it is well formed.
 struct CheckFeature {
   void kind_is(FeatureKind) const noexcept {}
   void bytes(ByteView) const noexcept {}
@@ -15,14 +15,14 @@ struct CheckFeature {
   void int64(std::int64_t) const noexcept {}
   [[nodiscard]] auto int64s(ByteView packed) const noexcept -> bool { return decode_varints(packed, nullptr, 0); }
 
-  // ... and as the sink of a map.
+  // It is also the sink of a map.
   [[nodiscard]] auto begin(std::string_view) const noexcept -> bool { return true; }
   [[nodiscard]] auto value(ByteView feature, unsigned levels) const noexcept -> bool {
     return read_feature(feature, levels, *this);
   }
 };
 
-// The same for a FeatureList.
+// Reads a FeatureList in the same way.
 struct CheckFeatureList {
   [[nodiscard]] auto begin(std::string_view) const noexcept -> bool { return true; }
   [[nodiscard]] auto value(ByteView list, unsigned levels) const noexcept -> bool {
