@@ -141,8 +141,8 @@ DISTRIB_DECL auto CutTensors::has_piece(const BundleReader& reader, std::string_
   });
 }
 
-// The contributions counted of each rank: the shard's own row where the same shards and ranks saved it; otherwise all
-// shards must have counted the same, and another number of ranks needs an equal share of each.
+// Returns the contributions counted of each rank: the shard's own row if the same numbers of shards and ranks saved it.
+// Otherwise all shards must have counted the same, and for another number of ranks each an equal share.
 DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
   const StoredTensor* tensor = reader.find(applied_name);
   if (tensor == nullptr) return {};
