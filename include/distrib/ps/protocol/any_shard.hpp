@@ -76,8 +76,8 @@ class AnyShard {
 /// What is needed to make the shards of a job, besides the job.
 struct ShardKind {
   JobUpdaters updaters;
-  std::uint64_t table_budget_bytes =
-      std::numeric_limits<std::uint64_t>::max();  ///< Most bytes that the tables of a shard may take together.
+  /// Most bytes that the tables of a shard may take together.
+  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
 /// Finds out how the shards of a job are made. Fails with `ps_errc::unknown_updater`, and `where` is the updater's

@@ -178,7 +178,6 @@ struct StateReply {
   /// The lineage of the cut (`to_text(const Lineage&)`), sent with the first piece. Empty: the sender is of an older
   /// version, which knows only the job's settings.
   std::string lineage = {};
-  ///< version, which knows no settings but the job's.
 
   void encode(WireWriter& head) const {
     head.varint(1, step);

@@ -12,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Seconds in decimal.
+// Returns seconds as a decimal number.
 DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
   constexpr std::uint64_t second = 1'000'000'000;
   const auto nanoseconds = static_cast<std::uint64_t>(time.count());
@@ -22,19 +22,19 @@ DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
   return std::to_string(nanoseconds / second) + (text == "." ? "" : text);
 }
 
-// Writes Prometheus's text exposition format 0.0.4, metric by metric.
+// Writes the text, metric by metric.
 class MetricsWriter {
  public:
   explicit MetricsWriter(std::span<const ShardStatus> shards) : shards_{shards} {}
 
-  /// What comes next is of this metric.
+  /// Starts the next metric.
   void metric(std::string_view name, std::string_view type, std::string_view help) {
     name_ = name;
     text_.append("# HELP distrib_ps_").append(name).append(" ").append(help).append("\n");
     text_.append("# TYPE distrib_ps_").append(name).append(" ").append(type).append("\n");
   }
 
-  /// `more`: a further label with its value.
+  /// Adds a sample. `more`: the name of a further label, and its value.
   void sample(const ShardStatus& shard, const std::string& value, std::string_view more = {},
               std::string_view more_value = {}) {
     text_.append("distrib_ps_").append(name_).append("{task=\"").append(std::to_string(shard.task));
@@ -49,14 +49,14 @@ class MetricsWriter {
     text_.append("} ").append(value).append("\n");
   }
 
-  /// One number of each shard.
+  /// Adds a metric with one number per shard.
   void numbers(std::string_view name, std::string_view type, std::string_view help,
                std::uint64_t ShardStatus::* number) {
     metric(name, type, help);
     for (const ShardStatus& shard : shards_) sample(shard, std::to_string(shard.*number));
   }
 
-  /// One histogram of each shard, cumulative; its bounds double from 1.024 us to 68.7 s.
+  /// Adds a histogram per shard, cumulative. Its bounds double from 1.024 us to 68.7 s.
   void times(const std::string& name, std::string_view help, LatencyHistogram ShardStatus::* histogram) {
     metric(name, "histogram", help);
     for (const ShardStatus& shard : shards_) {
