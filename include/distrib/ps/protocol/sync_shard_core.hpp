@@ -118,7 +118,7 @@ class SyncShardCore {
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     drop_old_cuts(contribution.common_cut, out);
-    if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
+    if (!remember(step, rank, contribution.checksum))  // rule 2: training continues
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
       const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), contributions_per_step_);

@@ -202,7 +202,7 @@ class SyncWorkerCore {
 
   void join_all(auto& out) {
     forget();
-    if (stopping_) return leave(out);  // what was in flight is overtaken
+    if (stopping_) return leave(out);  // what was being computed is void
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendJoin{replica});
   }
 

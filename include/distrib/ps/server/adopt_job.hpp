@@ -14,7 +14,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A job that a shard can serve, and how.
+/// A job that a shard can serve, and what its core is made of.
 struct AdoptedJob {
   Job job;
   ShardKind kind;

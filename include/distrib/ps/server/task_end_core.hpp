@@ -89,7 +89,7 @@ class TaskEndCore {
   void ended(std::size_t thread, const ShardTally& tally, int code, const Error& why, auto& out) {
     count(thread, tally);
     const bool has_job = shards_of_job_ != most_shards;
-    if (why.code == ps_errc::nobody_joined && has_job) return;  // workers came to other shards
+    if (why.code == ps_errc::nobody_joined && has_job) return;  // workers joined other shards
     if (code != exit_code::done && code_ == exit_code::done) {
       code_ = code;
       why_ = why;
