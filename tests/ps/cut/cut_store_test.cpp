@@ -670,7 +670,7 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
   cluster.job = cuts::make_job(3, 2);
   cluster.job.consistency = distrib::AsynchronousParallel{};
   std::vector<Error> refused;
-  CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many workers and shards as it had"));
+  CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many shards and workers as it had"));
 }
 
 TEST_CASE("CutStore: a second replica has its own cuts beside those of the first", "[ps][cut_store]") {

@@ -189,7 +189,7 @@ TEST_CASE("CutTensors: the contributions counted, on the same and on other numbe
   for (const auto& other : {cuts::make_job(1, 2), cuts::make_job(3, 2), cuts::make_job(2, 1), with_ranks(2, 3)}) {
     const Error error = refusal(reader, other);
     CHECK(error.code == distrib::ps_errc::job_mismatch);
-    CHECK_THAT(error.where, ContainsSubstring("as many workers and shards as it had: distrib/applied is [2,2]"));
+    CHECK_THAT(error.where, ContainsSubstring("as many shards and workers as it had: distrib/applied is [2,2]"));
   }
 
   const auto agreed = save(directory / "c-41", job, cuts::make_cuts(job, 41, {22, 19}));
@@ -218,8 +218,12 @@ TEST_CASE("CutTensors: a checkpoint that is no cut of this job is refused", "[ps
     distrib::BundlePart::TensorPiece piece;
     const char* where;
   } cases[] = {
-      {"no step", {"x", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "global_step is no int64"},
-      {"a float", {"global_step", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "is no int64"},
+      {"no step",
+       {"x", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})},
+       "global_step is missing or not an int64"},
+      {"a float",
+       {"global_step", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})},
+       "is missing or not an int64"},
       {"two",
        {"global_step", distrib::DType::int64, {2}, distrib::Slice::whole({2}), std::as_bytes(std::span{numbers})},
        "not one number"},

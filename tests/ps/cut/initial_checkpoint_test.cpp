@@ -170,7 +170,7 @@ TEST_CASE("InitialCheckpoint: the error names everything that is missing or diff
 
   InitialBench empty;
   empty.part.strings = {{"note", {}, {"text"}}};
-  CHECK(why_not(empty.job({{"w", {}}})) == "it lacks w (it has no tensor of numbers)");
+  CHECK(why_not(empty.job({{"w", {}}})) == "it lacks w (it has no numeric tensor)");
 
   std::vector<std::pair<std::string, Shape>> many;
   for (int i = 0; i < 250; ++i) many.emplace_back("v" + std::to_string(i) + "/w", Shape{});
@@ -219,7 +219,7 @@ TEST_CASE(
   CHECK(found->missing() == std::vector<std::string>{"wide/more", "head"});
   CHECK(read_floats(*found, "wide/w") == std::vector<float>{1, 2});
   CHECK(read_floats(*found, "a") == std::vector<float>{5, 6});
-  CHECK(beginning_with("c", found->missing()) == "beginning with values of c; as initializers say: wide/more, head");
+  CHECK(beginning_with("c", found->missing()) == "beginning with values of c; from initializers: wide/more, head");
   CHECK(beginning_with("c", {}) == "beginning with values of c");
   CHECK_THAT(beginning_with("c", std::vector<std::string>(25, "v")), ContainsSubstring("v, v and 5 more"));
 

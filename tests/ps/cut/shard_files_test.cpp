@@ -149,7 +149,7 @@ TEST_CASE("ShardFiles: a shard without cuts starts with its initial values", "[p
       {"there are no cuts", partial.found({}), {"work: start initial"}},
       {"the checkpoint lacks variables that may be missing",
        partial.performed(std::move(read)),
-       {"restored: beginning with values of elsewhere; as initializers say: w, b", "opened with :  w=7"}},
+       {"restored: beginning with values of elsewhere; from initializers: w, b", "opened with :  w=7"}},
   });
   FilesBench unreadable{initial_from("elsewhere")};
   unreadable.tell({
@@ -217,7 +217,8 @@ TEST_CASE("ShardFiles: a cut is reported as saved when it is durable", "[ps]") {
       {"another", saves, {"work: save 3 w=2"}},
       {"no disk space",
        bench.failed(Kind::save, checkpoint_errc::no_room, 3),
-       {"no room: no room for the cut of step 3, a file; another try follows", "not saved: a file"}},
+       {"no room: no room for the cut of step 3, a file; free space on this disk, the shard tries again",
+        "not saved: a file"}},
       {"a disk error", bench.failed(Kind::save, make_error_code(std::errc::io_error), 3), {"not saved: a file"}},
   });
 }
@@ -244,11 +245,13 @@ TEST_CASE("ShardFiles: a shard that a worker sends back reports this, and a cut 
       {"to a cut", loads(3), {"work: load 3"}},
       {"it is read",
        bench.has_read(Kind::load, 3, 2),
-       {"restored: went to its cut of step 3, as a worker asked: what follows is computed again", "loaded w=2"}},
+       {"restored: went to its cut of step 3, as a worker asked: later steps are computed or sent again",
+        "loaded w=2"}},
       {"to cut 0, which is made again", loads(0), {"work: load initial"}},
       {"it is made",
        bench.has_read(Kind::load, 0, 8, 0, true),
-       {"restored: went to its cut of step 0, as a worker asked: what follows is computed again", "loaded w=8"}},
+       {"restored: went to its cut of step 0, as a worker asked: later steps are computed or sent again",
+        "loaded w=8"}},
       {"to a cut that was removed", loads(6), {"work: load 6"}},
       {"the file is missing",
        bench.failed(Kind::load, checkpoint_errc::not_found, 6),
@@ -258,7 +261,7 @@ TEST_CASE("ShardFiles: a shard that a worker sends back reports this, and a cut 
   bench.refuses = make_error_code(std::errc::not_enough_memory);
   bench.tell({{"no memory for its rows",
                bench.has_read(Kind::load, 3, 2),
-               {"restored: went to its cut of step 3, as a worker asked: what follows is computed again",
+               {"restored: went to its cut of step 3, as a worker asked: later steps are computed or sent again",
                 "not loaded: tables"}}});
 }
 

@@ -309,7 +309,10 @@ class CutStore {
             detail::plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
     const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
     if (!error && !CutTensors::are_of_one_history(parts))
-      error = {checkpoint_errc::mismatch, prefix + ": its parts are of different histories"};
+      error = {
+          checkpoint_errc::mismatch,
+          prefix +
+              ": its parts are of different histories: only some were saved after the job's settings were changed"};
     if (error) return false;
     const auto first = BundleReader::open_part(prefix, 0, shards, error);
     if (error) return false;

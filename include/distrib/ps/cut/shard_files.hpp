@@ -172,7 +172,7 @@ class ShardFiles {
                 "cannot go to " + cut + ": " + work.failure.where + ": " + work.failure.code.message()));
       return service.load_failed(work.failure, now);
     }
-    out(event(Event::Kind::restored, "went to " + cut + ", as a worker asked: what follows is computed again"));
+    out(event(Event::Kind::restored, "went to " + cut + ", as a worker asked: later steps are computed or sent again"));
     try {
       service.cut_loaded(work.cut, now);
     } catch (const std::system_error& error) {  // as in `start`
@@ -186,7 +186,7 @@ class ShardFiles {
     if (!work.failure) return service.cut_saved(work.step, now);
     if (work.failure.code == checkpoint_errc::no_room)
       out(event(Event::Kind::no_room, "no room for the cut of step " + std::to_string(work.step) + ", " +
-                                          work.failure.where + "; another try follows"));
+                                          work.failure.where + "; free space on this disk, the shard tries again"));
     service.save_failed(work.failure, now);
   }
 

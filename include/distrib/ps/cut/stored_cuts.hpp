@@ -36,7 +36,7 @@ class StoredCuts {
     } catch (const std::system_error& error) {
       work.failure = error_of(error);
     } catch (const std::bad_alloc&) {
-      work.failure = {std::make_error_code(std::errc::not_enough_memory), "a cut"};
+      work.failure = {std::make_error_code(std::errc::not_enough_memory), "reading or writing a cut"};
     }
   }
 

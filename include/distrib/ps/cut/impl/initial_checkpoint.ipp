@@ -309,7 +309,7 @@ DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string 
   bool are_parts = !tensors.empty();
   if (!are_parts) {
     tensors = likeliest(lack);
-    if (tensors.empty()) return " (it has no tensor of numbers)";
+    if (tensors.empty()) return " (it has no numeric tensor)";
     whole = whole_of_part(shown_name(*tensors.front()));
     are_parts = !whole.empty() && find(whole + "/part_0") != nullptr;
     if (are_parts) tensors = parts_of(whole + "/part_");
@@ -339,7 +339,7 @@ DISTRIB_DECL auto beginning_with(const std::string& prefix, const std::vector<st
   constexpr std::size_t most = 20;
   std::string text = "beginning with values of " + prefix;
   for (std::size_t i = 0; i < std::min(most, missing.size()); ++i)
-    text += (i == 0 ? "; as initializers say: " : ", ") + missing[i];
+    text += (i == 0 ? "; from initializers: " : ", ") + missing[i];
   return text + (missing.size() > most ? " and " + std::to_string(missing.size() - most) + " more" : "");
 }
 
