@@ -503,7 +503,8 @@ TEST_CASE("Server: a second process of a rank is reported, and does no harm", "[
   auto text = heard.get_future();
   while (text.wait_for(0s) != std::future_status::ready) context.run_one_for(1s);
   CHECK(text.get() ==
-        "/job:ps/task:0: somebody joined for rank 1, which is here already: a second process of it does no harm");
+        "/job:ps/task:0: a second process joined as rank 1 while the first is connected: harmless, each contribution "
+        "counts once; end one of them");
   Worker first{context, job, 0, addresses(server)};
   support::run_until(context, [&] { return first.is_over && (second.is_over || zombie.is_over); });
   CHECK(first.end.code == 0);

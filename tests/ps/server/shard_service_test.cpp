@@ -289,7 +289,8 @@ TEST_CASE("ShardService: refuses a text that does not match its hash, and a seco
   const std::string differs =
       "failed: this belongs to another job (it has 'total_steps 9', this job has 'total_steps 10')";
   const distrib::JoinRequest forged{0, hash_of(other), to_text(job), {}};
-  const std::string bad = " failed: this is no description of a job that can be served (its hash)";
+  const std::string bad =
+      " failed: this is no description of a job that can be served (its text does not match its hash)";
   bench.tell({
       {"forged", bench.call<distrib::Join>('a', 1, forged), {"a1" + bad}},
       {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},

@@ -175,8 +175,9 @@ class Lane {
       fetch->start();
     }
     void joined_twice(Rank rank) override {
-      lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
-                                                     ", which is here already: a second process of it does no harm");
+      lane.task_.tell(Event::Kind::joined_twice,
+                      "a second process joined as rank " + std::to_string(rank) +
+                          " while the first is connected: harmless, each contribution counts once; end one of them");
     }
     void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
 

@@ -27,7 +27,8 @@ class StateCall {
   /// more piece, which is answered.
   auto ask(Peer peer, const StateRequest& request, Call<State, Connection> call) -> bool {
     if (request.at != 0) {
-      if (peer != peer_ || !pieces_) call.fail(rpc_errc::cancelled, "another replica asked meanwhile");
+      if (peer != peer_ || !pieces_)
+        call.fail(rpc_errc::cancelled, "no cut is being sent to this replica: ask again from its start");
       else call.reply(pieces_->piece(request.at, most_bytes));
       return false;
     }
