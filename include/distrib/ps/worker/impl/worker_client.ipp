@@ -163,7 +163,8 @@ DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {
                        {},
                        ps_errc::not_repeatable,
                        "the contribution of step " + std::to_string(step) +
-                           " came twice with different bytes: the model or its input is not repeatable"});
+                           " came twice with different bytes; the first one counts: make the "
+                           "model and its input depend on seed, step and rank only"});
 }
 
 DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
