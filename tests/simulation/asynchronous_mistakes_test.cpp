@@ -141,13 +141,13 @@ template <class Mistake>
 constexpr auto on_worker = run_with<ShardMistake, Mistake>;
 
 constexpr simulation::Planted mistakes[] = {
-    {"repeats applied", on_shard<AppliesRepeats>},
-    {"gaps accepted", on_shard<AcceptsGaps>},
-    {"applied left out of the cut", on_shard<LeavesAppliedOutOfCuts>},
-    {"SSP: no gate", on_shard<HasNoGate>},
-    {"a worker takes what is counted for durable", on_worker<TakesCountedForDurable>},
+    {"repeated contributions are applied again", on_shard<AppliesRepeats>},
+    {"missing contributions count as contributions without gradients", on_shard<AcceptsGaps>},
+    {"a cut does not say which contributions it contains", on_shard<LeavesAppliedOutOfCuts>},
+    {"the staleness bound is ignored", on_shard<HasNoGate>},
+    {"a worker treats counted contributions as durable", on_worker<TakesCountedForDurable>},
     {"a shard does not wait for custom initial values", on_shard<BeginsWithoutTheInitialValues>},
-    {"a late contribution 0 counts", on_shard<BeginsAgain>},
+    {"a late contribution 0 replaces the values", on_shard<BeginsAgain>},
 };
 
 }  // namespace

@@ -85,16 +85,16 @@ class Carrier {
     }
     for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
     while (wrong_.empty() && !std::ranges::all_of(ranks_, &RankState::done)) {
-      if (++now_ > most_events) return "stuck: it goes round in circles";
+      if (++now_ > most_events) return "stuck: events go on, but the job does not end";
       const bool waiting = misfortune();
-      if (!event() && !waiting) return "stuck: nobody has anything to do";
+      if (!event() && !waiting) return "stuck: no task has anything to do";
     }
     while (wrong_.empty() && event())
-      if (++now_ > 2 * most_events) return "stuck: it does not come to rest";
+      if (++now_ > 2 * most_events) return "stuck: events go on after the end of the job";
     for (std::uint32_t shard = 0; wrong_.empty() && shard < shard_count(); ++shard) {
-      if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although everybody said goodbye";
+      if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although all workers sent Goodbye";
       for (Rank rank = 0; rank < ranks_.size(); ++rank)
-        if (!is_held(rank, shard)) wrong_ = "a shard's last cut is not as it must be";
+        if (!is_held(rank, shard)) wrong_ = "no disk of a shard holds everything of a rank at the end";
     }
     if constexpr (requires { rules_.change_settings(); }) {
       std::vector<const Disk*> disks;
@@ -507,9 +507,10 @@ class Carrier {
   // The other replica has answered.
   void send_state(std::uint32_t shard, const distrib::SendState& answer) {
     Asking* const asking = asking_of(sibling(shard));
-    if (asking == nullptr || asking->peer != answer.peer) return fail("a state for nobody");
+    if (asking == nullptr || asking->peer != answer.peer)
+      return fail("a state is sent, but the other replica does not wait for one");
     if (answer.step == 0) return take_state(sibling(shard), true);
-    if (!shards_[shard].disk.contains(answer.step)) return fail("a cut that was dropped is to be sent");
+    if (!shards_[shard].disk.contains(answer.step)) return fail("a shard sends a cut that was dropped");
     asking->coming = shards_[shard].disk.at(answer.step);
   }
 
@@ -535,7 +536,8 @@ class Carrier {
   // Reads the rows of a pull, as the shard's service does.
   auto asked_for(std::uint32_t shard, const distrib::SendPull& pull) -> distrib::PullRows {
     distrib::PullRows rows;
-    if (read_pull_rows(rules_.layouts()[of(shard)], pull.rows.keys, 1 << 20, rows)) fail("a pull that cannot be read");
+    if (read_pull_rows(rules_.layouts()[of(shard)], pull.rows.keys, 1 << 20, rows))
+      fail("the keys of a pull do not decode");
     return rows;
   }
 
@@ -552,7 +554,7 @@ class Carrier {
     const distrib::Compute work = std::move(worker.computing.front());
     worker.computing.pop_front();
     if (!rules_.good_input(work.step, worker.rank, work.values))
-      return fail("a contribution is made of other values than its own");
+      return fail("a contribution is computed from wrong values");
     auto blocks = rules_.contribution(work.step, worker.rank, work.values);
     auto next = rules_.wanted(work.step + 1, worker.rank);
     on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out, std::move(next)); });
@@ -567,7 +569,7 @@ class Carrier {
 
   void load(std::uint32_t shard) {
     const Step step = *std::exchange(shards_[shard].loading, std::nullopt);
-    if (!shards_[shard].disk.contains(step)) return fail("a cut that was dropped is to be loaded");
+    if (!shards_[shard].disk.contains(step)) return fail("a shard loads a cut that was dropped");
     if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.cut_refused(out); })
       if (loses_disks_ && step != 0 && dice_.percent(20) && std::ranges::none_of(ranks_, &RankState::done)) {
         shards_[shard].disk.erase(step);  // as if it were damaged, or removed by another process
@@ -585,13 +587,13 @@ class Carrier {
     happens(*shards_[shard].core, actions);
     for (support::ShardAction& action : actions) {
       if (auto* save = std::get_if<distrib::SaveCut>(&action)) {
-        if (shards_[shard].saving) fail("two cuts are to be saved at once");
-        if (!rules_.good_cut(of(shard), save->cut)) fail("a cut is not what it must be");
+        if (shards_[shard].saving) fail("a shard saves two cuts at once");
+        if (!rules_.good_cut(of(shard), save->cut)) fail("a cut has wrong contents");
         shards_[shard].saving = save->cut;
       } else if (std::holds_alternative<distrib::CopyCut>(action)) {
-        if (std::exchange(shards_[shard].copying, true)) fail("a cut is to be copied twice at once");
+        if (std::exchange(shards_[shard].copying, true)) fail("a shard asks for two copies of a cut at once");
       } else if (auto* wanted = std::get_if<distrib::LoadCut>(&action)) {
-        if (shards_[shard].loading) fail("two cuts are to be loaded at once");
+        if (shards_[shard].loading) fail("a shard loads two cuts at once");
         shards_[shard].loading = wanted->step;
       } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
         if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
@@ -613,10 +615,10 @@ class Carrier {
   void reply(std::uint32_t shard, support::ShardAction action) {
     const Peer peer = support::peer_of(action);
     const auto link = links_.find(peer);
-    if (link == links_.end()) return fail("an answer to nobody");
+    if (link == links_.end()) return fail("an answer on a connection that has ended");
     if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
       if (!rules_.good_values(*shards_[shard].core, of(shard), rank_of_.at(link->second.worker), *values))
-        fail("values are not what they must be");
+        fail("a pull is answered with wrong values");
     if (link->second.held) link->second.down.push_back({std::move(action), link->second.joins_read});
   }
 
@@ -634,13 +636,14 @@ class Carrier {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
         for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
-          if (!is_held(worker.rank, shard)) fail("a worker leaves too early");
-        if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0)) fail("no result");
+          if (!is_held(worker.rank, shard))
+            fail("a worker ends before the disks of all shards hold everything of its rank");
+        if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0))
+          fail("the number of blocks in a worker's result is wrong");
         for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
-          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk))
-            fail("a result is not as it must be");
+          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk)) fail("a result has wrong values");
         if constexpr (requires { rules_.good_results(done->result); })
-          if (!rules_.good_results(done->result)) fail("a result is of two histories");
+          if (!rules_.good_results(done->result)) fail("the blocks of a result are of two histories");
         RankState& rank = ranks_[worker.rank];
         if (rank.worker == id) {
           rank.worker = 0;
@@ -651,7 +654,7 @@ class Carrier {
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
         fail("two replicas give different values");
       } else if (std::holds_alternative<distrib::TellsNoHistory>(action)) {
-        fail("a shard tells no history");
+        fail("a worker says that a shard does not report its history");
       } else {
         const std::uint32_t shard = support::shard_of(action);
         if (auto* push = std::get_if<distrib::SendPush>(&action))
@@ -694,7 +697,7 @@ class Carrier {
         if (shard == 0) common.assign(cuts.begin(), cuts.end());
         else std::erase_if(common, [&cuts](Step step) { return !cuts.contains(step); });
       }
-      if (!loses_disks_ && common.back() < newest_common_cut_) fail("the newest cut that all shards have is let go");
+      if (!loses_disks_ && common.back() < newest_common_cut_) fail("the newest common cut was dropped");
       newest_common_cut_ = common.back();
     }
   }

@@ -173,14 +173,14 @@ template <class Mistaken>
 constexpr auto in_fetch = sim::detail::make_shard<WithFetch<Mistaken>>;
 
 constexpr Planted planted[] = {
-    {"a cut that found no room is said to be durable", in_files<AnnouncesFailed>},
-    {"a cut is said to be durable before it is", in_files<AnnouncesEarly>},
+    {"a cut that found no disk space is reported as durable", in_files<AnnouncesFailed>},
+    {"a cut is reported as durable too early", in_files<AnnouncesEarly>},
     {"a shard starts with the values of its oldest cut", in_files<StartsWithTheOldest>},
     {"a shard starts with its initial values", in_files<StartsAnew>},
     {"a shard that is sent to a cut goes to its newest", in_files<LoadsTheNewest>},
     {"the newest cut is removed", in_files<DropsTheNewest>},
-    {"nothing follows when the other replica is lost", in_fetch<WaitsForEver>, true},
-    {"a state is taken for that of the step after", in_fetch<NamesTheStepAfter>, true},
+    {"the loss of the other replica is not reported", in_fetch<WaitsForEver>, true},
+    {"a fetched state counts as that of the next step", in_fetch<NamesTheStepAfter>, true},
 };
 constexpr sim::detail::MakeShard without = sim::detail::make_shard<sim::detail::ShardCores>;
 

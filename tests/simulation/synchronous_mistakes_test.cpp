@@ -345,17 +345,17 @@ template <class Mistake>
 constexpr auto on_worker = run_with<ShardMistake, Mistake>;
 
 constexpr simulation::Planted mistakes[] = {
-    {"reduce in arrival order", on_shard<ReducesInArrivalOrder>},
-    {"pull answers the newest instead of the named step", on_shard<AnswersTheNewestStep>},
+    {"contributions are added in arrival order", on_shard<ReducesInArrivalOrder>},
+    {"a pull is answered with the newest step instead of the named one", on_shard<AnswersTheNewestStep>},
     {"a cut holds the step before its name", on_shard<CutsTheStepBefore>},
     {"a worker leaves before the last cut is durable", on_worker<LeavesBeforeTheLastCut>},
     {"a step completes without the last rank", on_shard<CompletesWithoutTheLast>},
     {"a pull is answered before the cut is loaded", on_shard<AnswersBeforeTheCutIsLoaded>},
-    {"Restore is told by Notice", on_shard<TellsOfARestoreByNotice>},
+    {"a Restore is reported by a Notice", on_shard<TellsOfARestoreByNotice>},
     {"a shard that came back is sent only the newest step", on_worker<SendsOnlyTheNewestAgain>},
     {"a shard does not wait for custom initial values", on_shard<BeginsWithoutTheInitialValues>},
     {"a shard that goes back to step 0 keeps its zeros", on_shard<GoesBackToZeros>},
-    {"a late contribution 0 counts", on_shard<BeginsAgain>},
+    {"a late contribution 0 replaces the values", on_shard<BeginsAgain>},
     {"contribution 0 is sent once only", on_worker<BeginsAShardOnce>},
 };
 constexpr simulation::Planted mistakes_of_tables[] = {
@@ -367,7 +367,7 @@ constexpr simulation::Planted mistakes_of_changed_settings[] = {
     {"lineages of cuts are not compared", on_shard<KnowsNoLineage>},
 };
 constexpr simulation::Planted mistakes_of_full_disks[] = {
-    {"a cut for which there was no room is not tried again", on_shard<TriesNoCutAgain>},
+    {"a cut that found no disk space is not tried again", on_shard<TriesNoCutAgain>},
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ auto failure_of(const Address& server, const AskOptions& how) -> Error {
   } catch (const std::system_error& error) {
     return error_of(error);
   }
-  FAIL("somebody answered");
+  FAIL("a server answered");
   return {};
 }
 
