@@ -80,7 +80,7 @@ class Asynchronous {
         distrib::WorkerOptions{.replay_budget_bytes = budget_, .initial_values = initial_, .wants_result = rank == 0});
   }
 
-  /// Returns all rows that exist; the contribution changes those of its rank.
+  /// Returns all rows that exist; the contribution changes the rows of its rank.
   [[nodiscard]] auto wanted(Step step, Rank rank) const -> std::vector<distrib::WantedRows> {
     if (!has_tables()) return {};
     find(step, rank);
@@ -293,7 +293,7 @@ class Asynchronous {
     return is_sum(row, 1, std::min<Step>(applied[number], 1)) || (all >= 64 && is_sum(row, 1, 0));
   }
 
-  // All existing rows were asked for, so the digests are those of the rows in the block.
+  // All existing rows were asked for, so the digests belong to the rows in the block.
   [[nodiscard]] auto has_rows_of(const distrib::AlignedBuffer& block, std::uint32_t shard,
                                  std::span<const Step> applied) const -> bool {
     if (!has_tables()) return true;

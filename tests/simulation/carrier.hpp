@@ -38,7 +38,7 @@ using Disk = std::map<Step, Cut>;
 ///
 /// Faults:
 ///
-/// - messages of different connections are delivered in any order; those of one connection in order;
+/// - messages of different connections are delivered in any order; messages of one connection in order;
 /// - connections are lost with the messages on them, or half lost: the shard reads the rest after the worker is back on
 ///   another connection;
 /// - workers and shards are killed and started again; old processes of a rank (zombies) continue beside their

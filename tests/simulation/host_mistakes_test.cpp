@@ -137,7 +137,7 @@ struct WaitsForEver : StateFetchCore {
   }
 };
 
-/// The fetched state counts as that of the step after.
+/// The fetched state counts as the state of the next step.
 struct NamesTheStepAfter : StateFetchCore {
   using StateFetchCore::StateFetchCore;
   void answered(StateReply reply, auto& out) {

@@ -103,7 +103,7 @@ class MistakenShard : public SyncShardCore {
   std::unique_ptr<ShardMistake> mistake_;
 };
 
-/// The n-th contribution that arrives counts as that of rank n.
+/// The n-th contribution that arrives counts as the contribution of rank n.
 struct ReducesInArrivalOrder : ShardMistake {
   void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     std::vector<Rank>& came = came_[contribution.step];

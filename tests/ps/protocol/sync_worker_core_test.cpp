@@ -685,7 +685,7 @@ TEST_CASE("SyncWorkerCore: with backup workers a late worker continues at the sm
   });
 }
 
-TEST_CASE("SyncWorkerCore: other ranks may have a contribution that it lacks, until a shard waits for just that one",
+TEST_CASE("SyncWorkerCore: other ranks may have a contribution that it lacks, until a shard waits for exactly this one",
           "[ps]") {
   SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);

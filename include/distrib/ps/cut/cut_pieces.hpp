@@ -45,8 +45,8 @@ class CutPieces {
   std::vector<SharedBuffer> blocks_;
 };
 
-/// Puts the pieces of a cut together. The first piece says how large the cut is; memory is taken only if the sizes are
-/// those of a cut of this shard, and at most `most_bytes`.
+/// Puts the pieces of a cut together. The first piece says how large the cut is; memory is allocated only if a cut of
+/// this shard has these sizes and they are at most `most_bytes` together.
 ///
 /// Threads: one at a time.
 class CutAssembly {

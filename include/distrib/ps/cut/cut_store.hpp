@@ -53,7 +53,7 @@ inline namespace v0 {
 /// The second replica of a shard has its cuts in the same directory, as `replica-1.ckpt-STEP`. Parts of a checkpoint
 /// that the first replicas lack are taken from there. With an empty directory cuts are kept in memory.
 ///
-/// `Perform` performs a plan, throws if it cannot continue, and tells the time; the one of a test stops where the
+/// `Perform` performs a plan, throws if it cannot continue, and tells the time; a test's `Perform` stops where the
 /// process shall die.
 ///
 /// Errors: throws `std::system_error` that names the file or tensor.

@@ -16,9 +16,9 @@ inline namespace v0 {
 /// The checkpoint whose values a job starts with: its tensors under the names that the job has for them, each of the
 /// type and shape that the job needs.
 ///
-/// Variables are found by their names, or by those of `Job::initial_names`; in an object-based checkpoint of TensorFlow
-/// 2 by full name or path, see `find_by_object`. Tables of any keys must have been saved by this library. Counters are
-/// not read: they count what this job does. Only the index and the graph of objects are read here.
+/// Variables are found by their names, or by the names in `Job::initial_names`; in an object-based checkpoint of
+/// TensorFlow 2 by full name or path, see `find_by_object`. Tables of any keys must have been saved by this library.
+/// Counters are not read: they count what this job does. Only the index and the graph of objects are read here.
 ///
 /// Threads: const members from any thread.
 class InitialCheckpoint {

@@ -47,7 +47,7 @@ inline namespace v0 {
 /// Threads: const members from any thread.
 class TableTensors {
  public:
-  /// `updater`: the updater of the table. `share` must be that of shard `shard` of `shards`.
+  /// `updater`: the updater of the table. `share` must be the share of shard `shard` of `shards`.
   TableTensors(TableShare share, AnyUpdater updater, std::uint32_t shard, std::uint32_t shards)
       : share_{std::move(share)}, updater_{std::move(updater)}, shard_{shard}, shards_{shards} {}
 

@@ -42,7 +42,7 @@ class ShardSink {
 };
 
 /// The core of a shard behind one type, for both kinds of consistency: for a server, which learns the consistency only
-/// when it runs. The members are those of `SyncShardCore` and `AsyncShardCore`.
+/// when it runs. Has the members of `SyncShardCore` and `AsyncShardCore`, with the same meaning.
 class AnyShard {
  public:
   virtual ~AnyShard() = default;

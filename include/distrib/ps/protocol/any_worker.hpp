@@ -35,7 +35,7 @@ class WorkerSink {
 };
 
 /// The core of a worker behind one type, for both kinds of consistency: for a shell, which learns the consistency only
-/// when it runs. The members are those of `SyncWorkerCore` and `AsyncWorkerCore`.
+/// when it runs. Has the members of `SyncWorkerCore` and `AsyncWorkerCore`, with the same meaning.
 class AnyWorker {
  public:
   virtual ~AnyWorker() = default;

@@ -32,7 +32,7 @@ inline namespace v0 {
 /// One shard of an asynchronous or stale-synchronous job. Counts the contributions of each rank once and in order,
 /// applies each at once, and answers a pull when the asking rank is no further ahead of the slowest other rank than
 /// `Consistency::bound_after` allows. A barrier is a bound of 0 after certain contributions. So it needs no state, and
-/// it holds also when a shard or a rank is lost before or after it. The rules are those of docs/design/protocol.md,
+/// it holds also when a shard or a rank is lost before or after it. The rules are in docs/design/protocol.md, section
 /// "Asynchronous and stale-synchronous jobs"; numbers in comments name them.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be

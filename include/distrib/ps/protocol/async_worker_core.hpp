@@ -20,8 +20,8 @@ inline namespace v0 {
 
 /// One worker of an asynchronous or stale-synchronous job. After its contribution t it pulls values, makes contribution
 /// t + 1, sends it to all shards and keeps it until every shard has it in a cut. How far ranks may be apart is decided
-/// by the shards. The rules are those of docs/design/protocol.md, "Asynchronous and stale-synchronous jobs"; numbers in
-/// comments name them.
+/// by the shards. The rules are in docs/design/protocol.md, section "Asynchronous and stale-synchronous jobs"; numbers
+/// in comments name them.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start.

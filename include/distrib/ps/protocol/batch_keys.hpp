@@ -29,7 +29,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The rows of a job's tables that one contribution needs: which keys to ask of each shard, where the rows lie in the
+/// The rows of a job's tables that one contribution needs: which keys to ask each shard for, where the rows lie in the
 /// answers, and where their gradients go. Each key is asked for once.
 ///
 /// Memory of keys and rows is used again; blocks to send are new.

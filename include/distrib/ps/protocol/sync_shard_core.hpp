@@ -31,7 +31,7 @@ inline namespace v0 {
 
 /// One shard of a synchronous job. Counts each contribution (step, rank) once, completes a step when the contributions
 /// of all ranks are here: reduces them in rank order and applies the updater. Keeps the values of the newest two steps
-/// and makes cuts. The rules are those of docs/design/protocol.md, "Synchronous jobs"; numbers in comments name them.
+/// and makes cuts. The rules are in docs/design/protocol.md, section "Synchronous jobs"; numbers in comments name them.
 ///
 /// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions that arrive complete a step, also
 /// a step ahead; later ones are dropped and counted as stale. Then it is no mistake if a name arrives again with other

@@ -22,8 +22,8 @@ inline namespace v0 {
 
 /// One worker of a synchronous job. Waits for the values of step t from every shard, has contribution t + 1 made, sends
 /// it to all shards, and keeps it until every shard has it in a cut. Sends shards that come back what they lack; if it
-/// cannot, sends all shards to the common cut. The rules are those of docs/design/protocol.md, "Synchronous jobs";
-/// numbers in comments name them.
+/// cannot, sends all shards to the common cut. The rules are in docs/design/protocol.md, section "Synchronous
+/// jobs"; numbers in comments name them.
 ///
 /// With backup workers (`Consistency::replicas_to_aggregate`) no worker sends shards back. A worker that is told Gone,
 /// or cannot send a shard what it lacks, continues at the smallest k and makes again the contributions that it no
@@ -191,7 +191,7 @@ class SyncWorkerCore {
     return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size()) == 0);
   }
 
-  // A shard of an older version reports no history: it is taken to be that of the present settings.
+  // A shard of an older version reports no history: takes it to be the history of the present settings alone.
   [[nodiscard]] auto known(Progress progress) const -> Progress {
     if (progress.history == 0) progress.history = only_settings_;
     return progress;
@@ -316,9 +316,9 @@ class SyncWorkerCore {
       if (replicas_[other].asked != t_ && replicas_.may_give(other, *t_)) pull(other, out);
   }
 
-  // A replica cannot be sent what it lacks. If another live replica is ahead, lets it get the state of that one, or
-  // leaves it behind (`lame`) if that did not help before. Returns false if no other replica can help, now or after it
-  // has joined.
+  // `replica` cannot be sent what it lacks. If another live replica is ahead, tells `replica` to get the state of the
+  // other one, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other replica can
+  // help, neither now nor after it has joined.
   auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);

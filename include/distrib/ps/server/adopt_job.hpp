@@ -23,7 +23,7 @@ struct AdoptedJob {
 /// Returns the job whose text a worker sent to the shard `identity`, which may use as much memory as `options` say.
 /// `known`: the job that the shard has already; empty: none.
 ///
-/// Errors: `ps_errc::bad_job` if the text is no job, or if the hash is that of another text; `job_mismatch` if the
+/// Errors: `ps_errc::bad_job` if the text is no job, or if the hash is not the text's hash; `job_mismatch` if the
 /// shard has another job, or the cluster has other numbers than the job; `unknown_updater`; `too_large`.
 [[nodiscard]] DISTRIB_DECL auto adopt_job(const JoinRequest& request, const std::optional<Job>& known,
                                           const ShardIdentity& identity, const ShardKinds& kinds,

@@ -40,7 +40,7 @@ DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> d
   return same == 0 ? 0 : 2 * static_cast<double>(same) / static_cast<double>(a.size() + b.size());
 }
 
-// Returns "w" for "w/part_12": the variable that this is a part of. Empty: the name is not that of a part.
+// Returns "w" for "w/part_12": the variable that this is a part of. Empty: the name is not a part's name.
 DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {
   constexpr std::string_view part = "/part_";
   const std::size_t at = name.rfind(part);
@@ -279,7 +279,7 @@ DISTRIB_DECL auto InitialSearch::must_be_there(const Lack& lack) const -> bool {
   return lack.entry != nullptr && !used_.contains(lack.entry);
 }
 
-// Returns the tensors of numbers whose names are most like the missing one; those of its type and shape are preferred.
+// Returns the numeric tensors whose names are most like the missing one; tensors of its type and shape are preferred.
 DISTRIB_DECL auto InitialSearch::likeliest(const Lack& lack) const -> std::vector<const StoredTensor*> {
   struct Candidate {
     double likeness;

@@ -136,7 +136,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
     left_after_ = left_to_ = 0;
   }
 
-  /// True if the replica is the one of its shard to get the values of t from.
+  /// True if the values of t for this shard are to be pulled from this replica, not from the other one.
   [[nodiscard]] auto is_source(std::uint32_t replica, Step t) const -> bool {
     return source(shard_of(replica), t) == replica;
   }
