@@ -108,7 +108,7 @@ class ShardFiles {
   /// The job is done, and so is the task.
   void finish(auto& out) { out(CutWork{CutWork::Kind::finish}); }
 
-  // --- what came of it ---
+  // --- the results of this work ---
 
   /// The state that `StateFetchCore` has fetched; empty: none.
   void state_came(const std::optional<Cut>& cut, auto& service, Instant now, auto& out) {
