@@ -161,7 +161,7 @@ TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins
   const auto warm = plain.with_initial_checkpoint(other, partly);
   auto local = warm.with_hooks(line_job::Heard{&heard}).build();
   CHECK(local.run() == 0);
-  CHECK_THAT(heard, ContainsSubstring("beginning with values of " + other + "; as initializers say: users\nstart 0\n"));
+  CHECK_THAT(heard, ContainsSubstring("beginning with values of " + other + "; from initializers: users\nstart 0\n"));
   const std::string hash = local.result().parameters_sha256;
   CHECK(loopback_cluster::run(warm, 2, 1).parameters_sha256 == hash);
   // As a job that takes the same from where it was saved.

@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <vector>
 
-/// The events of one core, as stories tell them: each member gives what makes one happen.
+/// The events of one core for stories: each member returns a function that makes one event happen.
 namespace story {
 
-/// Values are what was contributed, with a minus.
+/// With this updater and its learning rate of 1, values are the negative of the contributions.
 inline auto sgd() -> distrib::JobUpdaters { return {distrib::Sgd{.learning_rate = 1.0F}}; }
 
-/// Events of one shard, synchronous or asynchronous. Rank r speaks through peer 10 + r.
+/// Events of one shard, synchronous or asynchronous. Rank r uses peer 10 + r.
 template <class Core>
 struct Shard {
   using Actions = support::ShardActions;
@@ -73,8 +73,8 @@ struct Shard {
   }
 };
 
-/// Events of one worker, synchronous or asynchronous. What it computes is two blocks of 64 bytes. With tables contribution
-/// t needs the word t of shard 0 and the item t % 3 of shard 1.
+/// Events of one worker, synchronous or asynchronous. Its contribution is two blocks of 64 bytes. With tables
+/// contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
 template <class Core>
 struct Worker {
   using Actions = support::WorkerActions;

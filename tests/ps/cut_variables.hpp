@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-/// Three variables, and a job that cuts them.
+/// A job of three variables; the first one is divided into parts.
 namespace cut_variables {
 
-/// The first variable is cut into `parts` along `axis`, and they are dealt to the shards in turn.
+/// The first variable is divided into `parts` along `axis`, and these are given to the shards in turn.
 inline auto job(std::int64_t parts, std::uint32_t shards, std::size_t axis) -> distrib::Job {
   using distrib::DType;
   using distrib::Slice;
@@ -31,7 +31,7 @@ inline auto job(std::int64_t parts, std::uint32_t shards, std::size_t axis) -> d
   return job;
 }
 
-/// Whole variables side by side.
+/// The whole variables, each in memory of its own.
 struct Whole {
   std::vector<std::vector<float>> variables{std::vector<float>(60), std::vector<float>(10), std::vector<float>(1)};
   auto operator()(std::size_t v) -> std::byte* { return reinterpret_cast<std::byte*>(variables[v].data()); }

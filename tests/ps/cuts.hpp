@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of two variables, or also two tables, and cuts of its shards whose values name their place, so that any mix-up
-// shows.
+// A job of two variables, with or without two tables, and cuts of its shards. Each value is made from its position, so
+// that any confusion shows.
 #pragma once
 
 #include "support/whole_variables.hpp"
@@ -36,13 +36,13 @@ inline auto make_job(std::uint32_t shards, std::int64_t parts, std::uint64_t see
   return job;
 }
 
-/// With a table of numbered keys and one of any, both of `updaters[0]`.
+/// The same job with a table of numbered keys and a table of any keys, both with updater `updaters[0]`.
 inline auto with_tables(distrib::Job job, std::uint64_t rows = 7) -> distrib::Job {
   job.tables = {{"ids", 3, rows}, {"words", 2, 0}};
   return job;
 }
 
-/// Those of the cuts below.
+/// The updaters of the cuts below.
 inline const distrib::JobUpdaters updaters{distrib::Momentum{}};
 
 template <class T>
@@ -52,13 +52,13 @@ auto buffer_of(const std::vector<T>& items) -> distrib::SharedBuffer {
   return buffer;
 }
 
-/// Which of any keys there are.
+/// The keys of a table of any keys: those with a row, and those that are only counted.
 struct Keys {
   std::vector<std::uint64_t> with_row;
   std::vector<std::uint64_t> counted;
 };
 
-/// `count` keys from all over the 64 bits, each `every`-th (if any) only counted.
+/// Returns `count` keys from the whole range of 64 bits. Each `every`-th is only counted; 0: none.
 inline auto make_keys(std::uint64_t count, std::uint64_t every) -> Keys {
   Keys keys;
   for (std::uint64_t i = 0; i < count; ++i)
@@ -68,7 +68,8 @@ inline auto make_keys(std::uint64_t count, std::uint64_t every) -> Keys {
   return keys;
 }
 
-/// A shard's rows of a table whose updater has `slots`: what belongs to a key is a function of it and `step`.
+/// Returns a shard's rows of a table whose updater has `slots`. The row and the uses of a key are a function of the key
+/// and `step`.
 inline auto make_table(const distrib::TableShare& share, const Keys& any, std::size_t slots, distrib::Step step)
     -> distrib::TableCut {
   std::vector<std::uint64_t> keys;
@@ -88,8 +89,8 @@ inline auto make_table(const distrib::TableShare& share, const Keys& any, std::s
     uses.insert(uses.end(), {static_cast<std::uint32_t>(keys[i] % 4001), static_cast<std::uint32_t>(step)});
   return {buffer_of(keys), buffer_of(uses), buffer_of(rows)};
 }
-/// Element i of variable v is 100 * v + i + `step`, its slot (of one updater for all) the negative of that. How many
-/// keys there are depends on the step too.
+/// Returns the cut of each shard. Element i of variable v is 100 * v + i + `step`, its slot the negative of that; all
+/// have the same updater. The number of keys depends on the step too.
 inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<distrib::Step> applied = {})
     -> std::vector<distrib::Cut> {
   std::vector<distrib::Cut> cuts;

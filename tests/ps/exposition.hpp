@@ -16,7 +16,7 @@
 /// A strict reader of Prometheus's text exposition format 0.0.4, as far as our metrics need it.
 namespace exposition {
 
-/// Samples by everything that stands before their value: `name{label="value"}`.
+/// Samples by the text before their value: `name{label="value"}`.
 using Samples = std::map<std::string, double>;
 
 inline auto is_name(std::string_view text) -> bool {
@@ -28,7 +28,7 @@ inline auto is_name(std::string_view text) -> bool {
   return true;
 }
 
-/// `{a="b",c="d"}` off the front of `rest`. False: it is none.
+/// Removes `{a="b",c="d"}` from the front of `rest`. Returns false if it is malformed.
 inline auto take_labels(std::string_view& rest) -> bool {
   std::set<std::string_view> names;
   rest.remove_prefix(1);
@@ -53,19 +53,19 @@ inline auto take_labels(std::string_view& rest) -> bool {
   }
 }
 
-/// Nothing when a line is not of the format, stands in a wrong place or comes twice.
+/// Reads the samples. Returns nothing if a line does not have the format, is in a wrong position or occurs twice.
 inline auto read(std::string_view text) -> std::optional<Samples> {
   Samples samples;
   std::set<std::string> metrics;
-  std::string metric;   // of the lines of samples that may come
+  std::string metric;  // of the sample lines that may follow
   std::string helped;
   bool counts = false;
   bool is_histogram = false;
-  double below = 0;       // of a histogram: the bucket before
-  bool is_whole = false;  // and whether its last one was there
+  double below = 0;  // of a histogram: the count of the previous bucket
+  bool is_whole = false;  // the last bucket was read
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};  // the last line ends too
+    if (end == std::string_view::npos) return {};  // the last line must end too
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (line.starts_with("# HELP ")) {

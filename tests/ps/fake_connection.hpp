@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-/// What a `Call` speaks to: writes down what was answered. Calls are numbered by the test.
+/// A connection for `Call` that records the answers. The test numbers the calls.
 namespace fake {
 
 /// "a7 pushed k=1 cuts=0": the answer to call 7 of connection a.
@@ -26,7 +26,7 @@ class Connection {
  public:
   Connection(std::string name, std::vector<std::string>& told) : name_{std::move(name)}, told_{told} {}
 
-  /// The event with which a call of M begins; valid until the next one.
+  /// Returns the event that begins a call of M; valid until the next `begin`.
   template <class M>
   auto begin(std::uint64_t call, const typename M::Request& request) -> distrib::ServerEvent {
     methods_[call] = M::id;
@@ -40,7 +40,7 @@ class Connection {
     if (!event.body.empty()) event.body_checksum = distrib::crc32c(event.body.bytes());
     return event;
   }
-  /// The client takes a call back.
+  /// Returns the event of a client that cancels a call.
   auto cancel(std::uint64_t call) -> distrib::ServerEvent {
     methods_.erase(call);
     distrib::ServerEvent event;
@@ -49,10 +49,10 @@ class Connection {
     return event;
   }
 
-  std::size_t credit = 1000;  ///< So many items are taken.
-  distrib::ShardStatus status;  ///< The last that was answered.
+  std::size_t credit = 1000;  ///< How many more items the client accepts.
+  distrib::ShardStatus status;  ///< The last status that was sent.
 
-  /// Calls that have no answer yet.
+  /// Number of calls that have no answer yet.
   [[nodiscard]] auto open() const -> std::size_t { return methods_.size(); }
 
   auto writer() -> distrib::WireWriter& {
@@ -61,7 +61,7 @@ class Connection {
   }
   void reply(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
-    if (!methods_.contains(call)) return;  // over, as a real one
+    if (!methods_.contains(call)) return;  // the call is over, as in a real connection
     if (checksum) CHECK(*checksum == distrib::crc32c(body.bytes()));
     std::string text = " ok";
     if (methods_.at(call) == distrib::Pull::id) {
@@ -110,7 +110,7 @@ class Connection {
     return distrib::RpcCodec<T>::decode({head, body}, message);
   }
 
-  // As a real one: answers to calls that are over are passed over in silence.
+  // Answers to calls that are over are ignored, as in a real connection.
   void over(std::uint64_t call, const std::string& text) {
     if (methods_.erase(call) == 1) told_.push_back(name_ + std::to_string(call) + text);
   }

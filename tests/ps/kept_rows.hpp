@@ -11,8 +11,8 @@
 #include <optional>
 #include <span>
 
-/// Weights of a row as a table has them once it keeps them (`TableInfo::kept_as`), number by number. `random`: where
-/// the random numbers of the row begin; none: to the nearest.
+/// Rounds the weights of a row as a table keeps them (`TableInfo::kept_as`), computed number by number. `random`: the
+/// start of the random numbers of the row; none: rounds to nearest.
 inline void round_as_kept(const distrib::TableInfo& table, std::span<float> weights,
                           std::optional<std::uint64_t> random = {}) {
   using namespace distrib;
@@ -31,7 +31,7 @@ inline void round_as_kept(const distrib::TableInfo& table, std::span<float> weig
   }
 }
 
-/// The same after the `count`-th update of the row of `key` in a job of this seed.
+/// Rounds as after the `count`-th update of the row of `key` in a job of this seed.
 inline void round_updated(const distrib::TableInfo& table, std::uint64_t seed, std::uint64_t key, std::uint64_t count,
                           std::span<float> weights) {
   using distrib::detail::mix_bits;

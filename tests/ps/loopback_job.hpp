@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job without a model over real sockets: its contributions depend on every bit of the values.
+// A job without a model over real sockets. Its contributions depend on every bit of the values.
 #pragma once
 
 #include <distrib/net/io_pool.hpp>
@@ -27,7 +27,7 @@ inline auto make(std::uint32_t tasks, distrib::Rank ranks, distrib::Step steps =
   job.cut_interval = 4;
   job.updater = "momentum " + distrib::Momentum{.learning_rate = 0.25F, .momentum = 0.5F}.describe();
   job.consistency = distrib::BulkSynchronousParallel{};
-  // Parts of whole cache lines: no gaps in the blocks, which would not be saved.
+  // Parts of whole cache lines, so that blocks have no gaps, which would not be saved.
   job.variables = {{"a", distrib::DType::float32, {6, 16}, distrib::UniformInitializer{}},
                    {"b", distrib::DType::float32, {32}, distrib::UniformInitializer{}}};
   job.parts = {{0, distrib::Slice::along({6, 16}, 0, 0, 2), 0},
@@ -58,7 +58,7 @@ inline auto hash_of(const std::vector<distrib::SharedBuffer>& blocks) -> std::st
   return distrib::to_hex(hash.finish());
 }
 
-/// A worker that computes on the executor of its client, and writes down what it is told.
+/// A worker that computes on the executor of its client, and records what it is told.
 struct Worker : distrib::WorkerOwner {
   Worker(asio::io_context& where, const distrib::Job& job, distrib::Rank of, std::vector<distrib::Address> servers,
          distrib::WorkerClientOptions options = {}, distrib::CutSettings cuts = {})
@@ -76,7 +76,7 @@ struct Worker : distrib::WorkerOwner {
   void prepare(distrib::Prepare) override {}  // no tables
   void compute(distrib::Compute work, distrib::Step) override {
     asio::post(context, [this, work = std::move(work)] {
-      if (const auto call = at_step) call(work.step);  // a copy: it may take itself away
+      if (const auto call = at_step) call(work.step);  // a copy, because the function may replace itself
       std::vector<distrib::SharedBuffer> blocks = contribution(work.step, rank, work.values);
       if (spoil) spoil(work.step, blocks);
       client->computed(work.ticket, std::move(blocks));
@@ -91,7 +91,7 @@ struct Worker : distrib::WorkerOwner {
   asio::io_context& context;
   distrib::Rank rank;
   std::function<void(distrib::Step)> at_step;
-  std::function<void(distrib::Step, std::vector<distrib::SharedBuffer>&)> spoil;  ///< What it contributes.
+  std::function<void(distrib::Step, std::vector<distrib::SharedBuffer>&)> spoil;  ///< Changes what it contributes.
   std::function<void(const distrib::Event&)> heard;
   std::vector<distrib::Event> events;
   distrib::Step durable = 0;

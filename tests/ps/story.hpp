@@ -24,10 +24,10 @@
 #include <variant>
 #include <vector>
 
-/// Stories of cores: a table of events and what the core is to do after each, as text.
+/// Stories of cores: a table of events, and for each event the actions that the core must tell, as texts.
 namespace story {
 
-/// A job of one vector of two zeros a shard, on `shards` shards.
+/// A job on `shards` shards, with one vector of two zeros per shard.
 inline auto job(std::uint32_t shards, distrib::Rank ranks, std::uint64_t total_steps, std::uint64_t cut_interval)
     -> distrib::Job {
   distrib::Job job;
@@ -51,28 +51,28 @@ inline auto asynchronous(distrib::Job job) -> distrib::Job {
   return with_consistency(std::move(job), distrib::AsynchronousParallel{});
 }
 
-/// A shard's block of such a job, both elements the same number.
+/// A shard's block of such a job, in which both elements have this number.
 inline auto block(float number) -> distrib::SharedBuffer {
   auto made = std::make_shared<distrib::AlignedBuffer>(64);
   made->as<float>()[0] = made->as<float>()[1] = number;
   return made;
 }
 
-/// The same job with values of its own: `block(number)` is contribution 0 of each shard.
+/// The same job with custom initial values: `block(number)` is contribution 0 of each shard.
 inline auto with_initial_values(distrib::Job job, float number) -> distrib::Job {
   for (distrib::VariableInfo& variable : job.variables) variable.initializer = distrib::CustomInitializer{};
   job.initial_blocks.assign(job.shards(), distrib::sha256(block(number)->bytes()));
   return job;
 }
 
-/// The same job with two tables: "words" of any keys and "items" 0, 1, 2. A row is 16 floats, all the same: at first 8.
+/// The same job with two tables: "words" of any keys, and "items" 0, 1, 2. A row is 16 equal floats, at first 8.
 inline auto with_tables(distrib::Job job) -> distrib::Job {
   const distrib::ConstantInitializer eight{8.0F};
   job.tables = {{"words", 16, 0, eight}, {"items", 16, 3, eight}};
   return job;
 }
 
-/// A contribution to the only shard of such a job: gradients of rows by their keys.
+/// A contribution to the only shard of such a job, with gradients of rows by their keys.
 inline auto block(float number, const std::map<std::uint64_t, float>& words,
                   const std::map<std::uint64_t, float>& items = {}) -> distrib::SharedBuffer {
   const distrib::ShardLayout layout{with_tables(job(1, 1, 1, 0)), 0};
@@ -90,7 +90,7 @@ inline auto block(float number, const std::map<std::uint64_t, float>& words,
   return made;
 }
 
-/// What a worker wants of one shard of such a job.
+/// The request of a worker to one shard of such a job.
 inline auto wanted(const distrib::KeyLists& keys) -> distrib::WantedRows {
   std::vector<std::byte> bytes;
   distrib::append_pull_rows({keys}, bytes);
@@ -101,7 +101,7 @@ inline auto wanted(const distrib::KeyLists& keys) -> distrib::WantedRows {
   return {std::move(body), 64 + 64 * rows};
 }
 
-/// And what comes for it.
+/// The answer to it.
 inline auto values_block(float number, const std::vector<float>& rows) -> distrib::SharedBuffer {
   auto made = std::make_shared<distrib::AlignedBuffer>(64 + 64 * rows.size());
   std::ranges::copy(block(number)->bytes(), made->data());
@@ -109,7 +109,7 @@ inline auto values_block(float number, const std::vector<float>& rows) -> distri
   return made;
 }
 
-/// Of a job that never had other settings.
+/// The lineage of a job whose settings never changed.
 inline auto only_lineage(const distrib::Job& job) -> distrib::Lineage {
   return distrib::Lineage{}.continued(0, distrib::settings_hash(to_text(job)));
 }
@@ -141,7 +141,7 @@ inline auto text(float number) -> std::string {
   return std::to_string(whole) + (number == static_cast<float>(whole) ? "" : "...");
 }
 
-/// Of a job with tables also the rows.
+/// In a job with tables also the rows.
 inline auto text(const distrib::SharedBuffer& values) -> std::string {
   std::string rows;
   for (std::size_t at = 16; at < values->as<float>().size(); at += 16)
@@ -149,7 +149,7 @@ inline auto text(const distrib::SharedBuffer& values) -> std::string {
   return " w=" + text(values->as<float>()[0]) + rows;
 }
 
-/// What a pull of a job with these tables asks for: " rows=5,7;0".
+/// The rows that a pull of a job with these tables asks for: " rows=5,7;0".
 inline auto text(const distrib::WantedRows& wanted) -> std::string {
   if (wanted.keys == nullptr) return {};
   distrib::KeyLists keys(2);
@@ -226,9 +226,9 @@ inline auto text(const support::WorkerAction& action) -> std::string {
 
 template <class Action>
 struct Event {
-  const char* what;  ///< What happens, for people, with the protocol's rule.
+  const char* what;  ///< Describes the event, with the number of the protocol's rule; shown if the check fails.
   std::function<void(support::ActionList<Action>&)> happens;
-  std::vector<std::string> expected;  ///< What the core must do then.
+  std::vector<std::string> expected;  ///< The actions that the core must tell then.
 };
 
 using ShardStory = std::vector<Event<support::ShardAction>>;

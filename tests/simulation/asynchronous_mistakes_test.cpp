@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in the rules of asynchronous and stale-synchronous jobs: random runs must find each of them, or they would
-// find no real ones either.
+// Mistakes in the rules of asynchronous and stale-synchronous jobs. Random runs must find each of them, or they would
+// not find real ones either.
 #include "simulation/asynchronous_rules.hpp"
 #include "simulation/planted.hpp"
 
@@ -23,14 +23,14 @@ using support::ShardActions;
 
 namespace {
 
-/// What an asynchronous shard does; a mistake overrides some of it.
+/// The events of an asynchronous shard that a mistake can override.
 struct ShardMistake {
   ShardMistake() = default;
   ShardMistake(const ShardMistake&) = delete;
   auto operator=(const ShardMistake&) -> ShardMistake& = delete;
   virtual ~ShardMistake() = default;
 
-  /// What the shard is made of: the job, and the cut of a shard that comes back.
+  /// Change what the shard is made of: the job, and the cut of a shard that comes back.
   virtual void change_job(Job&) {}
   virtual void change_cut(Cut&) {}
 
@@ -39,7 +39,7 @@ struct ShardMistake {
   }
 };
 
-/// A shard with the mistake that was chosen.
+/// A shard with the chosen mistake.
 class MistakenShard : public AsyncShardCore {
  public:
   template <class... Newest>
@@ -80,7 +80,7 @@ struct AppliesRepeats : ShardMistake {
   }
 };
 
-/// What is missing counts as if it said nothing.
+/// Counts the contributions that are missing as contributions without gradients.
 struct AcceptsGaps : ShardMistake {
   void push(AsyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     Contribution missing{.rank = contribution.rank, .block = nothing(core.store().layout())};
@@ -98,7 +98,7 @@ struct AcceptsGaps : ShardMistake {
   }
 };
 
-/// A shard that comes back does not find in its cut which contributions the values have.
+/// A shard that comes back does not find in its cut which contributions its values contain.
 struct LeavesAppliedOutOfCuts : ShardMistake {
   void change_cut(Cut& cut) override { cut.applied.clear(); }
 };
@@ -108,12 +108,12 @@ struct HasNoGate : ShardMistake {
   void change_job(Job& job) override { job.consistency = AsynchronousParallel{}; }
 };
 
-/// What the initializers give is taken for the values.
+/// The values of the initializers count as the custom initial values.
 struct BeginsWithoutTheInitialValues : ShardMistake {
   void change_job(Job& job) override { job.initial_blocks.clear(); }
 };
 
-/// Contribution 0 takes the place of what was learnt, whenever it comes.
+/// Contribution 0 replaces the trained values, whenever it arrives.
 struct BeginsAgain : ShardMistake {
   void push(AsyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     const SharedBuffer block = contribution.block;
@@ -128,7 +128,7 @@ using TakesCountedForDurable = simulation::Misunderstands<AsyncWorkerCore, takes
 
 using MistakenWorker = simulation::MistakenWorker<AsyncWorkerCore>;
 
-/// A run whose shards and workers have these mistakes.
+/// Runs a seed whose shards and workers have these mistakes.
 template <class OfShard, class OfWorker = WorkerMistake<AsyncWorkerCore>>
 auto run_with(std::uint64_t seed) -> std::string {
   Plant<ShardMistake>::choose<OfShard>();
@@ -141,13 +141,13 @@ template <class Mistake>
 constexpr auto on_worker = run_with<ShardMistake, Mistake>;
 
 constexpr simulation::Planted mistakes[] = {
-    {"repeats applied", on_shard<AppliesRepeats>},
-    {"gaps accepted", on_shard<AcceptsGaps>},
-    {"applied left out of the cut", on_shard<LeavesAppliedOutOfCuts>},
-    {"SSP: no gate", on_shard<HasNoGate>},
-    {"a worker takes what is counted for durable", on_worker<TakesCountedForDurable>},
+    {"repeated contributions are applied again", on_shard<AppliesRepeats>},
+    {"missing contributions count as contributions without gradients", on_shard<AcceptsGaps>},
+    {"a cut does not say which contributions it contains", on_shard<LeavesAppliedOutOfCuts>},
+    {"the staleness bound is ignored", on_shard<HasNoGate>},
+    {"a worker treats counted contributions as durable", on_worker<TakesCountedForDurable>},
     {"a shard does not wait for custom initial values", on_shard<BeginsWithoutTheInitialValues>},
-    {"a late contribution 0 counts", on_shard<BeginsAgain>},
+    {"a late contribution 0 replaces the values", on_shard<BeginsAgain>},
 };
 
 }  // namespace

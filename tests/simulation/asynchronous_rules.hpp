@@ -28,19 +28,24 @@
 
 namespace simulation {
 
-/// Asynchronous and stale-synchronous: each shard has a variable with a row for each rank, in which a contribution
-/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Each shard's
-/// counter has the first three, too. Half of the jobs have tables, in which each rank has a key of its own on each shard
-/// that counts the same, and all have one together: any keys with `min_count`; numbered ones with momentum; and keys
-/// that a rank has in its first step only and that are evicted in jobs that are long enough. A fifth of jobs have numbers
-/// beside all that, which begin with values of their own and stay so. `ShardCore` and `WorkerCore` may be ones with a
-/// mistake.
+/// Asynchronous and stale-synchronous jobs.
+///
+/// Each shard has a variable with a row for each rank. A contribution adds to the row of its rank one, its step, the
+/// square of its step, and a number that depends on all values, as gradients do. Each shard's counter gets the first
+/// three too.
+///
+/// Half of the jobs have tables. In each table every rank has a key of its own on each shard, which counts the same,
+/// and all ranks have one common key. "words" has any keys and `min_count`; "items" has numbered keys and momentum; a
+/// key of "rare" is used only in its rank's first step, and is evicted if the job is long enough. A fifth of the jobs
+/// also have numbers that start with custom values and never change.
+///
+/// `ShardCore` and `WorkerCore` may be cores with a mistake.
 template <class ShardCore = distrib::AsyncShardCore, class WorkerCore = distrib::AsyncWorkerCore>
 class Asynchronous {
  public:
   using Shard = ShardCore;
   using Worker = WorkerCore;
-  static constexpr bool survives_lost_disks = false;  // a worker that trusted one may have gone home
+  static constexpr bool survives_lost_disks = false;  // a worker that relied on a lost disk may have ended
   distrib::Job job;
 
   explicit Asynchronous(Dice& dice)
@@ -75,7 +80,7 @@ class Asynchronous {
         distrib::WorkerOptions{.replay_budget_bytes = budget_, .initial_values = initial_, .wants_result = rank == 0});
   }
 
-  /// All rows there are; those of its own contribution change.
+  /// Returns all rows that exist; the contribution changes the rows of its rank.
   [[nodiscard]] auto wanted(Step step, Rank rank) const -> std::vector<distrib::WantedRows> {
     if (!has_tables()) return {};
     find(step, rank);
@@ -95,7 +100,7 @@ class Asynchronous {
       std::ranges::copy(std::array{Step{1}, step, step * step}, counters_of(*block, rank).begin());
     }
     for (std::size_t table = 0; table < job.tables.size(); ++table) {
-      Floats rows;  // the same for each: the numbers tell who it was
+      Floats rows;  // the same for each row: the numbers say which rank it was
       for (std::size_t row = 0; row < keys_.rows(table); ++row) rows.insert(rows.end(), counts.begin(), counts.end());
       keys_.deal_gradients(blocks, table, rows.data());
     }
@@ -137,7 +142,7 @@ class Asynchronous {
     return true;
   }
 
-  /// It is made of everything, as the newest cut is.
+  /// True if the result contains all contributions, and equals the newest cut.
   [[nodiscard]] auto good_result(std::uint32_t shard, const distrib::AlignedBuffer& block, const Disk& disk) const
       -> bool {
     if (disk.empty()) return false;
@@ -158,13 +163,13 @@ class Asynchronous {
  private:
   static constexpr Step unbounded = std::numeric_limits<Step>::max();
   static constexpr std::uint32_t columns = 4;
-  static constexpr std::array<float, 3> start{7, 11, 13};  // the numbers that stay, on each shard
-  enum : std::size_t { words, items, rare };  // the tables
+  static constexpr std::array<float, 3> start{7, 11, 13};  // the numbers that never change, on each shard
+  enum : std::size_t { words, items, rare };  // numbers of the tables
 
-  /// What a cut says of a key.
+  /// What a cut has of a key.
   struct Entry {
-    std::optional<distrib::KeyUse> use;  // of any keys; empty: it is not there
-    Floats row;  // empty: it has none
+    std::optional<distrib::KeyUse> use;  // for any keys; empty: the cut does not have the key
+    Floats row;  // empty: the key has no row
   };
 
   [[nodiscard]] auto most_ahead(Step finished) const -> Step {
@@ -206,7 +211,7 @@ class Asynchronous {
 
   [[nodiscard]] auto has_tables() const -> bool { return !job.tables.empty(); }
 
-  // On each shard a key for each rank, then one for all of them.
+  // Finds on each shard a key for each rank, then one for all of them.
   void find_keys(const distrib::TableInfo& table) {
     const distrib::TableSharding sharding{table, job.shards()};
     auto& of_shards = keys_on_.emplace_back(job.shards());
@@ -233,7 +238,7 @@ class Asynchronous {
     keys_.find(lookups, others, step > job.steps_of(rank));
   }
 
-  // Sgd at rate 1 takes gradients away; all these sums are exact.
+  // Sgd with a learning rate of 1 subtracts the gradients; all these sums are exact.
   [[nodiscard]] auto counted_once(const distrib::AlignedBuffer& block, std::span<const Step> applied) const -> bool {
     for (const distrib::ShardLayout::Entry& entry : layouts_[0].trained().subspan(1))
       if (!std::ranges::equal(block.as<float>().subspan(entry.offset_bytes / sizeof(float), start.size()), start))
@@ -245,7 +250,7 @@ class Asynchronous {
     return true;
   }
 
-  // Whether these are minus the sums of what steps `first` .. `last` say.
+  // True if these are the negative sums of the contributions of steps `first` .. `last`.
   static auto is_sum(std::span<const float> row, Step first, Step last) -> bool {
     const auto is_minus = [](Step sum, float found) { return -found == static_cast<float>(sum); };
     return std::ranges::equal(sums_of(first, last), row.first(3), is_minus);
@@ -256,14 +261,14 @@ class Asynchronous {
     return sums;
   }
 
-  // What a block has in the counter's row of a rank; the layouts of all shards are alike.
+  // Returns a rank's row of the counter in a block; all shards have the same layout.
   auto counters_of(auto& block, std::size_t rank) const {
     return block.template as<Step>().subspan(layouts_[0].float_bytes() / sizeof(Step) + rank * 3, 3);
   }
 
-  // Weights and slots after so many gradients: exact products, so the same bits whoever compiles it.
+  // Weights and slots after `steps` gradients. All products are exact, so every compiler gives the same bits.
   static auto is_momentum(std::span<const float> row, Step steps) -> bool {
-    std::array<float, 6> expected{};  // three weights, and their slots
+    std::array<float, 6> expected{};  // three weights, then their slots
     for (Step step = 1; step <= steps; ++step) {
       const auto s = static_cast<float>(step);
       const std::array<float, 3> gradient{1, s, s * s};
@@ -276,19 +281,19 @@ class Asynchronous {
            (row.size() == columns || std::ranges::equal(row.subspan(columns, 3), std::span{expected}.last(3)));
   }
 
-  // Whether the row of a rank, or of all ranks together, says that each contribution counted once.
+  // True if the row of a rank, or of all ranks together, shows that each contribution counted once.
   [[nodiscard]] auto good_weights(std::size_t table, std::size_t number, std::span<const float> row,
                                   std::span<const Step> applied) const -> bool {
     const Step all = std::reduce(applied.begin(), applied.end());
     const Step least = job.tables[table].min_count;
     if (number == job.ranks && table == words) return -row[0] == static_cast<float>(all < least ? 0 : all - least + 1);
-    if (number == job.ranks) return table == items || row[0] == 0;  // nobody has the rare one
+    if (number == job.ranks) return table == items || row[0] == 0;  // no contribution has the common rare key
     if (table == words) return is_sum(row, least, applied[number]);
     if (table == items) return is_momentum(row, applied[number]);
     return is_sum(row, 1, std::min<Step>(applied[number], 1)) || (all >= 64 && is_sum(row, 1, 0));
   }
 
-  // Digests are those of the rows that came, for all there are were asked for.
+  // All existing rows were asked for, so the digests belong to the rows in the block.
   [[nodiscard]] auto has_rows_of(const distrib::AlignedBuffer& block, std::uint32_t shard,
                                  std::span<const Step> applied) const -> bool {
     if (!has_tables()) return true;
@@ -335,20 +340,21 @@ class Asynchronous {
     if (table == items) return !entry.row.empty() && good_weights(table, number, entry.row, cut.applied);
     if (!entry.use) return counted == 0 || (table == rare && all >= 64);  // it may be evicted then
     if (counted == 0 || entry.use->frequency != counted || entry.use->last_use > all / 64) return false;
-    if (table == rare && entry.use->last_use < all / 64) return false;  // it had to be evicted
+    if (table == rare && entry.use->last_use < all / 64) return false;  // it must be evicted then
     if (counted < job.tables[table].min_count) return entry.row.empty();
     return !entry.row.empty() && good_weights(table, number, entry.row, cut.applied);
   }
 
   Step staleness_;
-  Step barrier_every_;  // 0: there are none
+  Step barrier_every_;  // 0: there are no barriers
   distrib::JobUpdaters updaters_{distrib::Sgd{.learning_rate = 1.0F},
                                  distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
   std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job);
-  std::vector<std::vector<std::vector<std::uint64_t>>> keys_on_;  // by table, by shard: one a rank, and one for all
-  mutable distrib::BatchKeys keys_{job, layouts_};  // of what `find` found last
+  // by table and shard: one key per rank, and one for all
+  std::vector<std::vector<std::vector<std::uint64_t>>> keys_on_;
+  mutable distrib::BatchKeys keys_{job, layouts_};  // as set by the last `find`
   std::size_t budget_ = 0;
-  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
+  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: no custom values
 };
 
 }  // namespace simulation

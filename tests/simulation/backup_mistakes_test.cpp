@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that only jobs with backup workers show: random runs must find them, or they would find no real ones either.
+// Mistakes that only jobs with backup workers show. Random runs must find them, or they would not find real ones
+// either.
 #include "simulation/backup_rules.hpp"
 
 #include "support/catch.hpp"
@@ -14,7 +15,7 @@ namespace {
 enum class BackupMistake { none, late_ones_count, gone_is_nothing, newest_step };
 BackupMistake backup_mistake = BackupMistake::none;
 
-/// A shard for which a contribution that is too late is one for the next step.
+/// A shard that counts a late contribution for the next step.
 struct LateShard : SyncShardCore {
   using SyncShardCore::SyncShardCore;
   void push(Peer peer, Contribution contribution, auto& out) {
@@ -23,7 +24,7 @@ struct LateShard : SyncShardCore {
   }
 };
 
-/// A worker that waits on when it is told Gone, or goes on at the newest step, which not all shards may have.
+/// A worker that ignores Gone, or continues at the newest step, which not all shards may have.
 struct LateWorker : SyncWorkerCore {
   using SyncWorkerCore::SyncWorkerCore;
   void gone(std::uint32_t shard, Step step, Progress progress, auto& out) {
@@ -39,7 +40,7 @@ struct LateWorker : SyncWorkerCore {
 
 }  // namespace
 
-TEST_CASE("Random runs find what only backup workers show", "[simulation]") {
+TEST_CASE("Random runs find mistakes that only backup workers show", "[simulation]") {
   using enum BackupMistake;
   constexpr std::uint64_t most = 300;
   for (const auto mistake : {none, late_ones_count, gone_is_nothing, newest_step}) {

@@ -26,10 +26,12 @@
 
 namespace simulation {
 
-/// Synchronous with fewer replicas to aggregate than ranks. Which contributions count is known only when they have come;
-/// so beside each shard its values are worked out from what it was sent: of each step exactly the first n, in rank order,
-/// each name once. What they are made of is the values of one step, as long as no shard came back; nobody is restored.
-/// `ShardCore` and `WorkerCore` may be ones with a mistake.
+/// Synchronous jobs with fewer replicas to aggregate than ranks. Which contributions count is known only when they
+/// arrive. So the values of each shard are computed again from what was sent to it: for each step exactly the first n
+/// contributions, in rank order, each name once. A contribution must be made from the values of one step while no shard
+/// came back; no shard is sent back.
+///
+/// `ShardCore` and `WorkerCore` may be cores with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
 class BackupWorkers {
  public:
@@ -37,7 +39,7 @@ class BackupWorkers {
   static constexpr bool survives_lost_disks = true;
   distrib::Job job;
 
-  /// A shard that is looked at after each event.
+  /// A shard that is checked after each event.
   class Shard : public ShardCore {
    public:
     template <class... Cuts>
@@ -107,7 +109,8 @@ class BackupWorkers {
     return blocks;
   }
 
-  /// The values of the step before; of shards that are ahead of one that came back, of the step where they are.
+  /// True if these are the values of the step before. If a shard came back, others may be ahead and give the step where
+  /// they are.
   [[nodiscard]] auto good_input(Step step, Rank, std::span<const distrib::SharedBuffer> values) const -> bool {
     Step least = distrib::end_of_job;
     Step most = 0;
@@ -120,7 +123,7 @@ class BackupWorkers {
     return came_back_ ? least >= step - 1 : least == step - 1 && most == least;
   }
 
-  /// Some pulls only ask when there is room, and for no rows.
+  /// True if the answer is right. Some pulls only ask when the shard has room, and want no rows.
   [[nodiscard]] auto good_values(const Shard&, std::uint32_t shard, Rank rank, const distrib::ValuesReply& reply)
       -> bool {
     const Truth& truth = truth_[shard];
@@ -156,7 +159,7 @@ class BackupWorkers {
     return !wrong_ && last != disk.end() && saved_.contains(last->second.values.get());
   }
 
-  /// Contributions that came too late, each name once for each time its shard was started.
+  /// Returns how many contributions arrived too late, each name once for each start of its shard.
   [[nodiscard]] auto stale() const -> std::uint64_t { return stale_; }
 
  private:
@@ -165,11 +168,11 @@ class BackupWorkers {
     std::vector<distrib::SharedBuffer> slots;
     TableOracle tables;
   };
-  /// What a shard is, since it was started.
+  /// What a shard must be, since it was started.
   struct Truth {
     Step k = 0;
     std::map<Step, State> states;
-    std::map<Step, std::map<Rank, const distrib::AlignedBuffer*>> counted;  // or stored; of steps that it has seen
+    std::map<Step, std::map<Rank, const distrib::AlignedBuffer*>> counted;  // or stored; for steps that it has seen
     std::set<std::pair<Step, Rank>> stale;
   };
   struct Made {
@@ -187,7 +190,7 @@ class BackupWorkers {
 
   static auto make_job(Dice& dice) -> distrib::Job {
     distrib::Job job = Synchronous<>::make_job(dice, 0);
-    job.replicas = 1;  // whose values would differ
+    job.replicas = 1;  // the values of two replicas would differ
     job.ranks = static_cast<Rank>(dice.between(2, 5));
     const auto counted_ranks = static_cast<std::uint32_t>(dice.between(1, job.ranks - 1));
     job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = counted_ranks};
@@ -196,11 +199,11 @@ class BackupWorkers {
 
   [[nodiscard]] auto initial_tables() const -> TableOracle { return TableOracle{job, updaters_}; }
 
-  // A contribution has come: it counts when it is one of the first of its step.
+  // A contribution was sent to a shard: it counts if it is one of the first of its step.
   void sent(std::uint32_t shard, const distrib::Contribution& contribution) {
     Truth& truth = truth_[shard];
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
-    if (step == 0) return;  // what it gives is looked at
+    if (step == 0) return;  // the values that it sets are checked
     const auto made = made_.find(contribution.block.get());
     if (made == made_.end() || made->second.step != step || made->second.rank != rank) wrong_ = true;
     if (wrong_ || step > truth.k + contribution_window(job)) return;
@@ -244,7 +247,7 @@ class BackupWorkers {
     truth.states.insert({truth.k, State{std::move(to), std::move(of_groups), std::move(tables)}});
   }
 
-  // Of one rank names that come after newer ones are not counted as stale.
+  // Checks the shard. It does not count a name as stale that arrives after a newer one of its rank.
   void look_at(std::uint32_t shard, const ShardCore& core) {
     const Truth& truth = truth_[shard];
     if (wrong_ || core.step() != truth.k || core.stale() > truth.stale.size() ||
@@ -256,11 +259,12 @@ class BackupWorkers {
                                  distrib::Adagrad{.learning_rate = 0.25F}};
   HashedModel model_{job};
   std::size_t budget_ = 0;
-  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
+  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: no custom values
   std::vector<Truth> truth_;  // by shard
-  std::map<const distrib::AlignedBuffer*, Made> made_;  // contributions by their blocks,
-  std::map<const distrib::AlignedBuffer*, Given> given_;  // values by theirs,
-  std::map<const distrib::AlignedBuffer*, State> saved_;  // and cuts: all of them are kept, so no address comes twice
+  std::map<const distrib::AlignedBuffer*, Made> made_;  // contributions by the addresses of their blocks
+  std::map<const distrib::AlignedBuffer*, Given> given_;  // values by the addresses of their blocks
+  // cuts by the addresses of their blocks; all blocks are kept, so no address is used twice
+  std::map<const distrib::AlignedBuffer*, State> saved_;
   std::uint64_t stale_ = 0;
   bool came_back_ = false;
   bool wrong_ = false;

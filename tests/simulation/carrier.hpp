@@ -20,7 +20,8 @@
 #include <variant>
 #include <vector>
 
-/// Whole jobs of production cores, their messages carried by hand, everything that can go wrong drawn from one seed.
+/// Whole jobs of production cores. The test carries their messages, and draws everything that can go wrong from one
+/// seed.
 namespace simulation {
 
 using distrib::Cut;
@@ -35,13 +36,19 @@ using Disk = std::map<Step, Cut>;
 /// Carries one job from start to end. `Rules` is a kind of job, drawn from the dice: which cores, what a contribution
 /// is, what must be true of every answer, of every cut and at the end (see random_runs_test.cpp).
 ///
-/// Faults: any order of delivery between pairs, first in first out inside one; connections lost with what was on them,
-/// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
-/// started again; old incarnations going on beside their successors; workers told to stop; cuts, contributions and the
-/// keys of rows that take long, cuts copied while updates go on; disks lost in part or whole, or full for a while;
-/// states of replicas that take long or break; the whole job ended and started again with other settings.
+/// Faults:
 ///
-/// What is called a shard here is a replica of one, by its number.
+/// - messages of different connections are delivered in any order; messages of one connection in order;
+/// - connections are lost with the messages on them, or half lost: the shard reads the rest after the worker is back on
+///   another connection;
+/// - workers and shards are killed and started again; old processes of a rank (zombies) continue beside their
+///   successors; workers are asked to stop;
+/// - cuts, contributions and the keys of rows take long; cuts are copied while updates continue;
+/// - disks are lost in part or completely, or are full for a while;
+/// - the state of another replica takes long, or the fetch breaks;
+/// - the whole job is ended and started again with other settings.
+///
+/// What is called a shard here is a replica of a shard, by its number.
 template <class Rules>
 class Carrier {
  public:
@@ -68,7 +75,7 @@ class Carrier {
     faultless_ = faultless_ && changes_.empty();
   }
 
-  /// Empty: the job came to its end and everything was as it must be. Else what was not.
+  /// Returns an empty text if the job came to its end and everything was right; otherwise what was wrong.
   auto run() -> std::string {
     shards_.resize(shard_count());
     ranks_.resize(rules_.job.ranks);
@@ -78,16 +85,16 @@ class Carrier {
     }
     for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
     while (wrong_.empty() && !std::ranges::all_of(ranks_, &RankState::done)) {
-      if (++now_ > most_events) return "stuck: it goes round in circles";
+      if (++now_ > most_events) return "stuck: events go on, but the job does not end";
       const bool waiting = misfortune();
-      if (!event() && !waiting) return "stuck: nobody has anything to do";
+      if (!event() && !waiting) return "stuck: no task has anything to do";
     }
     while (wrong_.empty() && event())
-      if (++now_ > 2 * most_events) return "stuck: it does not come to rest";
+      if (++now_ > 2 * most_events) return "stuck: events go on after the end of the job";
     for (std::uint32_t shard = 0; wrong_.empty() && shard < shard_count(); ++shard) {
-      if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although everybody said goodbye";
+      if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although all workers sent Goodbye";
       for (Rank rank = 0; rank < ranks_.size(); ++rank)
-        if (!is_held(rank, shard)) wrong_ = "a shard's last cut is not as it must be";
+        if (!is_held(rank, shard)) wrong_ = "no disk of a shard holds everything of a rank at the end";
     }
     if constexpr (requires { rules_.change_settings(); }) {
       std::vector<const Disk*> disks;
@@ -106,8 +113,8 @@ class Carrier {
   };
   /// A replica asks the other one for its state.
   struct Asking {
-    Peer peer = 0;                 // what it is to the other one; 0: it has not been heard there yet
-    std::uint64_t until = 0;       // then it is given up, unless it was heard
+    Peer peer = 0;  // the number of this connection at the other replica; 0: it has not been asked yet
+    std::uint64_t until = 0;  // when to give up, if it was not asked
     std::optional<Cut> coming;
   };
   struct ShardState {
@@ -117,10 +124,10 @@ class Carrier {
     std::optional<Cut> saving;
     bool copying = false;
     std::optional<Step> loading;
-    std::optional<Asking> asking;  // its sibling for a newer state
-    bool starting = false;         // until that has answered: nobody has joined yet,
-    std::vector<Peer> joining;     // but these want to
-    bool saves_again = false;      // after a while
+    std::optional<Asking> asking;  // it asks the other replica for a newer state
+    bool starting = false;  // until that has answered no worker may join,
+    std::vector<Peer> joining;  // and these workers wait
+    bool saves_again = false;  // after a pause
     bool done = false;
   };
   struct RankState {
@@ -131,12 +138,12 @@ class Carrier {
   struct WorkerState {
     Rank rank;
     std::unique_ptr<typename Rules::Worker> core;
-    std::vector<Peer> links;       // one a shard; 0: not connected
+    std::vector<Peer> links;  // one per shard; 0: not connected
     std::deque<distrib::Prepare> preparing;
     std::deque<distrib::Compute> computing;
-    std::uint64_t until = 0;       // a zombie's end; 0: not a zombie
+    std::uint64_t until = 0;  // when a zombie ends; 0: not a zombie
   };
-  /// Items of a Join that is not the newest are dropped, as `WorkerNode` does.
+  /// Items of a Join that is not the newest are dropped, as in `WorkerNode`.
   struct Answer {
     support::ShardAction what;
     unsigned join;
@@ -148,7 +155,7 @@ class Carrier {
     std::deque<Answer> down;
     unsigned joins_sent = 0;
     unsigned joins_read = 0;
-    bool held = true;              // by its worker; else the shard will notice when it has read the rest
+    bool held = true;  // by its worker; otherwise the shard notices the loss when it has read the rest
   };
   struct Choice {
     enum { read_up, hang_up, read_down, open, prepare, compute, copy, ask, take_state } what;
@@ -157,12 +164,12 @@ class Carrier {
   };
 
   [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.num_replicas(); }
-  // The shard that it is a replica of.
+  // The shard that this is a replica of.
   [[nodiscard]] auto of(std::uint32_t shard) const -> std::uint32_t { return shard % rules_.job.shards(); }
   [[nodiscard]] auto sibling(std::uint32_t shard) const -> std::uint32_t {
     return (shard + rules_.job.shards()) % shard_count();
   }
-  // Whether the shard's disk, or that of the other replica, holds all of this rank.
+  // True if the disk of the shard, or of the other replica, holds everything of this rank.
   [[nodiscard]] auto is_held(Rank rank, std::uint32_t shard) const -> bool {
     return rules_.holds_all_of(rank, of(shard), shards_[shard].disk) ||
            rules_.holds_all_of(rank, of(shard), shards_[sibling(shard)].disk);
@@ -170,7 +177,7 @@ class Carrier {
 
   // --- faults ---
 
-  // Whether something is still to happen by itself.
+  // Lets the faults happen that are due. Returns true if something will still happen without an event.
   auto misfortune() -> bool {
     for (; !faults_.empty() && faults_.front().when <= now_; faults_.erase(faults_.begin()))
       faults_.front().kill ? strike() : reset_one();
@@ -194,7 +201,7 @@ class Carrier {
     return waiting;
   }
 
-  // Kills something that is up; now and then it is a zombie that goes on, or a process that is asked to stop.
+  // Kills a process. Sometimes a worker continues as a zombie instead, or is asked to stop.
   void strike() {
     std::vector<std::uint32_t> up;  // shards, then ranks
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
@@ -216,7 +223,7 @@ class Carrier {
     rank.back = now_ + dice_.between(1, 60);
   }
 
-  // Everything ends, and is started again by people who have changed their minds.
+  // Everything ends, and is started again with other settings.
   void change_settings() {
     if constexpr (requires { rules_.change_settings(); }) {
       if (!rules_.can_change_settings() || std::ranges::any_of(ranks_, &RankState::done)) return;
@@ -226,7 +233,7 @@ class Carrier {
         if (shards_[shard].core != nullptr) end_shard(shard);
       rules_.change_settings();
       if (!rules_.survives_lost_disks || of_changes_.percent(50)) return;
-      // After a few steps more a disk is lost, and all go back to before the change.
+      // After a few more steps a disk is lost, and all go back to before the change.
       loses_disks_ = true;
       keeps_disks_until_ = now_ + of_changes_.between(100, 400);
       for (auto kills = of_changes_.between(1, 3); kills > 0; --kills)
@@ -249,11 +256,11 @@ class Carrier {
 
   void start_shard(std::uint32_t shard) {
     ShardState& state = shards_[shard];
-    // What a lost disk held is made again by workers, so none may have gone home.
+    // Workers must make again what a lost disk held, so none may have ended.
     if (loses_disks_ && now_ >= keeps_disks_until_ && std::ranges::none_of(ranks_, &RankState::done)) {
       if (dice_.percent(50)) state.disk = rules_.first_disk(of(shard));
       const Step newest = state.disk.rbegin()->first;
-      if (dice_.percent(50))  // cut 0 can be made again
+      if (dice_.percent(50))  // cut 0 can always be made again
         std::erase_if(state.disk, [newest](const auto& cut) { return cut.first != 0 && cut.first != newest; });
     }
     state.core = rules_.shard(of(shard), state.disk);
@@ -280,7 +287,7 @@ class Carrier {
       disconnect(sibling(shard), state.asking->peer);
     state.asking.reset();
     state.back = now_ + dice_.between(1, 60);
-    std::vector<std::uint64_t> hear;  // the workers that lose it
+    std::vector<std::uint64_t> hear;  // the workers that lose the connection
     std::erase_if(links_, [&](const auto& entry) {
       if (entry.second.shard != shard) return false;
       if (entry.second.held) workers_.at(entry.second.worker).links[shard] = 0;
@@ -296,7 +303,7 @@ class Carrier {
     return rules_.job.replicas > 1 && shards_[shard].asking ? &*shards_[shard].asking : nullptr;
   }
 
-  // The worker hears that its connection is lost.
+  // The worker notices that its connection is lost.
   void lost(std::uint64_t id, std::uint32_t shard) {
     if constexpr (requires(typename Rules::Worker& core, support::WorkerActions& out) {
                     core.disconnected(shard, out);
@@ -317,7 +324,7 @@ class Carrier {
       if (shards_[shard].core != nullptr) on_worker(id, [&](auto& core, auto& out) { core.reconnected(shard, out); });
   }
 
-  // What was sent may still be read by the shards.
+  // The shards may still read what was sent.
   void end_worker(std::uint64_t id, bool sent_arrives) {
     for (const Peer peer : std::vector<Peer>{workers_.at(id).links})
       if (peer != 0) let_go(peer, sent_arrives);
@@ -329,7 +336,7 @@ class Carrier {
     workers_.at(worker).links[shard] = newest_peer_;
   }
 
-  // The worker's side is closed; the shard notices at once, or after it has read the rest.
+  // Closes the worker's end. The shard notices at once, or after it has read the rest.
   void let_go(Peer peer, bool sent_arrives) {
     Link& link = links_.at(peer);
     workers_.at(link.worker).links[link.shard] = 0;
@@ -350,7 +357,7 @@ class Carrier {
 
   // --- events ---
 
-  // One of the things that may happen next. False: there is none.
+  // Lets one of the possible events happen. Returns false if there is none.
   auto event() -> bool {
     choices_.clear();
     for (const auto& [peer, link] : links_) {
@@ -382,12 +389,12 @@ class Carrier {
     return true;
   }
 
-  // A worker that is slow hears and computes seldom, while others go on.
+  // A slow worker seldom receives and computes, while the others continue.
   auto is_awake(std::uint64_t worker) -> bool {
     return !slow_rank_ || rank_of_.at(worker) != *slow_rank_ || dice_.percent(10);
   }
 
-  // Nothing else is left to happen.
+  // Used if nothing else can happen.
   void add_slow_choices() {
     for (const auto& [id, worker] : workers_) {
       if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
@@ -441,7 +448,7 @@ class Carrier {
     link.up.pop_front();
     const Rank rank = rank_of_.at(link.worker);
     if (std::holds_alternative<distrib::SendJoin>(message)) ++link.joins_read;
-    if (ShardState& state = shards_[link.shard]; state.starting) {  // as its service does
+    if (ShardState& state = shards_[link.shard]; state.starting) {  // as in `ShardService`
       if (std::holds_alternative<distrib::SendJoin>(message)) {
         std::erase(state.joining, peer);
         state.joining.push_back(peer);
@@ -467,7 +474,7 @@ class Carrier {
     });
   }
 
-  // The sibling hears that it is asked; where it is down that is tried for a while.
+  // Asks the other replica. If that is down, it is tried for a while.
   void ask(std::uint32_t shard) {
     ShardState& state = shards_[shard];
     if (shards_[sibling(shard)].core == nullptr) {
@@ -481,7 +488,7 @@ class Carrier {
       on_shard(sibling(shard), [&](auto& core, auto& out) { core.state(state.asking->peer, state.core->step(), out); });
   }
 
-  // What came of it; `broken`: nothing did.
+  // Ends the fetch. `broken`: without a state.
   void take_state(std::uint32_t shard, bool broken) {
     ShardState& state = shards_[shard];
     if (state.asking->peer != 0 && shards_[sibling(shard)].core != nullptr)
@@ -497,12 +504,13 @@ class Carrier {
       });
   }
 
-  // The sibling was answered.
+  // The other replica has answered.
   void send_state(std::uint32_t shard, const distrib::SendState& answer) {
     Asking* const asking = asking_of(sibling(shard));
-    if (asking == nullptr || asking->peer != answer.peer) return fail("a state for nobody");
+    if (asking == nullptr || asking->peer != answer.peer)
+      return fail("a state is sent, but the other replica does not wait for one");
     if (answer.step == 0) return take_state(sibling(shard), true);
-    if (!shards_[shard].disk.contains(answer.step)) return fail("a cut that was dropped is to be sent");
+    if (!shards_[shard].disk.contains(answer.step)) return fail("a shard sends a cut that was dropped");
     asking->coming = shards_[shard].disk.at(answer.step);
   }
 
@@ -525,10 +533,11 @@ class Carrier {
     });
   }
 
-  // The rows of a pull, as the shard's service reads them.
+  // Reads the rows of a pull, as the shard's service does.
   auto asked_for(std::uint32_t shard, const distrib::SendPull& pull) -> distrib::PullRows {
     distrib::PullRows rows;
-    if (read_pull_rows(rules_.layouts()[of(shard)], pull.rows.keys, 1 << 20, rows)) fail("a pull that cannot be read");
+    if (read_pull_rows(rules_.layouts()[of(shard)], pull.rows.keys, 1 << 20, rows))
+      fail("the keys of a pull do not decode");
     return rows;
   }
 
@@ -545,13 +554,13 @@ class Carrier {
     const distrib::Compute work = std::move(worker.computing.front());
     worker.computing.pop_front();
     if (!rules_.good_input(work.step, worker.rank, work.values))
-      return fail("a contribution is made of other values than its own");
+      return fail("a contribution is computed from wrong values");
     auto blocks = rules_.contribution(work.step, worker.rank, work.values);
     auto next = rules_.wanted(work.step + 1, worker.rank);
     on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out, std::move(next)); });
   }
 
-  // A few keys of a cut's tables.
+  // Copies a few keys of a cut's tables.
   void copy(std::uint32_t shard) {
     shards_[shard].copying = false;
     const std::size_t most_bytes = dice_.pick<std::size_t>({1, 64, 512});
@@ -560,10 +569,10 @@ class Carrier {
 
   void load(std::uint32_t shard) {
     const Step step = *std::exchange(shards_[shard].loading, std::nullopt);
-    if (!shards_[shard].disk.contains(step)) return fail("a cut that was dropped is to be loaded");
+    if (!shards_[shard].disk.contains(step)) return fail("a shard loads a cut that was dropped");
     if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.cut_refused(out); })
       if (loses_disks_ && step != 0 && dice_.percent(20) && std::ranges::none_of(ranks_, &RankState::done)) {
-        shards_[shard].disk.erase(step);  // it is damaged, or somebody has removed it
+        shards_[shard].disk.erase(step);  // as if it were damaged, or removed by another process
         return on_shard(shard, [](auto& core, auto& out) { core.cut_refused(out); });
       }
     if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.cut_loaded(Cut{}, out); })
@@ -578,17 +587,18 @@ class Carrier {
     happens(*shards_[shard].core, actions);
     for (support::ShardAction& action : actions) {
       if (auto* save = std::get_if<distrib::SaveCut>(&action)) {
-        if (shards_[shard].saving) fail("two cuts are to be saved at once");
-        if (!rules_.good_cut(of(shard), save->cut)) fail("a cut is not what it must be");
+        if (shards_[shard].saving) fail("a shard saves two cuts at once");
+        if (!rules_.good_cut(of(shard), save->cut)) fail("a cut has wrong contents");
         shards_[shard].saving = save->cut;
       } else if (std::holds_alternative<distrib::CopyCut>(action)) {
-        if (std::exchange(shards_[shard].copying, true)) fail("a cut is to be copied twice at once");
+        if (std::exchange(shards_[shard].copying, true)) fail("a shard asks for two copies of a cut at once");
       } else if (auto* wanted = std::get_if<distrib::LoadCut>(&action)) {
-        if (shards_[shard].loading) fail("two cuts are to be loaded at once");
+        if (shards_[shard].loading) fail("a shard loads two cuts at once");
         shards_[shard].loading = wanted->step;
       } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
         if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
-        if (drop->in_vain) newest_common_cut_ = 0;  // the eight newest after the one it was told of stay, no more
+        // only the eight newest cuts after the common cut known to the shard stay
+        if (drop->in_vain) newest_common_cut_ = 0;
         check_common_cut();
       } else if (auto* state = std::get_if<distrib::SendState>(&action)) {
         send_state(shard, *state);
@@ -605,10 +615,10 @@ class Carrier {
   void reply(std::uint32_t shard, support::ShardAction action) {
     const Peer peer = support::peer_of(action);
     const auto link = links_.find(peer);
-    if (link == links_.end()) return fail("an answer to nobody");
+    if (link == links_.end()) return fail("an answer on a connection that has ended");
     if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
       if (!rules_.good_values(*shards_[shard].core, of(shard), rank_of_.at(link->second.worker), *values))
-        fail("values are not what they must be");
+        fail("a pull is answered with wrong values");
     if (link->second.held) link->second.down.push_back({std::move(action), link->second.joins_read});
   }
 
@@ -616,7 +626,7 @@ class Carrier {
   void on_worker(std::uint64_t id, Event happens) {
     WorkerState& worker = workers_.at(id);
     support::WorkerActions actions;
-    bool at_once = false;  // the keys of rows are found
+    bool at_once = false;  // the keys of rows are found at once
     happens(*worker.core, actions);
     for (support::WorkerAction& action : actions) {
       if (const auto* asked = std::get_if<distrib::Prepare>(&action)) {
@@ -626,13 +636,14 @@ class Carrier {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
         for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
-          if (!is_held(worker.rank, shard)) fail("a worker leaves too early");
-        if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0)) fail("no result");
+          if (!is_held(worker.rank, shard))
+            fail("a worker ends before the disks of all shards hold everything of its rank");
+        if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0))
+          fail("the number of blocks in a worker's result is wrong");
         for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
-          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk))
-            fail("a result is not as it must be");
+          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk)) fail("a result has wrong values");
         if constexpr (requires { rules_.good_results(done->result); })
-          if (!rules_.good_results(done->result)) fail("a result is of two histories");
+          if (!rules_.good_results(done->result)) fail("the blocks of a result are of two histories");
         RankState& rank = ranks_[worker.rank];
         if (rank.worker == id) {
           rank.worker = 0;
@@ -643,7 +654,7 @@ class Carrier {
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
         fail("two replicas give different values");
       } else if (std::holds_alternative<distrib::TellsNoHistory>(action)) {
-        fail("a shard tells no history");
+        fail("a worker says that a shard does not report its history");
       } else {
         const std::uint32_t shard = support::shard_of(action);
         if (auto* push = std::get_if<distrib::SendPush>(&action))
@@ -658,8 +669,8 @@ class Carrier {
     if (at_once) prepare(id);
   }
 
-  // The newest cut that all shards have, some replica of each: whatever is let go, that is not, nor is it for an older one.
-  // It is asked within a history: in another one other cuts count.
+  // The newest cut that all shards have (at least one replica of each) must never be removed, and never become older.
+  // Compared only within one history: in another one other cuts count.
   void check_common_cut() {
     if constexpr (requires(typename Rules::Shard& core) { core.lineage(); }) {
       const distrib::Lineage* history = nullptr;
@@ -686,7 +697,7 @@ class Carrier {
         if (shard == 0) common.assign(cuts.begin(), cuts.end());
         else std::erase_if(common, [&cuts](Step step) { return !cuts.contains(step); });
       }
-      if (!loses_disks_ && common.back() < newest_common_cut_) fail("the newest cut that all shards have is let go");
+      if (!loses_disks_ && common.back() < newest_common_cut_) fail("the newest common cut was dropped");
       newest_common_cut_ = common.back();
     }
   }
@@ -702,10 +713,10 @@ class Carrier {
   }
 
   Dice dice_;
-  Dice of_changes_;  // of settings: a run without any is what it is where there are none
+  Dice of_changes_;  // for changes of settings: a run without changes is the same as if there were none
   Rules rules_;
   std::vector<Fault> faults_;
-  std::vector<std::uint64_t> changes_;  // of settings: when
+  std::vector<std::uint64_t> changes_;  // when settings change
   std::optional<Rank> slow_rank_;
   bool faultless_ = false;
   bool loses_disks_ = false;
@@ -715,17 +726,17 @@ class Carrier {
   bool copies_slowly_ = false;
   struct {
     std::uint64_t from = 0, events = 0;
-  } disks_are_full_;  // most of them
+  } disks_are_full_;  // most disks
   std::uint64_t now_ = 0;
   std::vector<ShardState> shards_;
   std::vector<RankState> ranks_;
-  std::map<std::uint64_t, WorkerState> workers_;  // every incarnation that is up
+  std::map<std::uint64_t, WorkerState> workers_;  // every process that is up
   std::map<Peer, Link> links_;
-  std::map<std::uint64_t, Rank> rank_of_;  // every incarnation there ever was
+  std::map<std::uint64_t, Rank> rank_of_;  // every process that ever was
   std::uint64_t newest_worker_ = 0;
   Peer newest_peer_ = 0;
   Step newest_common_cut_ = 0;
-  distrib::Lineage checked_history_;  // of that one
+  distrib::Lineage checked_history_;  // the history of `newest_common_cut_`
   std::vector<Choice> choices_;
   std::string wrong_;
 };

@@ -14,19 +14,19 @@
 /// The simulated cluster of `sim::run` for jobs without a trainer.
 namespace simulation {
 
-/// The model of a job with its data. `HashedModel` is one.
+/// The model of a job, with its data. `HashedModel` is one.
 template <class T>
 concept ClusterModel =
     requires(T& model, distrib::Step step, distrib::Rank rank, std::vector<distrib::SharedBuffer> values) {
-      model.wanted(step, rank);                // the rows that the contribution needs, one a shard; empty: no tables
-      model.contribution(step, rank, values);  // one block a shard
+      model.wanted(step, rank);  // the rows that the contribution needs, one entry per shard; empty: no tables
+      model.contribution(step, rank, values);  // one block per shard
     };
 
-/// What a run came to.
+/// The result of a run.
 struct ClusterRun {
   distrib::sim::Outcome outcome;
-  std::vector<distrib::SharedBuffer> result;  ///< The values at the end, as rank 0 has them.
-  std::vector<std::string> refusals;  ///< With what workers ended to whom a shard refused what is not finite.
+  std::vector<distrib::SharedBuffer> result;  ///< The values at the end, as rank 0 got them.
+  std::vector<std::string> refusals;  ///< The error text of each worker that ended with `ps_errc::not_finite`.
 };
 
 /// Trains `job` with the updaters of the library. Cuts are kept in memory.

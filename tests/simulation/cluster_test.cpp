@@ -56,7 +56,7 @@ auto make_job(std::uint64_t seed, Consistency consistency) -> Job {
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};
   if (job.seed % 3 == 0) job.tables[0].kept_as = FloatFormat::bfloat16;
-  if (dice.percent(10)) job.total_steps = dice.between(64, 70);  // rows are evicted at 64
+  if (dice.percent(10)) job.total_steps = dice.between(64, 70);  // rows are evicted after update 64
   if (dice.percent(30)) job.row_mean = RowMean::of_all;
   job.updaters_of = {{"items", "adagrad " + of_items.describe()}};
   return job;
@@ -68,7 +68,7 @@ auto hash_of(const std::vector<SharedBuffer>& blocks) -> std::string {
   return to_hex(hash.finish());
 }
 
-// The same job in local mode: one process, no socket.
+// Returns the hash of the same job in local mode: one process, no socket.
 auto local_hash(const Job& job) -> std::string {
   HashedModel model{job};
   std::unique_ptr<LocalJob> local;
@@ -94,7 +94,7 @@ auto local_hash(const Job& job) -> std::string {
   return hash_of(local->values(model.requests(job.total_steps + 1, 0)));
 }
 
-/// One contribution of it is not finite.
+/// A model with one contribution that is not finite.
 struct SpoiltModel : HashedModel {
   using HashedModel::HashedModel;
   Step step = 0;
@@ -112,8 +112,8 @@ struct SpoiltModel : HashedModel {
   }
 };
 
-// Of two processes of a rank, one of which a partition keeps from some shards, the other may send everybody back again and
-// again. `tests/sim` has zombies, and so have the random runs.
+// Without zombies: if a rank has two processes, and a partition keeps one of them from some shards, the other process
+// may send all shards back again and again. `tests/sim` and the random runs do have zombies.
 auto faults_of(std::uint64_t seed) -> sim::Faults {
   Dice dice{seed};
   sim::Faults faults = sim::Faults::drawn(dice);
@@ -122,12 +122,12 @@ auto faults_of(std::uint64_t seed) -> sim::Faults {
 }
 
 #ifdef NDEBUG
-constexpr std::uint64_t seeds = 150;  // tests/run.sh simulation runs as many as one asks for
+constexpr std::uint64_t seeds = 150;  // `tests/run.sh simulation` runs more on request
 #else
 constexpr std::uint64_t seeds = 20;
 #endif
 
-/// Calls `is_right(seed)` for the seeds that are asked for, until three were wrong. Returns how many there are.
+/// Calls `is_right(seed)` for the requested seeds, until three were wrong. Returns how many are requested.
 auto for_seeds(const std::function<bool(std::uint64_t)>& is_right) -> std::uint64_t {
   const support::ToldSeeds told = support::told_seeds();
   const std::uint64_t count = told.count.value_or(seeds);
@@ -143,7 +143,7 @@ auto for_seeds(const std::function<bool(std::uint64_t)>& is_right) -> std::uint6
 
 }  // namespace
 
-TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies", "[simulation][trainers]") {
+TEST_CASE("A simulated cluster ends with the bits of local mode, whatever fails", "[simulation][trainers]") {
   unsigned died = 0;
   unsigned lost = 0;
   const std::uint64_t count = for_seeds([&](std::uint64_t seed) {
@@ -157,14 +157,14 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
     CHECK(run.outcome.wrong == "");
     return run.outcome.wrong.empty() && hash_of(run.result) == local_hash(job);
   });
-  if (count < seeds) return;  // too few to expect anything of their faults
-  CHECK(died > count / 2);  // the faults are real
+  if (count < seeds) return;  // with few seeds no number of faults can be expected
+  CHECK(died > count / 2);  // there were faults
   CHECK(lost > count);
 }
 
 namespace {
 
-/// Jobs whose bits depend on timing: all that can be said of any is that it ends, with values of every shard.
+/// Jobs whose bits depend on timing: each must end, with values of every shard.
 void check_ends(std::uint64_t kind, std::initializer_list<Consistency> consistencies) {
   for_seeds([&](std::uint64_t seed) {
     Dice dice{seed ^ kind};
@@ -178,17 +178,17 @@ void check_ends(std::uint64_t kind, std::initializer_list<Consistency> consisten
 
 }  // namespace
 
-TEST_CASE("A simulated cluster with backup workers comes to its end, whatever dies", "[simulation][trainers]") {
+TEST_CASE("A simulated cluster with backup workers ends, whatever fails", "[simulation][trainers]") {
   check_ends(0xbac0, {BulkSynchronousParallel{.replicas_to_aggregate = 1},
                       BulkSynchronousParallel{.replicas_to_aggregate = 2}});
 }
 
-TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[simulation][trainers]") {
+TEST_CASE("A simulated asynchronous cluster ends, whatever fails", "[simulation][trainers]") {
   check_ends(0xa51c, {AsynchronousParallel{}, AsynchronousParallel{.barrier_every = 3},
                       StaleSynchronousParallel{.staleness = 1}});
 }
 
-TEST_CASE("A contribution that is not finite ends every worker of a simulated cluster, naming it",
+TEST_CASE("A contribution that is not finite ends every worker of a simulated cluster, and is named",
           "[simulation][trainers]") {
   for_seeds([&](std::uint64_t seed) {
     Dice dice{seed ^ 0x4a4};
@@ -197,7 +197,7 @@ TEST_CASE("A contribution that is not finite ends every worker of a simulated cl
     SpoiltModel model{job};
     model.step = dice.between(2, job.total_steps);
     model.rank = static_cast<Rank>(dice.below(job.ranks));
-    model.shard = job.parts[dice.below(3)].shard;  // one with gradients
+    model.shard = job.parts[dice.below(3)].shard;  // a shard that has gradients
     const auto run = run_cluster(job, model, {.seed = seed, .faults = sim::Faults{}});
     const std::string where = "shard " + std::to_string(model.shard) + ": step " + std::to_string(model.step) +
                               " of rank " + std::to_string(model.rank) + ", " +

@@ -23,7 +23,8 @@
 #include <utility>
 #include <vector>
 
-/// Gradients that depend on every bit of what was pulled, on its order, and on the name of the contribution.
+/// A model whose gradients depend on every bit of the pulled values, on their order, and on the name of the
+/// contribution.
 namespace simulation {
 
 inline auto hash(std::uint64_t seed, distrib::ByteView bytes) -> std::uint64_t {
@@ -40,12 +41,12 @@ inline auto hash(distrib::Step step, distrib::Rank rank, std::span<const distrib
   return h;
 }
 
-/// Any finite number of about 1, its sign and 24 bits random.
+/// Returns a finite number between -1 and 1, with a random sign and 24 random bits.
 inline auto number(std::uint64_t random) -> float {
   return static_cast<float>(static_cast<std::int64_t>(random >> 39) - (1 << 24)) / (1 << 24);
 }
 
-/// Adds to the counters of a block what contributions say of them, whole blocks in rank order.
+/// Adds the counters of contributions to the counters of a block; the blocks are in rank order.
 inline void count(const distrib::ShardLayout& layout, std::span<const std::span<const float>> blocks,
                   const distrib::AlignedBuffer& before, distrib::AlignedBuffer& to) {
   const auto add = [&]<class T>(const distrib::ShardLayout::Entry& entry, T zero) {
@@ -61,7 +62,7 @@ inline void count(const distrib::ShardLayout& layout, std::span<const std::span<
     else add(entry, 0.0);
 }
 
-/// The same number after it has travelled.
+/// Returns the number after it was sent in this format.
 inline auto rounded(distrib::FloatFormat format, float number) -> float {
   float sent{};
   distrib::encode_elements(format, {&number, 1}, reinterpret_cast<std::byte*>(&sent));
@@ -69,7 +70,8 @@ inline auto rounded(distrib::FloatFormat format, float number) -> float {
   return number;
 }
 
-/// Contribution 0 of a job, one block a shard: a fifth of jobs, by their seed, have initial values of their own.
+/// Returns contribution 0 of a job, one block per shard. A fifth of the jobs, by their seed, have custom initial
+/// values.
 inline auto draw_initial_values(distrib::Job& job) -> std::vector<distrib::SharedBuffer> {
   distrib::sim::Dice random{job.seed};
   if (!random.percent(20)) return {};
@@ -84,13 +86,15 @@ inline auto draw_initial_values(distrib::Job& job) -> std::vector<distrib::Share
   return set_initial_values(job, bytes);
 }
 
-/// The model of a job: which rows a contribution needs is a function of its name, its gradients are hashes of all that
-/// was pulled. Threads: one at a time. `job` must outlive it.
+/// The model of a job. The rows that a contribution needs are a function of its name; its gradients are hashes of all
+/// pulled values. `job` must outlive it.
+///
+/// Threads: one at a time.
 class HashedModel {
  public:
   struct Gradients {
-    std::vector<Floats> dense;         ///< Of each shard.
-    std::vector<KeyGradients> tables;  ///< Of each table.
+    std::vector<Floats> dense;  ///< For each shard.
+    std::vector<KeyGradients> tables;  ///< For each table.
   };
 
   explicit HashedModel(const distrib::Job& job) : job_{job} {}
@@ -100,12 +104,12 @@ class HashedModel {
   [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return layouts_; }
   [[nodiscard]] auto has_tables() const -> bool { return !job_.tables.empty(); }
 
-  /// What the contribution asks each shard for; after the last step: the digests, and rows that all kinds of keys have.
+  /// Returns what the contribution asks of each shard. After the last step: the digests, and rows of all kinds of keys.
   auto requests(distrib::Step step, distrib::Rank rank) -> const std::vector<distrib::PullRows>& {
     find(step, rank);
     return keys_.requests();
   }
-  /// The same as they travel; empty: there are no tables.
+  /// The same in the form in which it is sent; empty: no tables.
   auto wanted(distrib::Step step, distrib::Rank rank) -> std::vector<distrib::WantedRows> {
     if (!has_tables()) return {};
     find(step, rank);
@@ -128,7 +132,7 @@ class HashedModel {
     return made;
   }
 
-  /// These gradients as they travel, one block a shard.
+  /// Returns these gradients in the form in which they are sent, one block per shard.
   auto contribution(distrib::Step step, distrib::Rank rank, std::span<const distrib::SharedBuffer> values)
       -> std::vector<distrib::SharedBuffer> {
     const Gradients made = gradients(step, rank, values);
@@ -151,7 +155,7 @@ class HashedModel {
   }
 
  private:
-  // A few keys that come again and again, more of them as time goes by, and some that come once.
+  // A few keys that are used again and again, more of them as time passes, and some that are used once.
   void find(distrib::Step step, distrib::Rank rank) {
     distrib::sim::Dice random{job_.seed + step * 1000 + rank};
     const bool is_end = step > job_.total_steps;
@@ -172,8 +176,8 @@ class HashedModel {
 
   const distrib::Job& job_;
   std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job_);
-  distrib::BatchKeys keys_{job_, layouts_};  // of what `find` found last,
-  std::vector<std::vector<std::uint64_t>> lookups_;  // and its lookups
+  distrib::BatchKeys keys_{job_, layouts_};  // as set by the last `find`
+  std::vector<std::vector<std::uint64_t>> lookups_;  // the keys with gradients, of the last `find`
 };
 
 }  // namespace simulation

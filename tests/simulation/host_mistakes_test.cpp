@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in what a host decides about cuts and states: `sim::run` must find each of them, or it would find no real ones
-// either.
+// Mistakes in what a host decides about cuts and states. `sim::run` must find each of them, or it would not find real
+// ones either.
 #include <distrib/sim/run.hpp>
 
 #include <distrib/optimizer/adam.hpp>
@@ -33,7 +33,7 @@ namespace {
 
 using Kind = CutWork::Kind;
 
-/// Tells `out` each piece of work as `change` leaves it.
+/// Passes each piece of work to `out` as `change` leaves it.
 auto changed(auto& out, auto change) {
   return [&out, change](auto action) {
     if constexpr (std::same_as<decltype(action), CutWork>) change(action);
@@ -43,7 +43,7 @@ auto changed(auto& out, auto change) {
 
 // --- in ShardFiles ---
 
-/// A cut that found no room is said to be durable.
+/// Reports a cut that found no disk space as durable.
 struct AnnouncesFailed : ShardFiles {
   using ShardFiles::ShardFiles;
   void performed(CutWork work, auto& service, Instant now, auto& out) {
@@ -52,11 +52,11 @@ struct AnnouncesFailed : ShardFiles {
   }
 };
 
-/// A cut is said to be durable before it is written.
+/// Reports a cut as durable before it is written.
 struct AnnouncesEarly : ShardFiles {
   using ShardFiles::ShardFiles;
   void save(SaveCut action, auto& out) {
-    out(CutWork{Kind::send, action.cut.step});  // nobody has asked, and what comes of it is the announcement
+    out(CutWork{Kind::send, action.cut.step});  // no peer asked for this; its result is the report
     ShardFiles::save(std::move(action), out);
   }
   void performed(CutWork work, auto& service, Instant now, auto& out) {
@@ -65,7 +65,7 @@ struct AnnouncesEarly : ShardFiles {
   }
 };
 
-/// A shard that has several cuts starts with the values of the oldest, under the name of the newest.
+/// A shard that has several cuts starts with the values of the oldest cut under the step of the newest.
 struct StartsWithTheOldest : ShardFiles {
   using ShardFiles::ShardFiles;
   void performed(CutWork work, auto& service, Instant now, auto& out) {
@@ -84,7 +84,7 @@ struct StartsWithTheOldest : ShardFiles {
   Step oldest_ = 0, newest_ = 0;
 };
 
-/// A shard that has cuts starts with its initial values, under the name of the newest.
+/// A shard that has cuts starts with its initial values under the step of the newest.
 struct StartsAnew : ShardFiles {
   using ShardFiles::ShardFiles;
   void performed(CutWork work, auto& service, Instant now, auto& out) {
@@ -94,7 +94,7 @@ struct StartsAnew : ShardFiles {
   }
 };
 
-/// A shard that a worker sends to a cut goes to its newest.
+/// A shard that a worker sends to a cut goes to its newest cut instead.
 struct LoadsTheNewest : ShardFiles {
   using ShardFiles::ShardFiles;
   void load(Step step, auto& out) { ShardFiles::load(newest_ != 0 ? newest_ : step, out); }
@@ -108,7 +108,7 @@ struct LoadsTheNewest : ShardFiles {
   Step newest_ = 0;
 };
 
-/// Instead of an old cut the newest is removed.
+/// The newest cut is removed instead of an old one.
 struct DropsTheNewest : ShardFiles {
   using ShardFiles::ShardFiles;
   void drop(DropCut action, auto& out) {
@@ -137,7 +137,7 @@ struct WaitsForEver : StateFetchCore {
   }
 };
 
-/// The state that came is taken for that of the step after.
+/// The fetched state counts as the state of the next step.
 struct NamesTheStepAfter : StateFetchCore {
   using StateFetchCore::StateFetchCore;
   void answered(StateReply reply, auto& out) {
@@ -161,7 +161,7 @@ struct WithFetch {
   using Fetch = Mistaken;
 };
 
-/// Shards with a mistake, and the job that shows it.
+/// Shards with a mistake, and the kind of job that shows it.
 struct Planted {
   const char* mistake;
   sim::detail::MakeShard make_shard;
@@ -173,14 +173,14 @@ template <class Mistaken>
 constexpr auto in_fetch = sim::detail::make_shard<WithFetch<Mistaken>>;
 
 constexpr Planted planted[] = {
-    {"a cut that found no room is said to be durable", in_files<AnnouncesFailed>},
-    {"a cut is said to be durable before it is", in_files<AnnouncesEarly>},
+    {"a cut that found no disk space is reported as durable", in_files<AnnouncesFailed>},
+    {"a cut is reported as durable too early", in_files<AnnouncesEarly>},
     {"a shard starts with the values of its oldest cut", in_files<StartsWithTheOldest>},
     {"a shard starts with its initial values", in_files<StartsAnew>},
     {"a shard that is sent to a cut goes to its newest", in_files<LoadsTheNewest>},
     {"the newest cut is removed", in_files<DropsTheNewest>},
-    {"nothing follows when the other replica is lost", in_fetch<WaitsForEver>, true},
-    {"a state is taken for that of the step after", in_fetch<NamesTheStepAfter>, true},
+    {"the loss of the other replica is not reported", in_fetch<WaitsForEver>, true},
+    {"a fetched state counts as that of the next step", in_fetch<NamesTheStepAfter>, true},
 };
 constexpr sim::detail::MakeShard without = sim::detail::make_shard<sim::detail::ShardCores>;
 
@@ -188,12 +188,12 @@ auto job_of(const auto& data, std::uint32_t shards) {
   return line_job::builder(data, {.workers = 3, .shards = shards, .parts = 2, .steps = 20}).with_updater(Adam{});
 }
 
-/// Jobs of the line model, with and without replicas, and the bits that both end with.
+/// Jobs of the line model, with and without replicas, and the hash of the parameters with which both end.
 class Jobs {
  public:
   static constexpr std::uint64_t most_events = 400'000;  // more than the same runs need without a mistake
 
-  /// What a seed shows; empty: nothing.
+  /// Returns what was wrong in the run of a seed; empty: nothing.
   auto found(sim::detail::MakeShard make_shard, bool has_replicas, std::uint64_t seed) -> std::string {
     const auto job = job_of(data_, has_replicas ? 1 : 2).with_replicas(has_replicas ? 2 : 1);
     const sim::Outcome outcome = sim::detail::simulate(
@@ -209,7 +209,7 @@ class Jobs {
   std::string expected_ = trainers::local_sha256(job_of(data_, 1));
 };
 
-/// Each mistake is found, and the same seeds show nothing without it.
+/// Checks that each mistake is found, and that the same seeds show nothing without it.
 void check_found(std::span<const Planted> list, std::uint64_t most = 1000) {
   Jobs jobs;
   for (const bool has_replicas : {false, true}) {

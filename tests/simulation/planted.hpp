@@ -19,15 +19,15 @@
 #include <string>
 #include <utility>
 
-/// Mistakes that are planted in production cores, for random runs to find. Each is a class of its own that does what the
-/// core does but for the mistake; which of them a run has is chosen when it runs, so that all of them share one core and
+/// Mistakes that are planted in production cores, for random runs to find. Each mistake is a class that does what the
+/// core does, but for the mistake. Which one a run has is chosen at run time, so that all of them share one core and
 /// one `Carrier`.
 namespace simulation {
 
-/// Runs that have a mistake.
+/// A mistake, and the runs that have it.
 struct Planted {
   const char* mistake;
-  auto (*run)(std::uint64_t seed) -> std::string;  ///< What was not as it must be; empty: nothing.
+  auto (*run)(std::uint64_t seed) -> std::string;  ///< Returns what was wrong; empty: nothing.
 };
 
 template <class Rules>
@@ -35,14 +35,14 @@ auto run(std::uint64_t seed) -> std::string {
   return Carrier<Rules>{seed}.run();
 }
 
-/// The first seed that shows the mistake; `most`: none before that does.
+/// Returns the first seed that shows the mistake; `most`: none before that does.
 inline auto first_seed(const Planted& planted, std::uint64_t most) -> std::uint64_t {
   std::uint64_t seed = 0;
   while (seed < most && planted.run(seed).empty()) ++seed;
   return seed;
 }
 
-/// Random runs find each of them.
+/// Checks that random runs find each of them.
 inline void check_found(std::span<const Planted> list, std::uint64_t most = 1000) {
   for (const Planted& planted : list) {
     CAPTURE(planted.mistake);
@@ -50,7 +50,7 @@ inline void check_found(std::span<const Planted> list, std::uint64_t most = 1000
   }
 }
 
-/// Prints how often, from which seed on, and how each of them is found.
+/// Prints for each mistake how often, from which seed on, and how it is found.
 inline void print_found(std::span<const Planted> list) {
   constexpr int most = 1000;
   for (const Planted& planted : list) {
@@ -69,7 +69,8 @@ inline void print_found(std::span<const Planted> list) {
   }
 }
 
-/// Passes on what `happens` tells of, each action as `change` leaves it. False of `change`: the action is dropped.
+/// Passes on the actions of `happens`, each as `change` leaves it. An action for which `change` returns false is
+/// dropped.
 template <class Action>
 void pass_on(support::ActionList<Action>& out, auto happens, auto change) {
   support::ActionList<Action> told;
@@ -78,11 +79,11 @@ void pass_on(support::ActionList<Action>& out, auto happens, auto change) {
     if (change(action)) out.push_back(std::move(action));
 }
 
-/// The mistake that the cores of this kind of mistake are made with.
+/// The mistake that cores are made with.
 template <class Mistake>
 class Plant {
  public:
-  /// From now on it is `M`. `Mistake` itself: none.
+  /// Chooses `M` from now on. `Mistake` itself: no mistake.
   template <class M>
   static void choose() {
     make_ = [](const distrib::Job& job) -> std::unique_ptr<Mistake> {
@@ -96,7 +97,7 @@ class Plant {
   static inline std::unique_ptr<Mistake> (*make_)(const distrib::Job& job) = nullptr;
 };
 
-/// What a worker does; a mistake overrides some of it.
+/// The events of a worker that a mistake can override.
 template <class Core>
 struct WorkerMistake {
   using Actions = support::WorkerActions;
@@ -122,7 +123,7 @@ struct WorkerMistake {
   }
 };
 
-/// A worker with the mistake that was chosen.
+/// A worker with the chosen mistake.
 template <class Core>
 class MistakenWorker : public Core {
  public:
@@ -149,7 +150,7 @@ class MistakenWorker : public Core {
   std::unique_ptr<WorkerMistake<Core>> mistake_;
 };
 
-/// A worker that believes something else than shards tell of themselves.
+/// A worker that misunderstands what shards report: `belief` changes each progress.
 template <class Core, void (*belief)(const distrib::Job&, distrib::Progress&)>
 class Misunderstands : public WorkerMistake<Core> {
  public:

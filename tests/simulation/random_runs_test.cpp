@@ -31,7 +31,7 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
 }
 
 #ifdef NDEBUG
-constexpr std::uint64_t seeds = 1'000;  // tests/run.sh simulation runs as many as one asks for
+constexpr std::uint64_t seeds = 1'000;  // `tests/run.sh simulation` runs more on request
 #else
 constexpr std::uint64_t seeds = 200;
 #endif
@@ -46,12 +46,13 @@ TEST_CASE("Random runs: an asynchronous job counts each contribution once, whate
   run_seeds<Asynchronous<>>(0, seeds);
 }
 
-TEST_CASE("Random runs: with backup workers the first so many count at each step, whatever happens", "[simulation]") {
+TEST_CASE("Random runs: with backup workers the first contributions of each step count, whatever happens",
+          "[simulation]") {
   run_seeds<BackupWorkers<>>(0, seeds);
 }
 
-// In pieces, so that one sees how far it is.
-TEST_CASE("Random runs: the seeds that one asks for", "[.seeds][simulation]") {
+// In pieces, so that progress is shown.
+TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
   const std::uint64_t from = support::told_seeds().from;
   const std::uint64_t count = support::told_seeds().count.value_or(10'000);
   constexpr std::uint64_t piece = 1'000;

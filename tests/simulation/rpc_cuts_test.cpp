@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One conversation with every kind of frame, small and large, handed to both ends whole, byte by byte and cut in two at
-// every point: the same events, the same answers.
+// A conversation with every kind of frame, small and large, is passed to both ends whole, byte by byte, and divided in
+// two at every position: the events and the answers are always the same.
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/server_core.hpp>
 
@@ -24,7 +24,7 @@ namespace {
 
 const distrib::Instant now{1h};
 
-/// What an end made of what it was sent.
+/// What an end made of the bytes that it received.
 struct Outcome {
   struct Event {
     int kind;
@@ -46,7 +46,7 @@ struct Outcome {
   std::size_t calls = 0;
   std::error_code reason;
 
-  /// The rest of a body, however many pieces it is.
+  /// Adds the rest of a body, in however many pieces it arrives.
   void add_chunk(std::uint64_t call, const distrib::FrameBody& body) {
     constexpr int chunk = -1;
     if (events.empty() || events.back().kind != chunk) add({chunk, call, 0, {}, {}, 0, {}, {}, {}}, {});
@@ -90,7 +90,7 @@ struct Conversation {
     bytes.insert(bytes.end(), frame.begin(), frame.end());
   }
 
-  /// Everywhere within 64 bytes of an end: of small frames, everywhere.
+  /// Returns every position within 64 bytes of an end; in small frames that is every position.
   auto cuts() const -> std::set<std::size_t> {
     std::set<std::size_t> cuts;
     for (const std::size_t end : ends)
@@ -115,7 +115,7 @@ auto greeting() -> std::string {
   return std::string{distrib::as_text(hello.encode())};
 }
 
-/// What a client says.
+/// Returns what a client sends.
 auto to_server() -> Conversation {
   Conversation said;
   said.say(FrameKind::greeting, 0, greeting());
@@ -128,14 +128,14 @@ auto to_server() -> Conversation {
   said.say(FrameKind::credit, id(1), u32(3));
   said.say(FrameKind::request, id(3), request_head(no_deadline, std::string(9'000, 'm'), std::string(9'000, 'h')),
            stream::body(5'000, 9));
-  said.say(FrameKind::request, id(4), "short");  // refused alone
+  said.say(FrameKind::request, id(4), "short");  // only this call is refused
   said.say(FrameKind::pong);
   said.say(FrameKind::goodbye);
   said.say(FrameKind::request, id(5), request_head(no_deadline, "", "after goodbye"));
   return said;
 }
 
-/// What a server says, after which the connection is over, and something behind.
+/// Returns what a server sends up to the end of the connection, and more after it.
 auto to_client() -> Conversation {
   Conversation said;
   distrib::WireWriter error;
@@ -154,12 +154,12 @@ auto to_client() -> Conversation {
   said.say(FrameKind::end, id(5));
   said.say(FrameKind::pong);
   said.say(FrameKind::goodbye);
-  said.say(FrameKind::error, 0, exhausted);  // of the connection: ends the last call
+  said.say(FrameKind::error, 0, exhausted);  // for the connection: ends the last call
   said.say(FrameKind::reply, id(6), "behind the end");
   return said;
 }
 
-/// Hands over `bytes`, first those before `cut`, at most `piece` at a time.
+/// Passes `bytes` to the core, first those before `cut`, at most `piece` at a time.
 template <class Core, class Take>
 void hand(Core& core, const Bytes& bytes, std::size_t cut, std::size_t piece, const Take& take) {
   for (std::size_t at = 0; at < bytes.size() && core.reads();) {
@@ -188,7 +188,7 @@ auto server_hears_from(distrib::ServerCore core, const Bytes& bytes, std::size_t
                    {},
                    event.deadline},
                   event.body);
-      // Items beyond the first credit are refused, and tried again when there is more.
+      // Items beyond the first credit are refused, and tried again when there is more credit.
       if (event.call == id(1))
         while (core.item(id(1), distrib::as_bytes("i"))) {
         }
@@ -279,7 +279,7 @@ auto kinds_of(const Bytes& bytes) -> std::set<FrameKind> {
 
 }  // namespace
 
-TEST_CASE("Rpc cuts: a server hears the same, however it is cut", "[simulation]") {
+TEST_CASE("Rpc cuts: a server sees the same events, however the bytes are divided", "[simulation]") {
   const Conversation said = to_server();
   const Outcome whole = server_hears(said.bytes, said.bytes.size(), said.bytes.size());
   using Kind = distrib::ServerEvent::Kind;
@@ -296,7 +296,7 @@ TEST_CASE("Rpc cuts: a server hears the same, however it is cut", "[simulation]"
   check(said, whole, server_hears);
 }
 
-TEST_CASE("Rpc cuts: a server hears the same bodies in chunks, however they are cut", "[simulation]") {
+TEST_CASE("Rpc cuts: a server sees the same bodies in chunks, however they are divided", "[simulation]") {
   const Conversation said = to_server();
   const Outcome at_once = server_hears(said.bytes, said.bytes.size(), said.bytes.size());
   const Outcome whole = server_hears_chunks(said.bytes, said.bytes.size(), said.bytes.size());
@@ -309,7 +309,7 @@ TEST_CASE("Rpc cuts: a server hears the same bodies in chunks, however they are 
   CHECK(kinds == std::vector{static_cast<int>(Kind::greeted), request, request, request,
                              static_cast<int>(Kind::cancelled), request, chunk, end, static_cast<int>(Kind::credit),
                              request, chunk, end});
-  CHECK(whole.bodies[2].size() == 100);  // what is small comes at once
+  CHECK(whole.bodies[2].size() == 100);  // a small body arrives at once
   CHECK(whole.bodies[6] == at_once.bodies[5]);
   CHECK(whole.bodies[10] == at_once.bodies[7]);
   CHECK(whole.events[7].body_checksum == at_once.events[5].body_checksum);
@@ -319,7 +319,7 @@ TEST_CASE("Rpc cuts: a server hears the same bodies in chunks, however they are 
   check(said, whole, server_hears_chunks);
 }
 
-TEST_CASE("Rpc cuts: a client hears the same, however it is cut", "[simulation]") {
+TEST_CASE("Rpc cuts: a client sees the same events, however the bytes are divided", "[simulation]") {
   const Conversation said = to_client();
   const Outcome whole = client_hears(said.bytes, said.bytes.size(), said.bytes.size());
   CHECK(whole.events.size() == 1 + 5 + 34 + 1 + 1);
@@ -331,11 +331,11 @@ TEST_CASE("Rpc cuts: a client hears the same, however it is cut", "[simulation]"
   check(said, whole, client_hears);
 }
 
-TEST_CASE("Rpc cuts: a client hears the same replies in chunks, however they are cut", "[simulation]") {
+TEST_CASE("Rpc cuts: a client sees the same replies in chunks, however they are divided", "[simulation]") {
   const Conversation said = to_client();
   const Outcome at_once = client_hears(said.bytes, said.bytes.size(), said.bytes.size());
   const Outcome whole = client_hears_chunks(said.bytes, said.bytes.size(), said.bytes.size());
-  REQUIRE(whole.events.size() == at_once.events.size() + 2);  // one reply is large: its begin, its chunks
+  REQUIRE(whole.events.size() == at_once.events.size() + 2);  // one reply is large: its begin and its chunks
   const auto found = std::ranges::find(whole.events, -1, &Outcome::Event::kind);
   REQUIRE(found != whole.events.end());
   const auto at = static_cast<std::size_t>(found - whole.events.begin());
@@ -347,7 +347,7 @@ TEST_CASE("Rpc cuts: a client hears the same replies in chunks, however they are
   check(said, whole, client_hears_chunks);
 }
 
-TEST_CASE("Rpc cuts: damage is found at the same place, however it is cut", "[simulation]") {
+TEST_CASE("Rpc cuts: damage is found at the same position, however the bytes are divided", "[simulation]") {
   const Conversation said = to_server();
   const auto cuts = said.cuts();
   for (std::size_t at = 0; at < said.bytes.size(); at += 97) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A deadline ends its call in time, and nothing but its call.
+// A deadline ends its call in time, and no other call.
 #include "simulation/rpc_line.hpp"
 #include "support/catch.hpp"
 
@@ -11,7 +11,7 @@ using simulation::rpc_errc;
 using simulation::RpcLine;
 using namespace std::chrono_literals;
 
-TEST_CASE("Rpc deadline: passes by max(5 ms, 10 %) at most and never early, with hundreds at a time", "[simulation]") {
+TEST_CASE("Rpc deadline: hundreds of deadlines pass at most max(5 ms, 10 %) late and never early", "[simulation]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     RpcLine line{seed, {}, {}, {1ms, seed % 5 == 0 ? std::size_t{1} : std::size_t{4096}}};
     line.on_request = [&](std::uint64_t call, const std::string& text) {
@@ -42,7 +42,7 @@ TEST_CASE("Rpc deadline: passes by max(5 ms, 10 %) at most and never early, with
       CHECK(took <= one.within + std::max<std::chrono::steady_clock::duration>(5ms, one.within / 10));
     }
     for (const std::uint64_t call : neighbours) CHECK(line.ends[call].head == "answer");
-    CHECK(line.server.calls() == 0);  // it was told
+    CHECK(line.server.calls() == 0);  // the server was told
     CHECK_FALSE(line.client.reason());
     CHECK_FALSE(line.server.reason());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that drains answers what it has taken and takes no more.
+// A server that drains answers the calls that it has taken, and takes no more.
 #include "simulation/rpc_line.hpp"
 #include "support/catch.hpp"
 
@@ -11,7 +11,8 @@ using simulation::rpc_errc;
 using simulation::RpcLine;
 using namespace std::chrono_literals;
 
-TEST_CASE("Rpc drain: every call that was taken is answered, the others are refused, and it ends", "[simulation]") {
+TEST_CASE("Rpc drain: calls that were taken are answered, the others are refused, and the connection ends",
+          "[simulation]") {
   std::size_t answered_after = 0;
   std::size_t refused = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -36,7 +37,7 @@ TEST_CASE("Rpc drain: every call that was taken is answered, the others are refu
     CAPTURE(seed);
     CHECK(line.server.finished());
     CHECK(line.server.calls() == 0);
-    CHECK_FALSE(line.server.reason());  // an end like that is no error
+    CHECK_FALSE(line.server.reason());  // this end is no error
     CHECK(line.ends.size() == 60);
     for (const auto& [call, end] : line.ends) {
       CHECK(end.times == 1);
@@ -44,7 +45,7 @@ TEST_CASE("Rpc drain: every call that was taken is answered, the others are refu
         CHECK(end.kind == ClientEvent::Kind::reply);
       } else {
         ++refused;
-        // What was under way when it ended is lost; the rest is told that nothing is taken any more.
+        // A call that was on its way at the end is lost; the others fail with `closed`.
         CHECK((end.code == rpc_errc::closed || end.code == rpc_errc::lost || end.code == rpc_errc::not_sent));
       }
     }
@@ -53,7 +54,7 @@ TEST_CASE("Rpc drain: every call that was taken is answered, the others are refu
   CHECK(refused > 1000);
 }
 
-TEST_CASE("Rpc drain: a client that closes has its answers first", "[simulation]") {
+TEST_CASE("Rpc drain: a client that closes gets its answers first", "[simulation]") {
   RpcLine line{3};
   line.on_request = [&](std::uint64_t call, const std::string& text) {
     line.scheduler.after(1s, [&line, call, text] { line.reply(call, text); });

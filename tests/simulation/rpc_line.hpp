@@ -34,8 +34,8 @@ struct CallEnd {
   Instant at{};
 };
 
-/// A client and a server core over a simulated connection. The test says what becomes of a request; everything else is
-/// written down.
+/// A client and a server core over a simulated connection. The test decides what happens to a request; everything else
+/// is recorded.
 class RpcLine {
  public:
   explicit RpcLine(std::uint64_t seed, const distrib::RpcServerOptions& server_options = {},
@@ -54,7 +54,7 @@ class RpcLine {
 
   auto now() const -> Instant { return scheduler.now(); }
 
-  /// A call of `text`; its events come later, as with a shell.
+  /// Makes a call with `text`. Its events arrive later, as with a shell.
   auto call(std::string_view text, std::optional<std::chrono::microseconds> within = std::nullopt) -> std::uint64_t {
     std::optional<Instant> deadline;
     if (within) deadline = now() + *within;
@@ -69,7 +69,7 @@ class RpcLine {
     soon();
   }
 
-  /// What the cores were told by the test is carried, and what they have is taken.
+  /// Delivers what the test told the cores, and takes their events.
   void soon() {
     scheduler.after(std::chrono::microseconds{0}, [this] {
       take_client();
@@ -91,13 +91,13 @@ class RpcLine {
   distrib::ClientCore client;
   std::shared_ptr<distrib::sim::Wire<distrib::ClientCore, distrib::ServerCore>> wire;
 
-  /// At the server. Answers with the request unless told.
+  /// Called for each request at the server. By default it answers with the text of the request.
   std::function<void(std::uint64_t call, const std::string& text)> on_request =
       [this](std::uint64_t call, const std::string& text) { reply(call, text); };
 
-  std::map<std::uint64_t, CallEnd> ends;    // of every call
-  std::map<std::uint64_t, Instant> seen;    // requests that the server took
-  std::size_t cancelled = 0;                // of them, those that were taken back
+  std::map<std::uint64_t, CallEnd> ends;  // of every call
+  std::map<std::uint64_t, Instant> seen;  // requests that the server took
+  std::size_t cancelled = 0;  // how many of them were cancelled
 
  private:
   void take_client() {

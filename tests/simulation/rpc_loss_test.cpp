@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lost connection ends every call: once, at once, and with whether it was sent.
+// A lost connection ends every call once and at once. The error says whether the call was sent.
 #include "simulation/rpc_line.hpp"
 #include "support/catch.hpp"
 
@@ -11,7 +11,7 @@ using simulation::rpc_errc;
 using simulation::RpcLine;
 using namespace std::chrono_literals;
 
-TEST_CASE("Rpc loss: every call in flight fails once, and all at one instant", "[simulation]") {
+TEST_CASE("Rpc loss: every call in flight fails once, and all at the same instant", "[simulation]") {
   std::size_t lost = 0;
   std::size_t not_sent = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -53,7 +53,7 @@ TEST_CASE("Rpc loss: every call in flight fails once, and all at one instant", "
   CHECK(not_sent > 100);
 }
 
-TEST_CASE("Rpc loss: a call is not sent until something of it was handed to the system", "[simulation]") {
+TEST_CASE("Rpc loss: a call counts as not sent until a part of it was passed to the system", "[simulation]") {
   RpcLine line{1};
   line.run_for(10ms);  // the greeting is written
   const auto handed_over = line.call("a");
@@ -68,8 +68,8 @@ TEST_CASE("Rpc loss: a call is not sent until something of it was handed to the 
   CHECK(line.ends[later].code == rpc_errc::closed);
 }
 
-TEST_CASE("Rpc loss: a caller who tries again in the end of a call never recurses", "[simulation]") {
-  // As a shell hands it on: the core is asked for the next event, and the caller calls at once.
+TEST_CASE("Rpc loss: a caller that calls again at the end of a call does not recurse", "[simulation]") {
+  // As a shell passes it on: it asks the core for the next event, and the caller calls at once.
   distrib::ClientCore client{{}, distrib::Instant{1h}};
   client.lost({});
   const distrib::Instant now{1h};

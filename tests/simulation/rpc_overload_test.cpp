@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More than an end can take: it is said at once, costs nobody his connection, and passes.
+// More calls than an end can take: they are refused at once, no connection is lost, and later calls are accepted.
 #include "simulation/rpc_line.hpp"
 
 #include "rpc/stream.hpp"
@@ -24,16 +24,16 @@ auto at_most(std::uint32_t calls) -> distrib::RpcServerOptions {
 
 }  // namespace
 
-TEST_CASE("Rpc overload: a server that has enough says `exhausted` in the time of a call", "[simulation]") {
+TEST_CASE("Rpc overload: a full server answers `exhausted` within the time of a call", "[simulation]") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     RpcLine line{seed, at_most(4)};
     line.on_request = [&](std::uint64_t call, const std::string& text) {
       line.scheduler.after(5s, [&line, call, text] { line.reply(call, text); });
     };
-    std::vector<std::uint64_t> calls;  // before the greeting is answered: the client does not know how few
+    std::vector<std::uint64_t> calls;  // before the greeting is answered, the client does not know the limit
     for (int i = 0; i < 20; ++i) calls.push_back(line.call(std::to_string(i)));
     const distrib::Instant made = line.now();
-    line.run_for(20ms);  // the network takes up to 1 ms, there and back
+    line.run_for(20ms);  // the network takes up to 1 ms in each direction
     CAPTURE(seed);
     CHECK(line.seen.size() == 4);
     for (const std::uint64_t call : calls) {
@@ -42,7 +42,7 @@ TEST_CASE("Rpc overload: a server that has enough says `exhausted` in the time o
       CHECK(line.ends[call].code == rpc_errc::exhausted);
       CHECK(line.ends[call].at - made <= 4ms);
     }
-    const distrib::Instant again = line.now();  // now it knows, and does not ask
+    const distrib::Instant again = line.now();  // now the client knows it, and sends nothing
     const auto refused = line.call("more");
     line.run_for(1ms);
     CHECK(line.ends[refused].code == rpc_errc::exhausted);
@@ -53,14 +53,14 @@ TEST_CASE("Rpc overload: a server that has enough says `exhausted` in the time o
   }
 }
 
-TEST_CASE("Rpc overload: when it is over, calls are taken again", "[simulation]") {
+TEST_CASE("Rpc overload: when it is over, calls are accepted again", "[simulation]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RpcLine line{seed, at_most(2 + static_cast<std::uint32_t>(seed % 4))};
     line.on_request = [&](std::uint64_t call, const std::string& text) {
       line.scheduler.after(std::chrono::microseconds{line.dice.below(6'000)},
                            [&line, call, text] { line.reply(call, text); });
     };
-    // A storm of calls, some of them taken back, some with little time; from before the greeting on.
+    // Many calls, some of them cancelled, some with little time; the first ones before the greeting.
     for (int i = 0; i < 200; ++i) {
       std::optional<std::chrono::microseconds> within;
       if (line.dice.percent(30)) within = std::chrono::microseconds{line.dice.below(6'000)};
@@ -81,8 +81,9 @@ TEST_CASE("Rpc overload: when it is over, calls are taken again", "[simulation]"
   }
 }
 
-TEST_CASE("Rpc overload: what came whole while too much was owed is taken when it is not any more", "[simulation]") {
-  // A stream that is given memory beforehand (TLS) may fill it after an answer was given from elsewhere.
+TEST_CASE("Rpc overload: a request that arrived whole while too much was owed is taken when less is owed",
+          "[simulation]") {
+  // A stream that gets its buffer in advance (TLS) may fill it after an answer was made elsewhere.
   const distrib::Instant now{1h};
   distrib::RpcServerOptions options;
   options.owed_bytes = 1'000;
@@ -115,7 +116,7 @@ TEST_CASE("Rpc overload: what came whole while too much was owed is taken when i
   CHECK_FALSE(server.reads());
   CHECK_FALSE(server.ready());
   stream::take_output(server, now);
-  CHECK(server.ready());  // nothing more comes from the peer, who waits
+  CHECK(server.ready());  // nothing more arrives from the peer, which waits
   take();
   CHECK(requests == std::vector{first, second});
 }

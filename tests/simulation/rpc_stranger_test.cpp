@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does not speak the protocol, or announces more than is allowed, is closed at once and costs no memory.
+// A peer that does not use the protocol, or announces more than is allowed, is disconnected at once and costs no
+// memory.
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/server_core.hpp>
 
@@ -20,15 +21,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-thread_local std::size_t allocated = 0;  // bytes, since the thread began
+thread_local std::size_t allocated = 0;  // bytes, since the thread started
 
 }  // namespace
 
-// The sanitizers have operators of their own, and then nothing is counted.
+// The sanitizers have their own operators; then nothing is counted.
 #define DISTRIB_TEST_COUNTS_MEMORY (!DISTRIB_TEST_ADDRESS_SANITIZER && !DISTRIB_TEST_THREAD_SANITIZER)
 
 #if DISTRIB_TEST_COUNTS_MEMORY
-// Of this program: all memory that C++ takes is counted. Never inlined: g++ would see `free` where it expects `delete`.
+// Counts all memory that C++ allocates in this program. Never inlined: g++ would see `free` where it expects `delete`.
 [[gnu::noinline]] auto operator new(std::size_t size) -> void* {
   allocated += size;
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -52,13 +53,13 @@ const distrib::Instant now{1h};
 
 auto garbage() -> Bytes { return Bytes(4096, std::byte{'G'}); }
 
-/// A header with a good checksum, and nothing behind.
+/// Returns a header with a right checksum, and nothing after it.
 auto announces(FrameKind kind, std::uint32_t head, std::uint32_t body) -> Bytes {
   const auto header = distrib::encode_frame_header({kind, 0, 0, head, 0, body});
   return {header.begin(), header.end()};
 }
 
-/// What the core took while it heard this in pieces, in bytes; and that it wants no more.
+/// Returns how many bytes the core allocates while it receives these bytes in pieces, until it reads no more.
 template <class Core, class Event>
 auto costs(Core& core, Event event, const Bytes& bytes, std::size_t piece) -> std::size_t {
   std::vector<std::byte> lent(distrib::least_read_bytes);
@@ -82,7 +83,7 @@ auto greet(distrib::ServerCore& server) -> void {
   stream::take_output(server, now);
 }
 
-constexpr std::size_t a_few_bytes = 1024;  // an answer that says why, and what lies between two reads
+constexpr std::size_t a_few_bytes = 1024;  // an answer with the reason, and what is kept between two reads
 
 }  // namespace
 
@@ -93,7 +94,8 @@ TEST_CASE("Rpc stranger: memory is counted", "[simulation]") {
   if (DISTRIB_TEST_COUNTS_MEMORY) CHECK(allocated - before >= 8'000);
 }
 
-TEST_CASE("Rpc stranger: garbage ends a server's connection at once and costs nothing", "[simulation]") {
+TEST_CASE("Rpc stranger: bytes of another protocol end a server's connection at once and cost no memory",
+          "[simulation]") {
   for (const std::size_t piece : {1U, 31U, 4096U}) {
     CAPTURE(piece);
     distrib::ServerCore unknown{distrib::RpcServerOptions{}, now};
@@ -109,7 +111,8 @@ TEST_CASE("Rpc stranger: garbage ends a server's connection at once and costs no
   }
 }
 
-TEST_CASE("Rpc stranger: an announcement of 4 GiB ends a server's connection before memory is taken", "[simulation]") {
+TEST_CASE("Rpc stranger: a header that announces 4 GiB ends a server's connection before memory is allocated",
+          "[simulation]") {
   for (const auto& bytes : {announces(FrameKind::request, 0xffffffff, 0), announces(FrameKind::request, 8, 0xffffffff),
                             announces(FrameKind::request, 8, (256U << 20) + 1)}) {
     distrib::ServerCore unknown{distrib::RpcServerOptions{}, now};
@@ -120,16 +123,15 @@ TEST_CASE("Rpc stranger: an announcement of 4 GiB ends a server's connection bef
     greet(known);
     CHECK(costs(known, distrib::ServerEvent{}, bytes, 7) < a_few_bytes);
     CHECK(known.reason() == rpc_errc::too_large);
-    CHECK_FALSE(known.output().empty());  // it is told
+    CHECK_FALSE(known.output().empty());  // the client is told
   }
-  // Before the greeting not even what is allowed afterwards.
+  // Before the greeting even a size that is allowed afterwards is too large.
   distrib::ServerCore unknown{distrib::RpcServerOptions{}, now};
   CHECK(costs(unknown, distrib::ServerEvent{}, announces(FrameKind::greeting, 5'000, 0), 32) < a_few_bytes);
   CHECK(unknown.reason() == rpc_errc::too_large);
 }
 
-TEST_CASE("Rpc stranger: a client that reached another program gives up at once, and says so to its calls",
-          "[simulation]") {
+TEST_CASE("Rpc stranger: a client that reached another program gives up at once, and its calls fail", "[simulation]") {
   for (const auto& [bytes, why] : {std::pair{garbage(), rpc_errc::not_ours},
                                    std::pair{announces(FrameKind::reply, 0xffffffff, 0), rpc_errc::too_large},
                                    std::pair{announces(FrameKind::greeting, 0, 1), rpc_errc::too_large}}) {
@@ -143,7 +145,7 @@ TEST_CASE("Rpc stranger: a client that reached another program gives up at once,
   }
 }
 
-TEST_CASE("Rpc stranger: half a frame costs what came of it, or, if it is large, its body", "[simulation]") {
+TEST_CASE("Rpc stranger: half a frame costs the bytes that arrived, or, if it is large, its body", "[simulation]") {
   distrib::ServerCore server{distrib::RpcServerOptions{}, now};
   greet(server);
   auto half = stream::frame({FrameKind::request, 0, 1, 0, std::uint64_t{1} << 32, 0}, std::string(1'000, 'h'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in the rules of synchronous jobs: random runs must find each of them, or they would find no real ones
-// either. Those that only backup workers show are in backup_mistakes_test.cpp.
+// Mistakes in the rules of synchronous jobs. Random runs must find each of them, or they would not find real ones
+// either. Mistakes that only backup workers show are in backup_mistakes_test.cpp.
 #include "simulation/planted.hpp"
 #include "simulation/synchronous_rules.hpp"
 
@@ -31,14 +31,14 @@ using support::WorkerActions;
 
 namespace {
 
-/// What a synchronous shard does; a mistake overrides some of it.
+/// The events of a synchronous shard that a mistake can override.
 struct ShardMistake {
   ShardMistake() = default;
   ShardMistake(const ShardMistake&) = delete;
   auto operator=(const ShardMistake&) -> ShardMistake& = delete;
   virtual ~ShardMistake() = default;
 
-  /// What the shard is made of: the job, and the cut of a shard that comes back.
+  /// Change what the shard is made of: the job, and the cut and the list of a shard that comes back.
   virtual void change_job(Job&) {}
   virtual void change_cut(Cut&, const Job&) {}
   virtual void change_list(std::vector<DurableCut>&, const Job&) {}
@@ -56,7 +56,7 @@ struct ShardMistake {
   virtual void save_again(SyncShardCore& core, ShardActions& out) { core.save_again(out); }
 };
 
-/// A shard with the mistake that was chosen.
+/// A shard with the chosen mistake.
 class MistakenShard : public SyncShardCore {
  public:
   MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
@@ -103,7 +103,7 @@ class MistakenShard : public SyncShardCore {
   std::unique_ptr<ShardMistake> mistake_;
 };
 
-/// The n-th contribution that comes takes the place of rank n.
+/// The n-th contribution that arrives counts as the contribution of rank n.
 struct ReducesInArrivalOrder : ShardMistake {
   void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     std::vector<Rank>& came = came_[contribution.step];
@@ -129,7 +129,7 @@ struct AnswersTheNewestStep : ShardMistake {
   }
 };
 
-/// Unless the cut waited for another one, or for its tables to be copied.
+/// Cuts hold the values of the step before, except a cut that waited for another one or for the copying of its tables.
 struct CutsTheStepBefore : ShardMistake {
   void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     const SharedBuffer before = core.store().dense();
@@ -141,20 +141,20 @@ struct CutsTheStepBefore : ShardMistake {
   }
 };
 
-/// The last step is done, so its cut will be there.
+/// The last step is done, so the worker believes that its cut is durable.
 void hopes_for_the_last_cut(const Job& job, Progress& progress) {
   if (progress.done == job.total_steps) progress.cuts.push_back(progress.done);
 }
 using LeavesBeforeTheLastCut = simulation::Misunderstands<SyncWorkerCore, hopes_for_the_last_cut>;
 
-/// The last rank is taken for a backup worker.
+/// The last rank counts as a backup worker.
 struct CompletesWithoutTheLast : ShardMistake {
   void change_job(Job& job) override {
     job.consistency = BulkSynchronousParallel{.replicas_to_aggregate = job.ranks - 1};
   }
 };
 
-/// On its way to a cut the shard answers with the values that it still has.
+/// While a cut is loaded, the shard answers with the values that it still has.
 struct AnswersBeforeTheCutIsLoaded : ShardMistake {
   void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) override {
     const auto go_back = [&](ShardActions& told) { core.restore(peer, cut, told, lineage); };
@@ -176,7 +176,7 @@ struct AnswersBeforeTheCutIsLoaded : ShardMistake {
   bool loading_ = false;
 };
 
-/// A worker that did not ask for it hears of a Restore by a Notice, and goes on with the larger k that it knew.
+/// A worker that did not send the Restore is told of it by a Notice, and keeps the larger k that it knew.
 struct TellsOfARestoreByNotice : ShardMistake {
   void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) override {
     asked_.insert(peer);
@@ -196,7 +196,7 @@ struct TellsOfARestoreByNotice : ShardMistake {
   std::set<Peer> asked_;
 };
 
-/// A shard that came back may need older ones, too.
+/// Sends only the newest contribution to a shard that came back and may need older ones too.
 struct SendsOnlyTheNewestAgain : WorkerMistake<SyncWorkerCore> {
   void joined(SyncWorkerCore& core, std::uint32_t shard, Progress progress, WorkerActions& out) override {
     const auto send = [&](WorkerActions& told) { core.joined(shard, std::move(progress), told); };
@@ -207,12 +207,12 @@ struct SendsOnlyTheNewestAgain : WorkerMistake<SyncWorkerCore> {
   }
 };
 
-/// What the initializers give is taken for the values.
+/// The values of the initializers count as the custom initial values.
 struct BeginsWithoutTheInitialValues : ShardMistake {
   void change_job(Job& job) override { job.initial_blocks.clear(); }
 };
 
-/// Sent back to the beginning, a shard goes on with the zeros of its cut 0.
+/// A shard that is sent back to step 0 continues with the zeros of its cut 0.
 struct GoesBackToZeros : ShardMistake {
   void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     if (contribution.step == 0) initial_ = contribution;
@@ -234,7 +234,7 @@ struct GoesBackToZeros : ShardMistake {
   Contribution initial_;
 };
 
-/// Contribution 0 takes the place of what was learnt, whenever it comes.
+/// Contribution 0 replaces the trained values, whenever it arrives.
 struct BeginsAgain : ShardMistake {
   void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     const SharedBuffer block = contribution.block;
@@ -244,7 +244,7 @@ struct BeginsAgain : ShardMistake {
   }
 };
 
-/// A worker gives a shard the initial values once, and has forgotten them when it begins anew.
+/// A worker sends a shard the initial values only once, and not again when the shard starts at step 0 again.
 struct BeginsAShardOnce : WorkerMistake<SyncWorkerCore> {
   void joined(SyncWorkerCore& core, std::uint32_t shard, Progress progress, WorkerActions& out) override {
     const auto send = [&](WorkerActions& told) { core.joined(shard, std::move(progress), told); };
@@ -258,7 +258,7 @@ struct BeginsAShardOnce : WorkerMistake<SyncWorkerCore> {
   std::set<std::uint32_t> begun_;
 };
 
-/// The values of k-1 with the rows of k.
+/// A pull gets the values of k-1 with the rows of k.
 struct AnswersTheNewestRows : ShardMistake {
   void pull(SyncShardCore& core, Peer peer, Step step, ShardActions& out, PullRows rows) override {
     if (rows.keys.empty()) return core.pull(peer, step, out, std::move(rows));
@@ -277,7 +277,7 @@ struct AnswersTheNewestRows : ShardMistake {
   }
 };
 
-/// A shard that comes back does not know how often keys were counted,
+/// A shard that comes back does not know how often keys were counted.
 struct ForgetsUses : ShardMistake {
   void change_cut(Cut& cut, const Job& job) override {
     for (std::size_t table = 0; table < cut.tables.size(); ++table) {
@@ -289,7 +289,7 @@ struct ForgetsUses : ShardMistake {
   }
 };
 
-/// or not even that they were.
+/// A shard that comes back does not know keys that were only counted.
 struct ForgetsCountedKeys : ShardMistake {
   void change_cut(Cut& cut, const Job& job) override {
     for (std::size_t table = 0; table < cut.tables.size(); ++table) {
@@ -309,12 +309,12 @@ struct ForgetsCountedKeys : ShardMistake {
   }
 };
 
-/// A cut for which there was no room is not made any more.
+/// A cut that found no disk space is not made again.
 struct TriesNoCutAgain : ShardMistake {
   void save_again(SyncShardCore&, ShardActions&) override {}
 };
 
-/// Every cut is taken for one of the present settings, whenever it was made.
+/// Every cut counts as made with the present settings, whenever it was made.
 struct KnowsNoLineage : ShardMistake {
   void change_cut(Cut& cut, const Job& job) override { cut.lineage = present(job).until(cut.step); }
   void change_list(std::vector<DurableCut>& cuts, const Job& job) override {
@@ -332,7 +332,7 @@ struct KnowsNoLineage : ShardMistake {
 
 using MistakenWorker = simulation::MistakenWorker<SyncWorkerCore>;
 
-/// A run whose shards and workers have these mistakes.
+/// Runs a seed whose shards and workers have these mistakes.
 template <class OfShard, class OfWorker = WorkerMistake<SyncWorkerCore>>
 auto run_with(std::uint64_t seed) -> std::string {
   Plant<ShardMistake>::choose<OfShard>();
@@ -345,17 +345,17 @@ template <class Mistake>
 constexpr auto on_worker = run_with<ShardMistake, Mistake>;
 
 constexpr simulation::Planted mistakes[] = {
-    {"reduce in arrival order", on_shard<ReducesInArrivalOrder>},
-    {"pull answers the newest instead of the named step", on_shard<AnswersTheNewestStep>},
+    {"contributions are added in arrival order", on_shard<ReducesInArrivalOrder>},
+    {"a pull is answered with the newest step instead of the named one", on_shard<AnswersTheNewestStep>},
     {"a cut holds the step before its name", on_shard<CutsTheStepBefore>},
     {"a worker leaves before the last cut is durable", on_worker<LeavesBeforeTheLastCut>},
     {"a step completes without the last rank", on_shard<CompletesWithoutTheLast>},
     {"a pull is answered before the cut is loaded", on_shard<AnswersBeforeTheCutIsLoaded>},
-    {"Restore is told by Notice", on_shard<TellsOfARestoreByNotice>},
+    {"a Restore is reported by a Notice", on_shard<TellsOfARestoreByNotice>},
     {"a shard that came back is sent only the newest step", on_worker<SendsOnlyTheNewestAgain>},
     {"a shard does not wait for custom initial values", on_shard<BeginsWithoutTheInitialValues>},
     {"a shard that goes back to step 0 keeps its zeros", on_shard<GoesBackToZeros>},
-    {"a late contribution 0 counts", on_shard<BeginsAgain>},
+    {"a late contribution 0 replaces the values", on_shard<BeginsAgain>},
     {"contribution 0 is sent once only", on_worker<BeginsAShardOnce>},
 };
 constexpr simulation::Planted mistakes_of_tables[] = {
@@ -367,7 +367,7 @@ constexpr simulation::Planted mistakes_of_changed_settings[] = {
     {"lineages of cuts are not compared", on_shard<KnowsNoLineage>},
 };
 constexpr simulation::Planted mistakes_of_full_disks[] = {
-    {"a cut for which there was no room is not tried again", on_shard<TriesNoCutAgain>},
+    {"a cut that found no disk space is not tried again", on_shard<TriesNoCutAgain>},
 };
 
 }  // namespace
@@ -377,15 +377,15 @@ TEST_CASE("Random runs find each mistake in the rules of synchronous jobs", "[si
   simulation::check_found(mistakes);
 }
 
-TEST_CASE("Random runs find what only tables show", "[simulation]") {
+TEST_CASE("Random runs find mistakes that only tables show", "[simulation]") {
   simulation::check_found(mistakes_of_tables, 300);
 }
 
-TEST_CASE("Random runs find what only a job with other settings after a restart shows", "[simulation]") {
+TEST_CASE("Random runs find a mistake that only a job with other settings after a restart shows", "[simulation]") {
   simulation::check_found(mistakes_of_changed_settings);
 }
 
-TEST_CASE("Random runs find what only full disks show", "[simulation]") {
+TEST_CASE("Random runs find a mistake that only full disks show", "[simulation]") {
   simulation::check_found(mistakes_of_full_disks, 300);
 }
 

@@ -25,17 +25,18 @@
 
 namespace simulation {
 
-/// Synchronous: values that hash everything, and what they must be, worked out without any core. Half of the jobs have
-/// tables; some of those go on from a cut just before rows are evicted. A fifth begin with values of their own. Where a
-/// job is started again with other settings, all values at one time must be of one history.
-/// `ShardCore` and `WorkerCore` may be ones with a mistake.
+/// Synchronous jobs: values that are hashes of everything, and what they must be, computed without any core. Half of
+/// the jobs have tables; some of those continue from a cut just before rows are evicted. A fifth start with custom
+/// initial values. If a job is started again with other settings, all values at one time must be of one history.
+///
+/// `ShardCore` and `WorkerCore` may be cores with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
 class Synchronous {
  public:
   using Shard = ShardCore;
   using Worker = WorkerCore;
   static constexpr bool survives_lost_disks = true;
-  Step first;  ///< The cut to go on from.
+  Step first;  ///< The cut to continue from.
   distrib::Job job;
 
   explicit Synchronous(Dice& dice) : first{dice.percent(8) ? dice.between(58, 64) : 0}, job{make_job(dice, first)} {
@@ -50,11 +51,11 @@ class Synchronous {
 
   [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return model_.layouts(); }
 
-  /// Everybody is started again with other settings.
+  /// All tasks are started again with other settings.
   [[nodiscard]] auto can_change_settings() const -> bool { return first == 0 && settings_ + 1 < updaters_.size(); }
   void change_settings() { job.updater = name_of(++settings_); }
 
-  /// Cut 0, made anew as a shell does it, and the one to go on from.
+  /// Returns cut 0, made again as a shell does it, and the cut to continue from.
   [[nodiscard]] auto first_disk(std::uint32_t shard) const -> Disk {
     Disk disk{{0, initial_cut(job, layouts()[shard], updaters_[settings_])}};
     if (first != 0) disk.insert({first, state(History(first, '0')).cuts[shard]});
@@ -79,7 +80,7 @@ class Synchronous {
     return model_.contribution(step, rank, values);
   }
 
-  /// What a worker makes the contribution of `step` of.
+  /// True if these are the values for the contribution of `step`.
   [[nodiscard]] auto good_input(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const -> bool {
     return in_some_history(step - 1, [&](const History& history) {
       for (std::uint32_t shard = 0; shard < values.size(); ++shard)
@@ -88,7 +89,7 @@ class Synchronous {
     });
   }
 
-  /// Some pulls only ask when there is room, and for no rows.
+  /// True if the answer is right. Some pulls only ask when the shard has room, and want no rows.
   [[nodiscard]] auto good_values(const Shard&, std::uint32_t shard, Rank rank, const distrib::ValuesReply& reply) const
       -> bool {
     return in_some_history(reply.step, [&](const History& history) {
@@ -106,7 +107,7 @@ class Synchronous {
     return in_some_history(job.total_steps,
                            [&](const History& history) { return same(block, *pulled(history, shard, 0)); });
   }
-  /// The same of all shards together: the end of one history.
+  /// True if the results of all shards together are the end of one history.
   [[nodiscard]] auto good_results(std::span<const distrib::SharedBuffer> blocks) const -> bool {
     return blocks.empty() || good_input(job.total_steps + 1, 0, blocks);
   }
@@ -114,7 +115,7 @@ class Synchronous {
   [[nodiscard]] auto holds_all_of(Rank, std::uint32_t shard, const Disk& disk) const -> bool {
     return disk.contains(job.total_steps) && good_cut(shard, disk.at(job.total_steps));
   }
-  /// What the replicas of each shard hold at the end is the end of one history: `disks` by their numbers.
+  /// True if the replicas of each shard hold the end of one history. `disks`: in the order of their numbers.
   [[nodiscard]] auto end_in_one_history(std::span<const Disk* const> disks) const -> bool {
     return in_some_history(job.total_steps, [&](const History& history) {
       const auto shards = static_cast<std::uint32_t>(layouts().size());
@@ -143,7 +144,7 @@ class Synchronous {
     job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},
                      {"b", DType::float32, {7}, UniformInitializer{}},
                      {"c", DType::float32, {}, ConstantInitializer{0.5F}}};
-    if (job.seed % 2 == 0) {  // counters, in some place between
+    if (job.seed % 2 == 0) {  // counters, at positions in between
       job.variables.insert(job.variables.end() - 1, {"n", DType::int64, {3}, {}});
       job.variables.push_back({"m", DType::float64, {2, 3}, {}});
     }
@@ -168,7 +169,7 @@ class Synchronous {
     words.dim = static_cast<std::uint32_t>(dice.between(1, 5));
     words.min_count = static_cast<std::uint32_t>(dice.between(1, 3));
     words.evict_after = first == 0 ? dice.pick<std::uint64_t>({0, 1}) : 1;
-    TableInfo items;  // numbered ones; some shards may have none
+    TableInfo items;  // numbered keys; some shards may have none
     items.name = "items";
     items.dim = static_cast<std::uint32_t>(dice.between(1, 5));
     items.rows = dice.between(1, 20);
@@ -183,15 +184,15 @@ class Synchronous {
   }
 
  private:
-  /// By which settings a state was made: of each step the number of them, as a digit.
+  /// The settings that made a state: for each step their number, as a digit.
   using History = std::string;
 
-  /// All shards after the steps of a history.
+  /// The state of all shards after the steps of a history.
   struct State {
     distrib::Lineage lineage;
     std::vector<Cut> cuts;  // by shard
     TableOracle tables;
-    std::vector<distrib::SharedBuffer> pulled;  // by shard and rank; null: not worked out yet
+    std::vector<distrib::SharedBuffer> pulled;  // by shard and rank; null: not computed yet
   };
 
   static auto name_of(std::size_t settings) -> std::string { return "momentum " + std::to_string(settings); }
@@ -202,7 +203,7 @@ class Synchronous {
     return distrib::settings_hash(to_text(of));
   }
 
-  /// Whether a history of so many steps that there may be is like that: settings follow each other.
+  /// True if the condition holds for a possible history of this number of steps. Settings follow each other.
   [[nodiscard]] auto in_some_history(Step steps, auto is_like_that) const -> bool {
     if (steps > job.total_steps) return false;
     History history(steps, '0');
@@ -226,7 +227,7 @@ class Synchronous {
            same(cut.tables, truth.tables);
   }
 
-  /// The values of a state as `rank` pulls them for the next step.
+  /// Returns the values of a state as `rank` pulls them for the next step.
   [[nodiscard]] auto pulled(const History& history, std::uint32_t shard, Rank rank) const
       -> const distrib::SharedBuffer& {
     State& of = state(history);
@@ -302,11 +303,11 @@ class Synchronous {
       {distrib::Momentum{.learning_rate = distrib::Linear{0.5F, 0.01F, 14}}, distrib::Adagrad{.learning_rate = 0.25F}},
       {distrib::Momentum{.learning_rate = 0.125F}, distrib::Adagrad{.learning_rate = 0.5F}},
       {distrib::Momentum{.learning_rate = 0.75F}, distrib::Adagrad{.learning_rate = 0.25F}}};
-  std::size_t settings_ = 0;  // of these, at present
-  mutable HashedModel model_{job};  // it has memory, but that says nothing
+  std::size_t settings_ = 0;  // the number of the present ones
+  mutable HashedModel model_{job};  // mutable: it has buffers, but they do not change its results
   std::size_t budget_ = 0;
-  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
-  mutable std::map<History, State> states_;  // as far as they were worked out
+  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: no custom values
+  mutable std::map<History, State> states_;  // those that were computed
 };
 
 }  // namespace simulation

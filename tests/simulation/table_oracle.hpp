@@ -29,10 +29,10 @@ namespace simulation {
 
 using Floats = std::vector<float>;
 
-/// What one contribution says of one table: the gradient of each key.
+/// What one contribution has for one table: the gradient of each key.
 using KeyGradients = std::map<std::uint64_t, Floats>;
 
-/// Blocks and their gaps are equal byte for byte.
+/// True if all bytes are equal, gaps included.
 inline auto same(const distrib::AlignedBuffer& a, const distrib::AlignedBuffer& b) -> bool {
   return std::ranges::equal(a.bytes(), b.bytes());
 }
@@ -43,8 +43,8 @@ inline auto same(const std::vector<distrib::TableCut>& a, const std::vector<dist
   });
 }
 
-/// What the tables of a job hold after some updates, worked out with a map of rows and no table of the library's. A
-/// value.
+/// What the tables of a job must hold after some updates, computed with a map of rows instead of the library's tables.
+/// A value.
 class TableOracle {
  public:
   struct Entry {
@@ -60,10 +60,10 @@ class TableOracle {
         tables_[table][key].row = initial_row(table, key);
   }
 
-  /// Updates are made by these from now on, which must outlive it.
+  /// Later updates use these updaters, which must outlive it.
   void set_updaters(const distrib::JobUpdaters& updaters) { updaters_ = &updaters; }
 
-  /// The `count`-th update (from 1): what each rank says of each table, in rank order.
+  /// Performs the `count`-th update (from 1). `of_ranks`: the gradients of each table, in rank order.
   void update(std::uint64_t count, std::span<const std::vector<KeyGradients>> of_ranks) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       std::map<std::uint64_t, std::vector<std::span<const float>>> merged;
@@ -74,7 +74,7 @@ class TableOracle {
     }
   }
 
-  /// The weights of a key, with or without a row.
+  /// Returns the weights of a key, with or without a row.
   [[nodiscard]] auto weights(std::size_t table, std::uint64_t key) const -> Floats {
     const auto found = tables_[table].find(key);
     const bool has_row = found != tables_[table].end() && !found->second.row.empty();
@@ -83,7 +83,7 @@ class TableOracle {
     return row;
   }
 
-  /// What a pull of these rows must be answered, beside this dense block.
+  /// Returns the right answer to a pull of these rows, with this dense block.
   [[nodiscard]] auto values(const distrib::ShardLayout& layout, const distrib::AlignedBuffer& dense,
                             const distrib::PullRows& rows) const -> distrib::AlignedBuffer {
     std::size_t at = layout.wire_block_bytes();
@@ -107,7 +107,7 @@ class TableOracle {
     return block;
   }
 
-  /// What a shard's cut must hold.
+  /// Returns what the shard's cut must hold.
   [[nodiscard]] auto cut(const distrib::ShardLayout& layout) const -> std::vector<distrib::TableCut> {
     std::vector<distrib::TableCut> cuts;
     for (std::size_t table = 0; table < tables_.size(); ++table) {
@@ -147,7 +147,7 @@ class TableOracle {
     return row;
   }
 
-  // By the updater's arithmetic for dense blocks, which knows no rows.
+  // With the updater's arithmetic for dense blocks, which knows no rows.
   void update_row(std::size_t table, std::uint64_t key, std::uint64_t count,
                   const std::vector<std::span<const float>>& gradients, std::size_t ranks) {
     const distrib::TableInfo& info = job_->tables[table];
@@ -175,7 +175,7 @@ class TableOracle {
     round_updated(info, job_->seed, key, count, weights);
   }
 
-  // A key whose last update was in a unit may have had one at its end.
+  // A key whose last update was in a unit counts as updated at the end of that unit.
   void evict(std::size_t table, std::uint64_t count) {
     const std::uint64_t after = job_->tables[table].evict_after;
     if (after == 0 || count % unit != 0) return;
@@ -183,7 +183,7 @@ class TableOracle {
                   [&](const auto& of_key) { return count >= of_key.second.use.last_use * unit + (unit - 1) + after; });
   }
 
-  static constexpr std::uint64_t unit = 64;  // updates of a key's last use
+  static constexpr std::uint64_t unit = 64;  // updates per unit of a key's last use
 
   const distrib::Job* job_;
   const distrib::JobUpdaters* updaters_;

@@ -42,7 +42,7 @@ auto same(const distrib::SharedBuffer& x, const distrib::SharedBuffer& y) -> boo
 
 }  // namespace
 
-TEST_CASE("CutPieces: a cut in pieces of any size is put together again", "[ps]") {
+TEST_CASE("CutPieces: a cut is put together again from pieces of any size", "[ps]") {
   const Job job = tables_job();
   Cut cut = cuts::make_cuts(job, 41).front();
   const bool is_initial = GENERATE(false, true);
@@ -75,7 +75,7 @@ TEST_CASE("CutPieces: a cut in pieces of any size is put together again", "[ps]"
   }
 }
 
-TEST_CASE("CutAssembly: what is no cut of the shard is refused before memory is taken", "[ps]") {
+TEST_CASE("CutAssembly: a message that is no cut of the shard is refused before memory is taken", "[ps]") {
   const Job job = tables_job();
   const Cut cut = cuts::make_cuts(job, 41).front();
   const CutPieces pieces{cut};

@@ -44,7 +44,7 @@ struct Killed : std::runtime_error {
   Killed() : std::runtime_error{"killed"} {}
 };
 
-// Performs without waiting for the disk, and only as many actions as are left. Each process has a clock of its own.
+// Performs a plan without waiting for the disk, and only as many actions as are left. Each process has its own clock.
 struct UntilKilled {
   void operator()(std::span<const FileAction> plan) const {
     for (const FileAction& action : plan) {
@@ -61,7 +61,7 @@ struct UntilKilled {
 
 using Store = CutStore<UntilKilled>;
 
-// Performs as a function does.
+// Performs a plan by calling a function.
 template <class Function>
 struct Performer {
   void operator()(std::span<const FileAction> plan) const { function(plan); }
@@ -71,7 +71,7 @@ struct Performer {
 template <class Function>
 Performer(Function) -> Performer<Function>;
 
-// A directory and a job on it; each process that is told to `start` has one store a shard.
+// A directory and a job that uses it. Each call of `store` is a process that starts.
 struct Cluster {
   explicit Cluster(std::uint32_t shards, std::int64_t parts = 3, std::uint64_t keep_every = 20,
                    std::uint64_t max_to_keep = 0)
@@ -98,7 +98,7 @@ struct Cluster {
   }
   auto has(Step step, const std::string& ending) const -> bool { return std::filesystem::exists(path(step, ending)); }
 
-  // Names of what is there, the lock and temporary files left out.
+  // Returns the names of the files, without the lock and temporary files.
   auto files() const -> std::set<std::string> {
     std::set<std::string> names;
     for (const auto& file : std::filesystem::directory_iterator{folder.path()})
@@ -113,7 +113,7 @@ struct Cluster {
   double clock = 1e9;
 };
 
-// A disk on which there is no room for an index while it is full.
+// A disk that has no space for an index while it is full.
 struct Full {
   void operator()(std::span<const FileAction> plan) const {
     for (const FileAction& action : plan)
@@ -133,7 +133,7 @@ auto newest_of(const Cluster& cluster) -> std::string {
 
 }  // namespace
 
-TEST_CASE("CutStore: whoever writes the last part makes the checkpoint", "[ps][cut_store]") {
+TEST_CASE("CutStore: the shard that writes the last part makes the checkpoint", "[ps][cut_store]") {
   std::vector<std::uint32_t> order{0, 1, 2};
   do {
     CAPTURE(order);
@@ -155,7 +155,7 @@ TEST_CASE("CutStore: whoever writes the last part makes the checkpoint", "[ps][c
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("CutStore: a checkpoint restores onto another number of shards", "[ps][cut_store]") {
+TEST_CASE("CutStore: another number of shards can continue from a checkpoint", "[ps][cut_store]") {
   const Cluster cluster{3};
   cluster.save_all(20);
   for (const std::uint32_t shards : {1U, 2U, 5U}) {
@@ -169,7 +169,7 @@ TEST_CASE("CutStore: a checkpoint restores onto another number of shards", "[ps]
   }
 }
 
-TEST_CASE("CutStore: cuts that the user does not want are dropped whole", "[ps][cut_store]") {
+TEST_CASE("CutStore: cuts that the user does not want are dropped completely", "[ps][cut_store]") {
   const Cluster cluster{2};
   cluster.save_all(10);
   cluster.save_all(20);
@@ -177,38 +177,40 @@ TEST_CASE("CutStore: cuts that the user does not want are dropped whole", "[ps][
   CHECK(cluster.list(1) == Steps{10, 20, 30});
   CHECK(cuts::same(cluster.store(1).read(10), cluster.cut(1, 10)));
   for (std::uint32_t shard = 0; shard < 2; ++shard)
-    for (const Step step : {10U, 20U, 25U}) cluster.store(shard).drop(step);  // 20 is the user's, 25 nobody's
+    for (const Step step : {10U, 20U, 25U}) cluster.store(shard).drop(step);  // the user wants 20; 25 does not exist
   CHECK(cluster.list(0) == Steps{20, 30});
   CHECK_FALSE(cluster.has(10, ".data-00000-of-00002"));
   CHECK_FALSE(cluster.has(10, ".part-00000-of-00002"));
   CHECK_FALSE(cluster.has(10, ".data-00001-of-00002"));
   CHECK_THROWS_WITH(cluster.store(0).read(10), ContainsSubstring("model.ckpt-10"));
-  CHECK(newest_of(cluster) == cluster.path(20, ""));  // 30 is merged by a start, but not the user's
+  CHECK(newest_of(cluster) == cluster.path(20, ""));  // 30 is merged at a start, but the user does not want it
 }
 
-TEST_CASE("CutStore: what the protocol has not dropped stays, however old", "[ps][cut_store]") {
+TEST_CASE("CutStore: a cut that the protocol has not dropped stays, however old it is", "[ps][cut_store]") {
   const Cluster cluster{2, 2, 20, 2};
   for (const Step step : {10U, 20U, 30U, 40U, 60U, 80U}) cluster.save_all(step);
   CHECK(cluster.list(1) == Steps{10, 30, 60, 80});
   CHECK(cuts::same(cluster.store(0).read(10), cluster.cut(0, 10)));
 }
 
-TEST_CASE("CutStore: the user's newest are kept", "[ps][cut_store]") {
+TEST_CASE("CutStore: the newest checkpoints of the user are kept", "[ps][cut_store]") {
   Cluster cluster{2, 2, 20, 3};
   for (const Step step : {20U, 40U, 60U, 80U, 100U}) cluster.save_all(step);
   CHECK(cluster.list(0) == Steps{60, 80, 100});
   CHECK(cluster.files().size() == 1 + 3 * 3);
-  cluster.settings.retention.max_to_keep = 1;  // two stay: workers may yet go back to the one before
+  // two stay: workers may still send shards back to the one before the newest
+  cluster.settings.retention.max_to_keep = 1;
   cluster.save_all(120);
   CHECK(cluster.list(0) == Steps{100, 120});
-  cluster.settings.keep_every = 0;  // then the last one only
+  cluster.settings.keep_every = 0;  // then only the last one
   cluster.save_all(140);
   cluster.save_all(1000);
   CHECK(newest_of(cluster) == cluster.path(1000, ""));
   CHECK(cluster.list(1) == Steps{120, 140, 1000});
 }
 
-TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard, whoever made it", "[ps][cut_store]") {
+TEST_CASE("CutStore: one checkpoint per n hours is preserved, the same for every shard, whichever shard made it",
+          "[ps][cut_store]") {
   Cluster cluster{3, 3, 20, 2};
   cluster.settings.retention.keep_checkpoint_every_n_hours = 1.8;
   const double began = cluster.clock;
@@ -222,7 +224,7 @@ TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard,
       if (step > 40) cluster.store(shard).drop(step - 40);
     }
   }
-  // An hour is 20 steps; the first hours begin with the first checkpoint, of step 20.
+  // An hour is 20 steps. The first hours count from the first checkpoint, of step 20.
   CHECK(cluster.list(0) == Steps{60, 100, 130, 140, 150, 160});
   for (std::uint32_t shard = 1; shard < 3; ++shard) CHECK(cluster.list(shard) == cluster.list(0));
   for (const Step step : {60U, 100U, 140U, 160U}) {
@@ -232,7 +234,7 @@ TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard,
   }
   CHECK(cluster.files().size() == 1 + 4 * 4 + 2 * 6 + 1);  // a start has made an index of 150
 
-  // A second run of another number of shards, that does not ask for it, and that keeps others.
+  // A second run with another number of shards, which preserves none and keeps other steps.
   cluster.job = cuts::make_job(2, 2);
   cluster.job.total_steps = 1000;
   cluster.settings.retention.keep_checkpoint_every_n_hours = 0;
@@ -242,7 +244,8 @@ TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard,
   CHECK(cluster.list(1) == Steps{60, 100, 280, 350});
 }
 
-TEST_CASE("CutStore: of what is preserved a start reads no values while there are two newer ones", "[ps][cut_store]") {
+TEST_CASE("CutStore: at a start it reads no values of a preserved checkpoint if there are two newer ones",
+          "[ps][cut_store]") {
   Cluster cluster{2, 2, 20, 2};
   cluster.settings.retention.keep_checkpoint_every_n_hours = 1;
   for (Step step = 20; step <= 100; step += 20) {
@@ -259,7 +262,7 @@ TEST_CASE("CutStore: of what is preserved a start reads no values while there ar
   CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-100.data-00000-of-00002"));
   CHECK_THAT(refused[1].where, ContainsSubstring("model.ckpt-60.data-00000-of-00002"));
   CHECK(cluster.list(1) == Steps{40, 60, 80, 100});
-  std::filesystem::remove(cluster.path(40, ".data-00001-of-00002"));  // but that they are there at all
+  std::filesystem::remove(cluster.path(40, ".data-00001-of-00002"));  // but missing files are noticed
   refused.clear();
   CHECK(steps_of(cluster.store(1).list(refused)) == Steps{60, 80, 100});
   CHECK(refused.size() == 1);
@@ -267,13 +270,13 @@ TEST_CASE("CutStore: of what is preserved a start reads no values while there ar
 
 namespace {
 
-/// Every point at which a process may be killed is tried in the build without sanitizers. With one, which takes ten times as
-/// long, every tenth: nothing runs at the same time here.
+/// In a build without sanitizers a process is killed at every point. With a sanitizer, which takes ten times as long,
+/// at every tenth. Nothing runs in parallel here.
 constexpr std::size_t killed_points_apart = DISTRIB_TEST_THREAD_SANITIZER || DISTRIB_TEST_ADDRESS_SANITIZER ? 10 : 1;
 
 }  // namespace
 
-TEST_CASE("CutStore: killed at any point, what is preserved is there and whole", "[ps][cut_store]") {
+TEST_CASE("CutStore: killed at any point, preserved checkpoints exist and are complete", "[ps][cut_store]") {
   const double began = distrib::detail::seconds_now();
   bool killed = true;
   for (std::size_t actions = 0; killed; actions += killed_points_apart) {
@@ -301,10 +304,11 @@ TEST_CASE("CutStore: killed at any point, what is preserved is there and whole",
   }
 }
 
-TEST_CASE("CutStore: a user's step that only some have saved goes when there is a newer one", "[ps][cut_store]") {
+TEST_CASE("CutStore: a wanted step that only some shards saved is removed when there is a newer one",
+          "[ps][cut_store]") {
   const Cluster cluster{2};
   cluster.store(0).save(cluster.cut(0, 20));
-  cluster.store(0).drop(20);  // waits for the other
+  cluster.store(0).drop(20);  // it waits for the other shard
   CHECK(cluster.list(0) == Steps{20});
   cluster.save_all(40);
   cluster.store(0).save(cluster.cut(0, 50));
@@ -312,18 +316,19 @@ TEST_CASE("CutStore: a user's step that only some have saved goes when there is 
   CHECK_FALSE(cluster.has(20, ".data-00000-of-00002"));
 }
 
-TEST_CASE("CutStore: what the others will not save is let go in vain, also when the user wants it", "[ps][cut_store]") {
+TEST_CASE("CutStore: a cut that the other shards will not save is removed, even if the user wants it",
+          "[ps][cut_store]") {
   const Cluster cluster{2};
   cluster.store(0).save(cluster.cut(0, 20));
   cluster.store(0).drop(20, true);
   CHECK(cluster.list(0).empty());
   CHECK(cluster.files().empty());
   cluster.save_all(40);
-  cluster.store(0).drop(40, true);  // it was not in vain
+  cluster.store(0).drop(40, true);  // all shards have saved this one
   CHECK(cluster.list(0) == Steps{40});
 }
 
-TEST_CASE("CutStore: where only an index finds no room the cut is durable, and the index is made later",
+TEST_CASE("CutStore: if only the index finds no disk space, the cut is durable and the index is made later",
           "[ps][cut_store]") {
   Cluster cluster{2};
   bool is_full = true;
@@ -337,7 +342,7 @@ TEST_CASE("CutStore: where only an index finds no room the cut is durable, and t
     return steps;
   };
   for (const std::uint32_t shard : {0U, 1U}) CHECK(store(shard).save(cluster.cut(shard, 20)).empty());
-  CHECK(list(0) == Steps{20});  // a start goes on without an index
+  CHECK(list(0) == Steps{20});  // a start continues without an index
   CHECK(list(1) == Steps{20});
   CHECK_FALSE(cluster.has(20, ".index"));
   is_full = false;
@@ -346,13 +351,14 @@ TEST_CASE("CutStore: where only an index finds no room the cut is durable, and t
 
   is_full = true;
   store(0).save(cluster.cut(0, 1000));
-  CHECK_THROWS_WITH(store(1).save(cluster.cut(1, 1000)), ContainsSubstring("no room"));  // the last: to be tried again
+  // the last step: must be tried again
+  CHECK_THROWS_WITH(store(1).save(cluster.cut(1, 1000)), ContainsSubstring("no room"));
   is_full = false;
   CHECK(store(1).save(cluster.cut(1, 1000)) == cluster.path(1000, ""));
   CHECK(cluster.has(1000, ".index"));
 }
 
-TEST_CASE("CutStore: where only the state file finds no room the checkpoint is named later", "[ps][cut_store]") {
+TEST_CASE("CutStore: if only the state file finds no disk space, the checkpoint is named later", "[ps][cut_store]") {
   const Cluster cluster{2};
   bool is_full = true;
   const Performer perform{[&](std::span<const FileAction> plan) {
@@ -371,7 +377,7 @@ TEST_CASE("CutStore: where only the state file finds no room the checkpoint is n
   is_full = false;
   save(40);
   CHECK(distrib::latest_checkpoint(cluster.settings.directory) == cluster.path(40, ""));
-  CHECK(cluster.files().size() == 1 + 2 * 3);  // no part is left
+  CHECK(cluster.files().size() == 1 + 2 * 3);  // no part file is left
   CHECK(cluster.list(0) == Steps{20, 40});
 }
 
@@ -393,7 +399,7 @@ TEST_CASE("CutStore: a checkpoint that got its index late is not named the newes
   save(20);
   CHECK_FALSE(cluster.has(20, ".index"));
   is_full = false;
-  save(40);  // there is room again, and they let go of what is older
+  save(40);  // there is space again, and older checkpoints are removed
   CHECK(named() == Names{"model.ckpt-20", "model.ckpt-40"});
   CHECK(cluster.has(20, ".index"));
 
@@ -405,12 +411,13 @@ TEST_CASE("CutStore: a checkpoint that got its index late is not named the newes
   for (const int step : {20, 40, 60, 80, 100, 120}) names.push_back("model.ckpt-" + std::to_string(step));
   if (max_to_keep != 0) names.erase(names.begin(), names.end() - static_cast<std::ptrdiff_t>(max_to_keep));
   CHECK(named() == names);
-  CHECK(cluster.files().size() == 1 + 3 * names.size());  // the state file; an index and the data of two shards
+  // the state file; for each name an index and the data of two shards
+  CHECK(cluster.files().size() == 1 + 3 * names.size());
   CHECK(cluster.list(0).back() == 120);
 }
 
-TEST_CASE("CutStore: killed at any point, it has the cut before or the new one", "[ps][cut_store]") {
-  // What two shards of a job do: each number a save, after it what the protocol drops.
+TEST_CASE("CutStore: killed at any point, it has the previous cut or the new one", "[ps][cut_store]") {
+  // What two shards of a job do: each entry is a save, and then what the protocol drops.
   const struct {
     std::uint32_t shard;
     Step save;
@@ -432,7 +439,7 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
       try {
         for (; at < std::size(script); ++at) {
           const auto& now = script[at];
-          if (now.save == 60) durable[now.shard].erase(20);  // may be let go from here on
+          if (now.save == 60) durable[now.shard].erase(20);  // may be removed from here on
           if (!cluster.store(now.shard).save(cluster.cut(now.shard, now.save)).empty()) newest_user = now.save;
           durable[now.shard].insert(now.save);
           if (newest_user == 60) durable[0].erase(20), durable[1].erase(20);
@@ -444,7 +451,7 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
         if (script[at].save == 60) durable[0].erase(20), durable[1].erase(20);
       }
 
-      // Both start again, and may be killed at that too.
+      // Both start again, and may be killed during that too.
       cluster.left = at_start;
       killed_again = false;
       try {
@@ -462,7 +469,7 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
       }
       if (newest_user != 0) CHECK(newest_of(cluster) >= cluster.path(newest_user, ""));
 
-      // They go on from where they were, and nothing is left behind.
+      // They continue from where they were, and no file is left over.
       for (; at < std::size(script); ++at) {
         const auto& now = script[at];
         cluster.store(now.shard).save(cluster.cut(now.shard, now.save));
@@ -478,7 +485,7 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
   }
 }
 
-TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cut_store]") {
+TEST_CASE("CutStore: a damaged cut is reported by name and skipped", "[ps][cut_store]") {
   const Cluster cluster{2};
   cluster.save_all(10);
   cluster.save_all(20);
@@ -500,7 +507,7 @@ TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cu
   std::filesystem::remove(cluster.path(30, ".data-00000-of-00002"));
   cluster.store(0).save(cluster.cut(0, 30));
 
-  // Of a checkpoint each shard needs its own pieces. Saving them again mends it for everybody.
+  // Each shard needs only its own pieces of a checkpoint. Saving them again repairs it for all shards.
   const auto index = std::filesystem::last_write_time(cluster.path(20, ".index"));
   cuts::damage(cluster.path(20, ".data-00001-of-00002"));
   CHECK(cluster.list(0) == Steps{10, 20, 30});
@@ -516,13 +523,13 @@ TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cu
   CHECK(cluster.list(1) == Steps{10, 20});
 }
 
-TEST_CASE("CutStore: a shard goes on from a checkpoint when only its own part is damaged", "[ps][cut_store]") {
+TEST_CASE("CutStore: a shard continues from a checkpoint if only its own part is damaged", "[ps][cut_store]") {
   const Cluster cluster{2};
   cluster.save_all(10);
-  cluster.save_all(15);  // not the user's: the parts stay, and a start makes an index of the newest
+  cluster.save_all(15);  // not wanted by the user: the parts stay, and a start makes an index of the newest
   CHECK(cluster.list(0) == Steps{10, 15});
   REQUIRE(cluster.has(15, ".index"));
-  // What the index takes from another shard: each part has the step.
+  // Damage a tensor that the index takes from another shard: each part has the step.
   Error error;
   const auto part = distrib::BundleReader::open_part(cluster.path(15, ""), 1, 2, error);
   REQUIRE(part);
@@ -534,7 +541,7 @@ TEST_CASE("CutStore: a shard goes on from a checkpoint when only its own part is
   CHECK(cuts::same(cluster.store(1).read(15), cluster.cut(1, 15)));
 }
 
-TEST_CASE("CutStore: parts of two histories are never made one checkpoint", "[ps][cut_store]") {
+TEST_CASE("CutStore: parts of two jobs never become one checkpoint", "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.store(0).save(cluster.cut(0, 20));
   cluster.job.updater = "momentum learning_rate=0.01";  // a second run
@@ -547,14 +554,14 @@ TEST_CASE("CutStore: parts of two histories are never made one checkpoint", "[ps
   CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-20: distrib/job"));
   CHECK(cluster.store(0).save(cluster.cut(0, 20)) == cluster.path(20, ""));
 
-  // Saved again with other values, the checkpoint is taken away first.
+  // If a part is saved again with other values, the checkpoint is removed first.
   Cut other = cluster.cut(1, 20);
   other.values = cluster.cut(1, 21).values;
   CHECK(cluster.store(1).save(other).empty());
   CHECK_FALSE(cluster.has(20, ".index"));
   CHECK(cluster.list(1) == Steps{20});
   CHECK(cluster.list(0).empty());
-  CHECK_FALSE(cluster.has(20, ".data-00000-of-00002"));  // nobody could read it any more
+  CHECK_FALSE(cluster.has(20, ".data-00000-of-00002"));  // no job could read it any more
 }
 
 TEST_CASE("CutStore: another job is refused with the first difference", "[ps][cut_store]") {
@@ -568,10 +575,10 @@ TEST_CASE("CutStore: another job is refused with the first difference", "[ps][cu
     }
     return std::string{};
   };
-  cluster.store(1).save(cluster.cut(1, 20));  // a part alone
+  cluster.store(1).save(cluster.cut(1, 20));  // only one part
   const auto seed = cuts::make_job(2, 3, 4);
   CHECK_THAT(refusal(1, seed, cuts::updaters), ContainsSubstring("model.ckpt-20: it has 'seed 3'"));
-  CHECK(refusal(0, seed, cuts::updaters).empty());  // it has none
+  CHECK(refusal(0, seed, cuts::updaters).empty());  // this shard has none
   cluster.store(0).save(cluster.cut(0, 20));
   CHECK_THAT(refusal(0, seed, cuts::updaters), ContainsSubstring("'seed 3'"));
   CHECK_THAT(refusal(0, cluster.job, distrib::JobUpdaters{distrib::Adam{}}), ContainsSubstring("w/Adam"));
@@ -584,10 +591,11 @@ TEST_CASE("CutStore: another job is refused with the first difference", "[ps][cu
   CHECK_FALSE(unmerged.has(10, ".index"));
 }
 
-TEST_CASE("CutStore: a start makes the newest complete set a checkpoint for other shards", "[ps][cut_store]") {
+TEST_CASE("CutStore: a start makes the newest complete step a checkpoint for another number of shards",
+          "[ps][cut_store]") {
   Cluster cluster{2};
   for (const Step step : {10U, 20U, 30U, 50U}) cluster.save_all(step);
-  cluster.store(0).save(cluster.cut(0, 60));  // of one shard only
+  cluster.store(0).save(cluster.cut(0, 60));  // only one shard
   cluster.job = cuts::make_job(3, 2);
   cluster.job.total_steps = 1000;
   for (std::uint32_t shard = 0; shard < 3; ++shard) {
@@ -595,17 +603,17 @@ TEST_CASE("CutStore: a start makes the newest complete set a checkpoint for othe
     CHECK(cuts::same(cluster.store(shard).read(50), cluster.cut(shard, 50)));
   }
   CHECK(newest_of(cluster) == cluster.path(20, ""));
-  cluster.store(0).drop(50);  // not its own to remove
+  cluster.store(0).drop(50);  // not its own file
   CHECK(cluster.list(0) == Steps{20, 50});
 
-  // What the two shards have left goes when it is older than the checkpoint before the newest.
+  // Files that the two shards have left are removed when they are older than the checkpoint before the newest.
   for (const Step step : {60U, 80U, 100U}) cluster.save_all(step);
   CHECK(cluster.list(2) == Steps{20, 60, 80, 100});
   CHECK(cluster.files().size() == 1 + 3 + 3 * 4 + 1);
-  CHECK(cluster.has(60, ".data-00000-of-00002"));  // goes with the checkpoint of that name
+  CHECK(cluster.has(60, ".data-00000-of-00002"));  // removed together with the checkpoint of that name
 }
 
-TEST_CASE("CutStore: other parts on the same shards go on from a checkpoint", "[ps][cut_store]") {
+TEST_CASE("CutStore: the same number of shards with other parts continues from a checkpoint", "[ps][cut_store]") {
   Cluster cluster{2, 2};
   for (const Step step : {10U, 20U, 30U}) cluster.save_all(step);
   cluster.store(0).save(cluster.cut(0, 35));
@@ -615,11 +623,11 @@ TEST_CASE("CutStore: other parts on the same shards go on from a checkpoint", "[
   CHECK(cuts::same(cluster.store(0).read(30), cluster.cut(0, 30)));
 }
 
-TEST_CASE("CutStore: tables go on, on as many shards and on others", "[ps][cut_store]") {
+TEST_CASE("CutStore: tables continue on the same number of shards and on others", "[ps][cut_store]") {
   Cluster cluster{3};
   cluster.job.tables = cuts::with_tables({}).tables;
   cluster.save_all(20);
-  cluster.save_all(30);  // stays parts
+  cluster.save_all(30);  // remains in parts
   cluster.store(1).save(cluster.cut(1, 33));
   CHECK(cluster.list(1) == Steps{20, 30, 33});
   for (const Step step : {20U, 30U, 33U}) CHECK(cuts::same(cluster.store(1).read(step), cluster.cut(1, step)));
@@ -633,7 +641,7 @@ TEST_CASE("CutStore: tables go on, on as many shards and on others", "[ps][cut_s
       CHECK(cuts::same(store.read(30), cuts::make_cuts(job, 30)[shard]));
     }
   }
-  // Other rows at the same step take the checkpoint away first.
+  // If a part is saved again with other rows, the checkpoint is removed first.
   Cut other = cluster.cut(1, 20);
   other.tables = cluster.cut(1, 21).tables;
   CHECK(cluster.store(1).save(other).empty());
@@ -647,7 +655,7 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
     return cluster.store(shard).save(cluster.cut(shard, step, {step / 2 + shard, step - step / 2 - shard}));
   };
   for (const Step step : {10U, 17U, 20U, 25U, 31U}) save(0, step);
-  CHECK(cluster.list(0) == Steps{25, 31});  // 20 was not saved by the other shard in time
+  CHECK(cluster.list(0) == Steps{25, 31});  // the other shard did not save 20 in time
   for (const Step step : {30U, 40U}) save(1, step);
   CHECK(save(0, 40) == cluster.path(40, ""));
   for (const Step step : {42U, 44U, 46U}) save(0, step);
@@ -655,17 +663,17 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
   CHECK(cluster.list(1) == Steps{30, 40});
   CHECK(cluster.store(1).read(40).applied == Steps{21, 19});
 
-  // Shards that counted different contributions cannot be cut anew, nor shared out to other ranks.
+  // Shards that counted different contributions can be divided neither into other shards nor among other ranks.
   cluster.job.ranks = 3;
   std::vector<Error> of_ranks;
   CHECK_THROWS_WITH(cluster.store(0).list(of_ranks), ContainsSubstring("distrib/applied is [2,2]"));
   cluster.job = cuts::make_job(3, 2);
   cluster.job.consistency = distrib::AsynchronousParallel{};
   std::vector<Error> refused;
-  CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many workers and shards as it had"));
+  CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many shards and workers as it had"));
 }
 
-TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "[ps][cut_store]") {
+TEST_CASE("CutStore: a second replica has its own cuts beside those of the first", "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.job.replicas = 2;
   const auto replica = [&](std::uint32_t shard) { return cluster.store(2 + shard); };
@@ -678,12 +686,12 @@ TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "
   CHECK(cuts::same_bytes(replica(1).read(20).values, cluster.cut(1, 20).values));
   CHECK(cluster.has(20, ".index"));
   CHECK(cluster.list(1) == Steps{20, 30});
-  replica(1).drop(20);  // also when the user wants it: the first has it
+  replica(1).drop(20);  // even if the user wants it: the first replica has it
   CHECK(steps_of(replica(1).list(refused)) == Steps{30});
   CHECK(cluster.has(20, ".data-00001-of-00002"));
   CHECK(refused.empty());
 
-  cluster.save_all(1000);  // the end
+  cluster.save_all(1000);  // the last step
   for (const std::uint32_t shard : {0U, 1U}) replica(shard).save(cluster.cut(shard, 1000));
   for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).finish();
   CHECK(cluster.files() ==
@@ -692,7 +700,8 @@ TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "
                               "model.ckpt-1000.data-00000-of-00002", "model.ckpt-1000.data-00001-of-00002"});
 }
 
-TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from the second ones", "[ps][cut_store]") {
+TEST_CASE("CutStore: parts of a checkpoint that the first replicas lack are taken from the second ones",
+          "[ps][cut_store]") {
   Cluster cluster{3};
   cluster.job.replicas = 2;
   cluster.store(0).save(cluster.cut(0, 20));
@@ -708,13 +717,13 @@ TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from 
     plain.settings = cluster.settings;
     CHECK(cuts::same_bytes(plain.store(shard).read(20).values, cluster.cut(shard, 20).values));
   }
-  const std::set<std::string> before = cluster.files();  // the first is late, and writes the same again
+  const std::set<std::string> before = cluster.files();  // the first replica is late, and writes the same again
   CHECK(cluster.store(2).save(cluster.cut(2, 20)).empty());
   CHECK(cluster.files() == before);
   CHECK(cuts::same_bytes(cluster.store(2).read(20).values, cluster.cut(2, 20).values));
 }
 
-TEST_CASE("CutStore: what second replicas still have of a checkpoint that was let go brings it not back",
+TEST_CASE("CutStore: parts that second replicas still have of a removed checkpoint do not bring it back",
           "[ps][cut_store]") {
   Cluster cluster{2, 3, 20, 2};
   cluster.job.replicas = 2;
@@ -725,12 +734,12 @@ TEST_CASE("CutStore: what second replicas still have of a checkpoint that was le
   std::vector<Error> refused;
   for (const std::uint32_t number : {0U, 1U, 2U, 3U}) static_cast<void>(cluster.store(number).list(refused));
   cluster.store(3).drop(20);
-  cluster.store(0).save(cluster.cut(0, 20));  // once more, alone: it has come back from an old cut
+  cluster.store(0).save(cluster.cut(0, 20));  // again, alone: it has come back from an old cut
   CHECK_FALSE(cluster.has(20, ".index"));
   CHECK(newest_of(cluster) == cluster.path(80, ""));
 }
 
-TEST_CASE("CutStore: a start makes a checkpoint whole with what second replicas have", "[ps][cut_store]") {
+TEST_CASE("CutStore: a start completes a checkpoint with parts of second replicas", "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.job.replicas = 2;
   cluster.store(3).save(cluster.cut(1, 20));
@@ -742,7 +751,9 @@ TEST_CASE("CutStore: a start makes a checkpoint whole with what second replicas 
   CHECK(newest_of(cluster) == cluster.path(20, ""));
 }
 
-TEST_CASE("CutStore: whoever makes the last index is killed at any point, and its replica ends it", "[ps][cut_store]") {
+TEST_CASE(
+    "CutStore: if the shard that makes the last index is killed at any point, its replica finishes the checkpoint",
+    "[ps][cut_store]") {
   bool killed = true;
   for (std::size_t actions = 0; killed; ++actions) {
     CAPTURE(actions);
@@ -766,7 +777,8 @@ TEST_CASE("CutStore: whoever makes the last index is killed at any point, and it
   }
 }
 
-TEST_CASE("CutStore: replicas' parts of another run are not for a job without replicas", "[ps][cut_store]") {
+TEST_CASE("CutStore: a job without replicas does not use the parts of second replicas of another run",
+          "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.job.replicas = 2;
   cluster.store(3).save(cluster.cut(1, 20));
@@ -775,7 +787,7 @@ TEST_CASE("CutStore: replicas' parts of another run are not for a job without re
   CHECK_FALSE(cluster.has(20, ".index"));
 }
 
-TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
+TEST_CASE("CutStore: keeps cuts in memory", "[ps][cut_store]") {
   const auto job = cuts::make_job(1, 1);
   CutStore store{{}, job, 0, cuts::updaters};
   const auto cut = [&](Step step, Steps applied = {}) { return cuts::make_cuts(job, step, std::move(applied))[0]; };
@@ -795,18 +807,18 @@ TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
   CHECK(steps_of(newest.list(refused)) == Steps{50, 60});
 }
 
-TEST_CASE("CutStore: a place that cannot be written is an error at once", "[ps][cut_store]") {
+TEST_CASE("CutStore: a directory that cannot be written to is reported at once", "[ps][cut_store]") {
   const support::TempDirectory folder;
   std::ofstream{folder / "file"} << "not a directory";
   CHECK_THROWS_WITH((CutStore{{.directory = (folder / "file").string()}, cuts::make_job(1, 1), 0, cuts::updaters}),
                     ContainsSubstring("file") && ContainsSubstring("("));
 }
 
-TEST_CASE("CutStore: checkpoints that somebody removes while it starts are no harm", "[ps][cut_store]") {
+TEST_CASE("CutStore: checkpoints that another process removes during its start do no harm", "[ps][cut_store]") {
   const Cluster cluster{2};
   for (const Step step : {20U, 40U}) {
     cluster.save_all(step);
-    std::ofstream{cluster.path(step, ".part-00000-of-00003")};  // to be cleared away
+    std::ofstream{cluster.path(step, ".part-00000-of-00003")};  // to be removed
   }
   const Performer perform{[&](std::span<const FileAction> plan) {
     distrib::perform(plan);
@@ -817,20 +829,21 @@ TEST_CASE("CutStore: checkpoints that somebody removes while it starts are no ha
   CHECK(refused.empty());
 }
 
-TEST_CASE("CutStore: two that merge one step at the same time do no harm, even without locks", "[ps][cut_store]") {
+TEST_CASE("CutStore: two stores that merge one step at the same time do no harm, even without locks",
+          "[ps][cut_store]") {
   for (std::size_t between = 0;; ++between) {
     CAPTURE(between);
     Cluster cluster{2, 2, 20, 2};
-    std::filesystem::create_directory(cluster.settings.directory + "/.saving.lock");  // no file, hence no lock
+    std::filesystem::create_directory(cluster.settings.directory + "/.saving.lock");  // not a file, so there is no lock
     for (const Step step : {20U, 40U}) cluster.save_all(step);
-    cluster.settings.keep_every = 0;  // so that nobody merges it yet
+    cluster.settings.keep_every = 0;  // so that no store merges it yet
     cluster.save_all(60);
     cluster.settings.keep_every = 20;
 
     std::size_t performed = 0;
     const Performer perform{[&](std::span<const FileAction> plan) {
       for (const FileAction& action : plan) {
-        if (performed++ == between) CHECK(cluster.list(1) == Steps{40, 60});  // the other, all of it
+        if (performed++ == between) CHECK(cluster.list(1) == Steps{40, 60});  // the other store, from beginning to end
         distrib::perform(std::span{&action, 1});
       }
     }};
@@ -867,7 +880,7 @@ TEST_CASE("CutStore: shards save at the same time", "[ps][cut_store]") {
 
 namespace {
 
-/// The cut of a shard in a job that had other settings until `since`.
+/// Returns the cut of a shard in a job that had other settings until `since`.
 auto changed_cut(const Cluster& cluster, std::uint32_t shard, Step step, Step since) -> Cut {
   Cut cut = cluster.cut(shard, step);
   distrib::Job before = cluster.job;
@@ -885,7 +898,7 @@ auto lineages(const Cluster& cluster, std::uint32_t shard) -> std::vector<distri
 
 }  // namespace
 
-TEST_CASE("CutStore: the lineage of a cut is stored with it, and is that of its description when it is the only one",
+TEST_CASE("CutStore: the lineage of a cut is stored with it, unless it is the only lineage of its description",
           "[ps]") {
   const Cluster cluster{2};
   const auto only = story::only_lineage(cluster.job);
@@ -893,7 +906,7 @@ TEST_CASE("CutStore: the lineage of a cut is stored with it, and is that of its 
     Cut plain = cluster.cut(shard, 10);
     plain.lineage = only;
     cluster.store(shard).save(plain);
-    cluster.store(shard).save(changed_cut(cluster, shard, 20, 15));  // the user's: it is merged
+    cluster.store(shard).save(changed_cut(cluster, shard, 20, 15));  // wanted by the user, so it is merged
   }
   CHECK(cluster.has(20, ".index"));
   for (const std::uint32_t shard : {0U, 1U}) {
@@ -907,10 +920,10 @@ TEST_CASE("CutStore: the lineage of a cut is stored with it, and is that of its 
     const auto reader = distrib::BundleReader::open_part(prefix, 0, 2, error);
     return reader && reader->find("distrib/lineage") != nullptr;
   };
-  CHECK_FALSE(told(cluster.path(10, "")));  // as such a cut was always written
+  CHECK_FALSE(told(cluster.path(10, "")));  // such a cut is written as by versions without lineages
 }
 
-TEST_CASE("CutStore: parts of two histories make no checkpoint", "[ps]") {
+TEST_CASE("CutStore: parts of two histories do not become a checkpoint", "[ps]") {
   for (const bool swapped : {false, true}) {
     const Cluster cluster{2};
     Cut plain = cluster.cut(swapped ? 1 : 0, 20);
@@ -919,10 +932,10 @@ TEST_CASE("CutStore: parts of two histories make no checkpoint", "[ps]") {
     cluster.store(swapped ? 0 : 1).save(changed_cut(cluster, swapped ? 0 : 1, 20, 10));
     CHECK_FALSE(cluster.has(20, ".index"));
     std::vector<Error> refused;
-    CHECK(steps_of(cluster.store(1).list(refused)) == Steps{20});  // each has its own
+    CHECK(steps_of(cluster.store(1).list(refused)) == Steps{20});  // each shard has its own
     REQUIRE(refused.size() == 1);
     CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-20: its parts are of different histories"));
-    // Made anew in the other history it is whole.
+    // Made again in the other history it is complete.
     Cut anew = changed_cut(cluster, swapped ? 1 : 0, 20, 10);
     cluster.store(swapped ? 1 : 0).save(anew);
     CHECK(cluster.has(20, ".index"));
@@ -950,12 +963,12 @@ TEST_CASE("CutStore: a checkpoint of another history is replaced by the parts of
   CHECK(lineages(cluster, 1).back().lineage == story::only_lineage(cluster.job));
 }
 
-TEST_CASE("CutStore: another number of shards goes on from the newest cut of one history", "[ps]") {
+TEST_CASE("CutStore: another number of shards continues from the newest cut of one history", "[ps]") {
   const Cluster cluster{2};
   for (const Step step : {10U, 30U})
     for (const std::uint32_t shard : {0U, 1U}) {
       Cut cut = changed_cut(cluster, shard, step, 5);
-      if (step == 30 && shard == 1) cut.lineage = story::only_lineage(cluster.job);  // it had not saved this one anew
+      if (step == 30 && shard == 1) cut.lineage = story::only_lineage(cluster.job);  // it had not saved this one again
       cluster.store(shard).save(cut);
     }
   std::vector<Error> refused;
@@ -964,13 +977,13 @@ TEST_CASE("CutStore: another number of shards goes on from the newest cut of one
   CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-30: its parts are of different histories"));
 }
 
-TEST_CASE("CutStore: cuts of the version before lineages are of the settings in their description", "[ps]") {
-  Cluster cluster{2};  // wrote them: step 10 in parts, step 20 merged, with values of `cuts::make_cuts`
+TEST_CASE("CutStore: cuts of the version before lineages have the settings of their description", "[ps]") {
+  Cluster cluster{2};  // that version wrote: step 10 in parts, step 20 merged, with values of `cuts::make_cuts`
   for (const auto& file : std::filesystem::directory_iterator{support::test_dir() + "/ps/cut/fixtures/before_lineages"})
     std::filesystem::copy(file.path(), cluster.settings.directory);
   const auto saved = distrib::BundleReader::open(cluster.path(20, "")).read_strings("distrib/job");
   const auto only = distrib::Lineage{}.continued(0, distrib::settings_hash(saved.front()));
-  CHECK(only != story::only_lineage(cluster.job));  // a job is described in more words since then
+  CHECK(only != story::only_lineage(cluster.job));  // the description of a job has more words since then
   for (const std::uint32_t shard : {0U, 1U}) {
     CHECK(lineages(cluster, shard) == std::vector<distrib::DurableCut>{{10, only}, {20, only}});
     for (const Step step : {10U, 20U}) {
@@ -983,7 +996,7 @@ TEST_CASE("CutStore: cuts of the version before lineages are of the settings in 
 
 namespace {
 
-/// The store of the only shard of a job, on a disk that may lose its power.
+/// The store of the only shard of a job, on a disk that may lose power.
 struct StoreOnDisk {
   StoreOnDisk(const support::TempDirectory& folder, std::uint64_t seed)
       : dice{seed}, disk{(folder / "disk").string(), scheduler, dice}, job{cuts::make_job(1, 1)} {
@@ -995,7 +1008,7 @@ struct StoreOnDisk {
   }
   void save(Step step) { store().save(cuts::make_cuts(job, step)[0]); }
 
-  /// What a process that starts after a loss of power goes on from.
+  /// Returns what a process continues from that starts after a loss of power.
   auto list_after_power_loss() -> Steps {
     disk.lose_power();
     std::vector<Error> refused;
@@ -1014,7 +1027,7 @@ struct StoreOnDisk {
 
 }  // namespace
 
-TEST_CASE("CutStore: a loss of power takes no cut that was saved, and gives none back that was dropped",
+TEST_CASE("CutStore: a loss of power destroys no cut that was saved, and brings back none that was dropped",
           "[ps][cut_store]") {
   const support::TempDirectory folder;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -1030,7 +1043,7 @@ TEST_CASE("CutStore: a loss of power takes no cut that was saved, and gives none
   }
 }
 
-TEST_CASE("CutStore: a loss of power takes no checkpoint that was saved", "[ps][cut_store]") {
+TEST_CASE("CutStore: a loss of power destroys no checkpoint that was saved", "[ps][cut_store]") {
   const support::TempDirectory folder;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);

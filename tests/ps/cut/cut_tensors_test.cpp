@@ -62,7 +62,7 @@ auto refusal(const BundleReader& reader, const distrib::Job& job) -> Error {
 
 }  // namespace
 
-TEST_CASE("CutTensors: variables, slots and the job under their names", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: variables, slots and the job are stored under their names", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const auto job = cuts::make_job(2, 2);
   const auto reader = save(directory / "c-40", job, cuts::make_cuts(job, 40, {21, 19}));
@@ -80,7 +80,7 @@ TEST_CASE("CutTensors: variables, slots and the job under their names", "[ps][cu
   CHECK(reader.read_strings("distrib/job").front() == to_text(job));
 }
 
-TEST_CASE("CutTensors: read with other parts and shards than it was saved with", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: other parts and shards can read a cut than those that saved it", "[ps][cut_tensors]") {
   for (const std::uint32_t shards : {1U, 2U, 3U}) {
     const support::TempDirectory directory;
     const auto job = cuts::make_job(shards, 2);
@@ -96,7 +96,7 @@ TEST_CASE("CutTensors: read with other parts and shards than it was saved with",
   }
 }
 
-TEST_CASE("CutTensors: tables beside the variables", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: stores tables beside the variables", "[ps][cut_tensors]") {
   for (const std::uint32_t shards : {1U, 2U, 3U}) {
     const support::TempDirectory directory;
     const auto job = cuts::with_tables(cuts::make_job(shards, 2));
@@ -117,7 +117,7 @@ TEST_CASE("CutTensors: tables beside the variables", "[ps][cut_tensors]") {
   }
 }
 
-TEST_CASE("CutTensors: a job of tables alone, each with its own updater", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: a job may have only tables, each with its own updater", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   auto job = cuts::with_tables(cuts::make_job(2, 2));
   job.variables.clear();
@@ -151,7 +151,7 @@ TEST_CASE("CutTensors: a job of tables alone, each with its own updater", "[ps][
                     ContainsSubstring("c-40: Key ids/Adam"));
 }
 
-TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: a part can be read alone", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const std::string prefix = directory / "c-40";
   const auto job = cuts::make_job(3, 3);
@@ -173,7 +173,8 @@ TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
   CHECK_FALSE(CutTensors(job, 1, distrib::JobUpdaters{distrib::Sgd{}}).fits(*reader));
 }
 
-TEST_CASE("CutTensors: contributions counted", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: the contributions counted, on the same and on other numbers of shards and ranks",
+          "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const auto job = cuts::make_job(2, 2);  // two ranks
   const auto with_ranks = [](std::uint32_t shards, std::uint32_t ranks) {
@@ -184,11 +185,11 @@ TEST_CASE("CutTensors: contributions counted", "[ps][cut_tensors]") {
   auto apart = cuts::make_cuts(job, 40, {21, 19});
   apart[1].applied = {20, 20};
   const auto reader = save(directory / "c-40", job, apart);
-  CHECK(cuts::same(read(reader, job), apart));  // each its own row
+  CHECK(cuts::same(read(reader, job), apart));  // each shard its own row
   for (const auto& other : {cuts::make_job(1, 2), cuts::make_job(3, 2), cuts::make_job(2, 1), with_ranks(2, 3)}) {
     const Error error = refusal(reader, other);
     CHECK(error.code == distrib::ps_errc::job_mismatch);
-    CHECK_THAT(error.where, ContainsSubstring("as many workers and shards as it had: distrib/applied is [2,2]"));
+    CHECK_THAT(error.where, ContainsSubstring("as many shards and workers as it had: distrib/applied is [2,2]"));
   }
 
   const auto agreed = save(directory / "c-41", job, cuts::make_cuts(job, 41, {22, 19}));
@@ -198,7 +199,7 @@ TEST_CASE("CutTensors: contributions counted", "[ps][cut_tensors]") {
   CHECK(read(shared, with_ranks(1, 3))[0].applied == std::vector<distrib::Step>{21, 21});
 }
 
-TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: a checkpoint that is no cut of this job is refused", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const auto job = cuts::make_job(1, 1);
   const auto reader = save(directory / "c-10", job, cuts::make_cuts(job, 10));
@@ -217,8 +218,12 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
     distrib::BundlePart::TensorPiece piece;
     const char* where;
   } cases[] = {
-      {"no step", {"x", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "global_step is no int64"},
-      {"a float", {"global_step", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "is no int64"},
+      {"no step",
+       {"x", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})},
+       "global_step is missing or not an int64"},
+      {"a float",
+       {"global_step", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})},
+       "is missing or not an int64"},
       {"two",
        {"global_step", distrib::DType::int64, {2}, distrib::Slice::whole({2}), std::as_bytes(std::span{numbers})},
        "not one number"},
@@ -235,7 +240,7 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
   }
 }
 
-TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: each variable has the slots of its own updater", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   auto job = cuts::make_job(2, 2);
   job.updaters_of = {{job.variables.back().name, "adam "}};
@@ -249,7 +254,7 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
     float next = 0;
     const auto block = [&](std::size_t bytes) {
       auto made = std::make_shared<distrib::AlignedBuffer>(bytes);
-      // Numbers where parts lie, gaps stay zero.
+      // Numbers where parts lie; gaps stay zero.
       for (const auto& entry : layout.entries())
         if (entry.offset_bytes + entry.size_bytes <= bytes)
           for (float& x : made->as<float>().subspan(entry.offset_bytes / 4, entry.size_bytes / 4)) x = ++next;
@@ -282,7 +287,8 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
   CHECK(reader.find(job.variables.back().name + "/Momentum") == nullptr);
 }
 
-TEST_CASE("CutTensors: counters have their own element types and no slots, on any shards", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: counters have their own element types and no slots, on any number of shards",
+          "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const auto job_of = [](std::uint32_t shards, std::int64_t parts) {
     distrib::Job job;
@@ -331,7 +337,7 @@ TEST_CASE("CutTensors: counters have their own element types and no slots, on an
       for (const CutTensors& tensors : tensors_of(other)) CHECK(tensors.fits(reader) == (shards == 2 && parts == 2));
     }
 
-  auto as_floats = job;  // of as many bytes
+  auto as_floats = job;  // the same number of bytes
   as_floats.variables[0].dtype = distrib::DType::float64;
   CHECK_FALSE(tensors_of(as_floats)[0].fits(reader));
   Error error;

@@ -12,7 +12,7 @@
 
 using namespace distrib;
 
-TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
+TEST_CASE("finished_checkpoint: only a checkpoint of the last step of a job counts", "[ps]") {
   const support::TempDirectory directory;
   const std::string path = directory.path().string();
   CHECK(finished_checkpoint("").empty());
@@ -27,7 +27,7 @@ TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
   cut.step = 8;
   store.save(cut);
   CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
-  for (const char* state : {"damaged", ""}) {  // then the newest index counts
+  for (const char* state : {"damaged", ""}) {  // without a readable state file the newest index counts
     std::ofstream{directory / "checkpoint"} << state;
     CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
   }

@@ -25,7 +25,7 @@ using namespace distrib;
 
 namespace {
 
-/// A checkpoint of float32 tensors, counted through from the number of each on.
+/// A checkpoint of float32 tensors. The elements of each count up from its number.
 struct InitialBench {
   void add(const std::string& name, const Shape& shape, float first) {
     std::vector<float>& values = kept.emplace_back();
@@ -37,7 +37,7 @@ struct InitialBench {
     part.tensors.push_back({name, DType::int64, shape, Slice::whole(shape), std::as_bytes(std::span{numbers})});
   }
 
-  /// A job with these variables, of zeros, that begins with it.
+  /// Returns a job with these variables, initialised with zeros, that starts with the checkpoint.
   auto job(std::vector<std::pair<std::string, Shape>> variables) -> Job {
     perform(plan_bundle((directory / "c").string(), std::vector{part}));
     Job job;
@@ -63,7 +63,7 @@ auto read_floats(const InitialCheckpoint& checkpoint, const std::string& name) -
   return values;
 }
 
-/// Why a job cannot begin with its checkpoint, without the directory.
+/// Returns why a job cannot start with its checkpoint, without the directory.
 auto why_not(const Job& job) -> std::string {
   try {
     static_cast<void>(InitialCheckpoint::of(job));
@@ -79,7 +79,7 @@ auto why_not(const Job& job) -> std::string {
 
 }  // namespace
 
-TEST_CASE("InitialCheckpoint: a job without one, and one that has all", "[ps]") {
+TEST_CASE("InitialCheckpoint: a job without a checkpoint, and one that has all", "[ps]") {
   CHECK_FALSE(InitialCheckpoint::of(Job{}));
   InitialBench bench;
   bench.add("w", {2}, 1);
@@ -94,8 +94,7 @@ TEST_CASE("InitialCheckpoint: a job without one, and one that has all", "[ps]") 
   CHECK(found->reader().tensors().size() == 2);
 }
 
-TEST_CASE("InitialCheckpoint: parts that are tensors of their own are named, and joined when they are asked for",
-          "[ps]") {
+TEST_CASE("InitialCheckpoint: parts that are separate tensors are named in the error, and joined on request", "[ps]") {
   InitialBench bench;
   bench.add("bias", {}, 4);
   bench.add("weights/part_0", {2}, 1);
@@ -116,7 +115,8 @@ TEST_CASE("InitialCheckpoint: parts that are tensors of their own are named, and
   CHECK_THAT(why_not(job), ContainsSubstring("it lacks bias_*, for weights (nearest: bias float32[], "));
 }
 
-TEST_CASE("InitialCheckpoint: parts are joined along the axis in which they were cut, whole or in slices", "[ps]") {
+TEST_CASE("InitialCheckpoint: parts are joined along the axis along which they were divided, whole or in slices",
+          "[ps]") {
   InitialBench bench;
   bench.add("rows/part_0", {1, 3}, 0);
   bench.add("rows/part_1", {2, 3}, 3);
@@ -150,7 +150,7 @@ TEST_CASE("InitialCheckpoint: parts are joined along the axis in which they were
   CHECK_THAT(why_not(job), ContainsSubstring("mixed/part_*: it is 2 tensors, the first int64[1], not float32[2]"));
 }
 
-TEST_CASE("InitialCheckpoint: everything that is missing or another is named at once, with the nearest names", "[ps]") {
+TEST_CASE("InitialCheckpoint: the error names everything that is missing or differs, with the nearest names", "[ps]") {
   InitialBench bench;
   bench.add("model/dense/kernel", {2, 3}, 0);
   bench.add("model/dense/bias", {3}, 0);
@@ -164,12 +164,13 @@ TEST_CASE("InitialCheckpoint: everything that is missing or another is named at 
       text.starts_with("hidden/weights: it is float32[4], not float32[5]; it lacks dense/kernel (nearest: "
                        "model/dense/kernel float32[2,3], "));
   CHECK_THAT(text, ContainsSubstring("; it lacks hidden/wieghts (nearest: hidden/weights float32[4], "));
-  CHECK_THAT(text, ContainsSubstring("; it lacks x (nearest: model/dense/bias float32[3], "));  // of that shape
+  // a tensor of that shape
+  CHECK_THAT(text, ContainsSubstring("; it lacks x (nearest: model/dense/bias float32[3], "));
   CHECK(text.find("note") == std::string::npos);
 
   InitialBench empty;
   empty.part.strings = {{"note", {}, {"text"}}};
-  CHECK(why_not(empty.job({{"w", {}}})) == "it lacks w (it has no tensor of numbers)");
+  CHECK(why_not(empty.job({{"w", {}}})) == "it lacks w (it has no numeric tensor)");
 
   std::vector<std::pair<std::string, Shape>> many;
   for (int i = 0; i < 250; ++i) many.emplace_back("v" + std::to_string(i) + "/w", Shape{});
@@ -179,7 +180,8 @@ TEST_CASE("InitialCheckpoint: everything that is missing or another is named at 
                           ContainsSubstring("; it lacks v199/w; and 50 more"));
 }
 
-TEST_CASE("InitialCheckpoint: names say where the checkpoint has them, or that they begin anew", "[ps]") {
+TEST_CASE("InitialCheckpoint: names say where the checkpoint has variables, or that they keep their initializers",
+          "[ps]") {
   InitialBench bench;
   bench.add("linear/w", {2}, 1);
   bench.add("linear/b", {2}, 3);
@@ -187,7 +189,7 @@ TEST_CASE("InitialCheckpoint: names say where the checkpoint has them, or that t
   bench.add("b", {2}, 7);
   bench.add("head/w", {9}, 0);
   Job job = bench.job({{"wide/w", {2}}, {"wide/b", {2}}, {"a", {2}}, {"b", {2}}, {"head/w", {2}}});
-  job.initial_names = {{"linear/", "wide/"}, {"b", "a"}, {"a", "b"}, {"", "head/"}};  // two change places
+  job.initial_names = {{"linear/", "wide/"}, {"b", "a"}, {"a", "b"}, {"", "head/"}};  // a and b change places
   const auto found = InitialCheckpoint::of(job);
   CHECK(found->missing() == std::vector<std::string>{"head/w"});
   CHECK(read_floats(*found, "wide/w") == std::vector<float>{1, 2});
@@ -204,7 +206,9 @@ TEST_CASE("InitialCheckpoint: names say where the checkpoint has them, or that t
   CHECK(why_not(job) == "head/w: it is float32[9], not float32[2], for a");
 }
 
-TEST_CASE("InitialCheckpoint: what may be missing is told, but a name that gives nothing is still a mistake", "[ps]") {
+TEST_CASE(
+    "InitialCheckpoint: variables that may be missing are reported; a name that matches nothing is still an error",
+    "[ps]") {
   InitialBench bench;
   bench.add("linear/w", {2}, 1);
   bench.add("a", {2}, 5);
@@ -215,7 +219,7 @@ TEST_CASE("InitialCheckpoint: what may be missing is told, but a name that gives
   CHECK(found->missing() == std::vector<std::string>{"wide/more", "head"});
   CHECK(read_floats(*found, "wide/w") == std::vector<float>{1, 2});
   CHECK(read_floats(*found, "a") == std::vector<float>{5, 6});
-  CHECK(beginning_with("c", found->missing()) == "beginning with values of c; as initializers say: wide/more, head");
+  CHECK(beginning_with("c", found->missing()) == "beginning with values of c; from initializers: wide/more, head");
   CHECK(beginning_with("c", {}) == "beginning with values of c");
   CHECK_THAT(beginning_with("c", std::vector<std::string>(25, "v")), ContainsSubstring("v, v and 5 more"));
 
@@ -227,14 +231,14 @@ TEST_CASE("InitialCheckpoint: what may be missing is told, but a name that gives
   CHECK_THAT(why_not(job), ContainsSubstring("it lacks b, for a"));
   job.initial_names = {};
   job.variables[2].shape = {3};
-  CHECK(why_not(job).starts_with("a: it is float32[2], not float32[3]"));  // not missing, but another
+  CHECK(why_not(job).starts_with("a: it is float32[2], not float32[3]"));  // not missing, but of another shape
 
-  Job other = bench.job({{"x", {2}}, {"y", {2}}});  // of which it has nothing at all
+  Job other = bench.job({{"x", {2}}, {"y", {2}}});  // the checkpoint has nothing of it
   other.initial_allow_missing = true;
   CHECK_THAT(why_not(other), ContainsSubstring("it lacks x ") && ContainsSubstring("it lacks y "));
 }
 
-TEST_CASE("InitialCheckpoint: tables by their names, of any keys and of numbered ones", "[ps]") {
+TEST_CASE("InitialCheckpoint: finds tables by name, both of any keys and of numbered keys", "[ps]") {
   InitialBench bench;
   bench.add("emb/part_0", {2, 4}, 0);
   bench.add("emb/part_1", {1, 4}, 8);
@@ -276,8 +280,7 @@ TEST_CASE("InitialCheckpoint: tables by their names, of any keys and of numbered
   CHECK(with(table("emb/part_0", 4, 3), {}) == "emb/part_0: it is float32[2,4], not float32[3,4]");
 }
 
-TEST_CASE("InitialCheckpoint: objects of TensorFlow 2 by any of their paths, shown without what is put behind",
-          "[ps]") {
+TEST_CASE("InitialCheckpoint: finds objects of TensorFlow 2 by any path, and shows names without the suffix", "[ps]") {
   InitialBench bench;
   const std::string suffix = "/.ATTRIBUTES/VARIABLE_VALUE";
   bench.add("model/kernel" + suffix, {2}, 1);

@@ -24,7 +24,7 @@ using namespace distrib;
 
 namespace {
 
-// The checkpoint of step 40 that a job trained with Momentum leaves.
+// Saves the checkpoint of step 40 of a job that was trained with Momentum.
 auto save(const Job& job, const std::string& prefix) -> std::string {
   const auto of_shards = cuts::make_cuts(job, 40);
   std::vector<BundlePart> parts;
@@ -50,7 +50,7 @@ auto initial_cut_refusal(const Job& job) -> std::string {
 
 }  // namespace
 
-TEST_CASE("initial_cut: what a shard starts with", "[ps]") {
+TEST_CASE("initial_cut: initial values, and slots with their first values", "[ps]") {
   const Job job = loopback_job::make(2, 1);
   const JobUpdaters updaters{Ftrl{.initial_accumulator_value = 0.25F}};
   for (std::uint32_t shard = 0; shard < 2; ++shard) {
@@ -66,12 +66,13 @@ TEST_CASE("initial_cut: what a shard starts with", "[ps]") {
   }
 }
 
-TEST_CASE("initial_cut: a checkpoint gives the values, whatever shards saved them, and nothing else", "[ps]") {
+TEST_CASE("initial_cut: takes values and rows from a checkpoint, whatever shards saved them, and nothing else",
+          "[ps]") {
   for (const std::uint32_t saved_on : {1U, 2U, 3U}) {
     const support::TempDirectory directory;
     const std::string prefix = save(cuts::with_tables(cuts::make_job(saved_on, 2)), directory / "model.ckpt-40");
     for (const std::uint32_t shards : {1U, 2U, 3U}) {
-      Job job = cuts::with_tables(cuts::make_job(shards, 3, 8));  // another seed, too
+      Job job = cuts::with_tables(cuts::make_job(shards, 3, 8));  // also another seed
       job.initial_checkpoint = prefix;
       const auto saved = cuts::make_cuts(job, 40);
       for (std::uint32_t shard = 0; shard < shards; ++shard) {
@@ -107,14 +108,15 @@ TEST_CASE("initial_cut: a checkpoint gives the values, whatever shards saved the
             }
         }
         ShardStore store{job, shard, two_slots, std::numeric_limits<std::uint64_t>::max()};
-        store.load(cut);  // takes it for a cut of this job
+        store.load(cut);  // the store accepts it as a cut of this job
         CHECK(cuts::same_bytes(store.dense(), cut.values));
       }
     }
   }
 }
 
-TEST_CASE("initial_cut: what the checkpoint may lack keeps its initializer, and counters begin at zeros", "[ps]") {
+TEST_CASE("initial_cut: variables missing in the checkpoint keep their initializers, and counters start at zero",
+          "[ps]") {
   const support::TempDirectory directory;
   Job job = cuts::make_job(1, 1);
   const auto counts = std::int64_t{7};
@@ -151,7 +153,7 @@ TEST_CASE("initial_cut: what the checkpoint may lack keeps its initializer, and 
   CHECK(store.tables()->digests() == fresh);
 }
 
-TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and by path", "[ps]") {
+TEST_CASE("initial_cut: finds variables of an object-based checkpoint by full name and by path", "[ps]") {
   const support::TempDirectory directory;
   Job job = cuts::make_job(1, 1);
   const std::vector<float> w(30, 4.0F);
@@ -190,7 +192,7 @@ TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and
   CHECK_THAT(initial_cut_refusal(job), ContainsSubstring("c: w: it is float32[6,5], not float32[3,5]"));
 }
 
-TEST_CASE("initial_cut: what is missing, damaged or another is refused by its name", "[ps]") {
+TEST_CASE("initial_cut: a tensor that is missing, damaged or different is reported by name", "[ps]") {
   const support::TempDirectory directory;
   const Job saved = cuts::with_tables(cuts::make_job(1, 1));
   const std::string prefix = save(saved, directory / "c");

@@ -30,7 +30,7 @@ auto initial_from(const std::string& checkpoint) -> Job {
   return job;
 }
 
-/// The files of a shard; a shell and a service that write down what they are told.
+/// The files of a shard, with a shell and a service that record what they are told.
 struct FilesBench {
   explicit FilesBench(Job of = story::job(1, 1, 9, 3), const std::string& directory = {})
       : job{std::move(of)}, files{directory} {}
@@ -103,7 +103,7 @@ struct FilesBench {
   }
 
   struct Event {
-    const char* what;  ///< What happens, for people.
+    const char* what;  ///< Describes the event; shown if the check fails.
     std::function<void()> happens;
     Texts expected;  ///< What the shell and the service are told then, in order.
   };
@@ -118,7 +118,7 @@ struct FilesBench {
 
   Job job;
   ShardFiles files;
-  std::optional<std::error_code> refuses;  ///< What the service throws.
+  std::optional<std::error_code> refuses;  ///< The error that the service throws.
   Texts told;
 };
 
@@ -126,16 +126,16 @@ auto damaged(const char* where) -> Error { return {checkpoint_errc::corrupt_data
 
 }  // namespace
 
-TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[ps]") {
+TEST_CASE("ShardFiles: a shard without cuts starts with its initial values", "[ps]") {
   FilesBench bench;
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"there is none", bench.found({}), {"opened with :  nothing"}},
+      {"there are no cuts", bench.found({}), {"opened with :  nothing"}},
   });
   FilesBench checkpoint{initial_from("elsewhere")};
   checkpoint.tell({
       {"the job is known", checkpoint.opens(1), {"work: open replica 1 in of the job of 9 steps, 1 updaters"}},
-      {"there is none", checkpoint.found({}), {"work: start initial"}},
+      {"there are no cuts", checkpoint.found({}), {"work: start initial"}},
       {"the checkpoint is read",
        checkpoint.has_read(Kind::start, 0, 7, 0, true),
        {"restored: beginning with values of elsewhere", "opened with :  w=7"}},
@@ -146,26 +146,27 @@ TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[p
   read.missing = {"w", "b"};
   partial.tell({
       {"the job is known", partial.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"there is none", partial.found({}), {"work: start initial"}},
-      {"the checkpoint lacks some, as it may",
+      {"there are no cuts", partial.found({}), {"work: start initial"}},
+      {"the checkpoint lacks variables that may be missing",
        partial.performed(std::move(read)),
-       {"restored: beginning with values of elsewhere; as initializers say: w, b", "opened with :  w=7"}},
+       {"restored: beginning with values of elsewhere; from initializers: w, b", "opened with :  w=7"}},
   });
   FilesBench unreadable{initial_from("elsewhere")};
   unreadable.tell({
       {"the job is known", unreadable.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"there is none", unreadable.found({}), {"work: start initial"}},
+      {"there are no cuts", unreadable.found({}), {"work: start initial"}},
       {"the checkpoint is of another shape",
        unreadable.failed(Kind::start, checkpoint_errc::mismatch),
        {"not opened: a file"}},
   });
 }
 
-TEST_CASE("ShardFiles: a shard goes on from its newest good cut, and says which damaged ones it passes over", "[ps]") {
+TEST_CASE("ShardFiles: a shard continues from its newest good cut, and reports the damaged ones that it skips",
+          "[ps]") {
   FilesBench bench{initial_from("elsewhere")};
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"three, of which the newest is damaged", bench.found({2, 4}, {damaged("6")}), {"work: start 4"}},
+      {"there are three, and the newest is damaged", bench.found({2, 4}, {damaged("6")}), {"work: start 4"}},
       {"it is read",
        bench.has_read(Kind::start, 4, -3),
        {"refused: passed over a damaged cut: 6: " + make_error_code(checkpoint_errc::corrupt_data).message(),
@@ -173,18 +174,18 @@ TEST_CASE("ShardFiles: a shard goes on from its newest good cut, and says which 
   });
 }
 
-TEST_CASE("ShardFiles: a shard that has only damaged cuts does not begin anew", "[ps]") {
+TEST_CASE("ShardFiles: a shard that has only damaged cuts does not start from its initial values", "[ps]") {
   FilesBench bench{initial_from("elsewhere")};
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"two, both damaged", bench.found({}, {damaged("4"), damaged("2")}), {"not opened: 4"}},
-      {"somebody joins again", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"one was repaired", bench.found({2}, {damaged("4")}), {"work: start 2"}},
+      {"both cuts are damaged", bench.found({}, {damaged("4"), damaged("2")}), {"not opened: 4"}},
+      {"a worker joins again", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"one cut was repaired", bench.found({2}, {damaged("4")}), {"work: start 2"}},
       {"it is damaged again", bench.failed(Kind::start, checkpoint_errc::corrupt_data, 2), {"not opened: a file"}},
   });
 }
 
-TEST_CASE("ShardFiles: what keeps a shard from opening its cuts is told to who joined", "[ps]") {
+TEST_CASE("ShardFiles: an error that prevents opening the cuts is reported to the workers", "[ps]") {
   FilesBench bench;
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
@@ -194,34 +195,35 @@ TEST_CASE("ShardFiles: what keeps a shard from opening its cuts is told to who j
   bench.refuses = make_error_code(std::errc::not_enough_memory);
   bench.tell({
       {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
-      {"there is no memory for its values", bench.found({}), {"not opened: tables"}},
+      {"no memory for the initial values", bench.found({}), {"not opened: tables"}},
       {"there are cuts", bench.found({3}), {"work: start 3"}},
-      {"nor for those of a cut",
+      {"no memory for the values of a cut",
        bench.has_read(Kind::start, 3, 1),
        {"restored: going on from its cut of step 3", "not opened: tables"}},
   });
 }
 
-TEST_CASE("ShardFiles: the directory of a server counts more than that of the job", "[ps]") {
+TEST_CASE("ShardFiles: the directory of the server's options overrides that of the job", "[ps]") {
   FilesBench bench{story::job(1, 1, 9, 3), "of the server"};
   bench.tell({{"the job is known", bench.opens(), {"work: open replica 0 in of the server of 9 steps, 1 updaters"}}});
 }
 
-TEST_CASE("ShardFiles: a cut is said to be saved when it is durable", "[ps]") {
+TEST_CASE("ShardFiles: a cut is reported as saved when it is durable", "[ps]") {
   FilesBench bench;
   const auto saves = [&] { bench.files.save({{3, story::block(2), {}, {}}}, bench); };
   bench.tell({
       {"a cut is due", saves, {"work: save 3 w=2"}},
       {"it is durable", bench.performed({.kind = Kind::save, .step = 3}), {"saved 3"}},
       {"another", saves, {"work: save 3 w=2"}},
-      {"no room",
+      {"no disk space",
        bench.failed(Kind::save, checkpoint_errc::no_room, 3),
-       {"no room: no room for the cut of step 3, a file; another try follows", "not saved: a file"}},
-      {"no disk", bench.failed(Kind::save, make_error_code(std::errc::io_error), 3), {"not saved: a file"}},
+       {"no room: no room for the cut of step 3, a file; free space on this disk, the shard tries again",
+        "not saved: a file"}},
+      {"a disk error", bench.failed(Kind::save, make_error_code(std::errc::io_error), 3), {"not saved: a file"}},
   });
 }
 
-TEST_CASE("ShardFiles: a save gives its memory back before the service hears of it", "[ps]") {
+TEST_CASE("ShardFiles: a save releases its memory before the service is told", "[ps]") {
   FilesBench bench;
   const SharedBuffer block = story::block(2);
   CutWork work{.kind = Kind::save, .step = 3, .save = {{3, block, {}, {}}}};
@@ -236,20 +238,22 @@ TEST_CASE("ShardFiles: a save gives its memory back before the service hears of 
   CHECK(service.uses == 1);
 }
 
-TEST_CASE("ShardFiles: a shard that a worker sends back says so, and what cannot be read", "[ps]") {
+TEST_CASE("ShardFiles: a shard that a worker sends back reports this, and a cut that cannot be read", "[ps]") {
   FilesBench bench;
   const auto loads = [&](Step step) { return [&bench, step] { bench.files.load(step, bench); }; };
   bench.tell({
       {"to a cut", loads(3), {"work: load 3"}},
       {"it is read",
        bench.has_read(Kind::load, 3, 2),
-       {"restored: went to its cut of step 3, as a worker asked: what follows is computed again", "loaded w=2"}},
+       {"restored: went to its cut of step 3, as a worker asked: later steps are computed or sent again",
+        "loaded w=2"}},
       {"to cut 0, which is made again", loads(0), {"work: load initial"}},
       {"it is made",
        bench.has_read(Kind::load, 0, 8, 0, true),
-       {"restored: went to its cut of step 0, as a worker asked: what follows is computed again", "loaded w=8"}},
-      {"to one that is gone", loads(6), {"work: load 6"}},
-      {"it is gone",
+       {"restored: went to its cut of step 0, as a worker asked: later steps are computed or sent again",
+        "loaded w=8"}},
+      {"to a cut that was removed", loads(6), {"work: load 6"}},
+      {"the file is missing",
        bench.failed(Kind::load, checkpoint_errc::not_found, 6),
        {"refused: cannot go to its cut of step 6: a file: " + make_error_code(checkpoint_errc::not_found).message(),
         "not loaded: a file"}},
@@ -257,11 +261,11 @@ TEST_CASE("ShardFiles: a shard that a worker sends back says so, and what cannot
   bench.refuses = make_error_code(std::errc::not_enough_memory);
   bench.tell({{"no memory for its rows",
                bench.has_read(Kind::load, 3, 2),
-               {"restored: went to its cut of step 3, as a worker asked: what follows is computed again",
+               {"restored: went to its cut of step 3, as a worker asked: later steps are computed or sent again",
                 "not loaded: tables"}}});
 }
 
-TEST_CASE("ShardFiles: cuts for and of the other replica, cuts that go, and the end of the job", "[ps]") {
+TEST_CASE("ShardFiles: cuts for and from the other replica, cuts that are dropped, and the end of the job", "[ps]") {
   FilesBench bench;
   bench.tell({
       {"the other replica asks", [&] { bench.files.send({5, 3}, bench); }, {"work: send 3 for 5"}},
@@ -270,12 +274,14 @@ TEST_CASE("ShardFiles: cuts for and of the other replica, cuts that go, and the 
       {"the state of the other replica came",
        [&] { bench.files.state_came(Cut{6, story::block(4), {}, {}}, bench, now, bench); },
        {"restored: going on from the state of its other replica, step 6", "state came w=4"}},
-      {"it has none that is newer", [&] { bench.files.state_came({}, bench, now, bench); }, {"no state came"}},
+      {"it has no newer state", [&] { bench.files.state_came({}, bench, now, bench); }, {"no state came"}},
       {"a cut is old", [&] { bench.files.drop({3}, bench); }, {"work: drop 3"}},
-      {"it is gone", bench.performed({.kind = Kind::drop, .step = 3}), {}},
-      {"a cut waits in vain", [&] { bench.files.drop({6, true}, bench); }, {"work: drop 6 in vain"}},
+      {"it is removed", bench.performed({.kind = Kind::drop, .step = 3}), {}},
+      {"the other shards will not make their cuts",
+       [&] { bench.files.drop({6, true}, bench); },
+       {"work: drop 6 in vain"}},
       {"it cannot be removed", bench.failed(Kind::drop, make_error_code(std::errc::io_error), 6), {}},
       {"the job is done", [&] { bench.files.finish(bench); }, {"work: finish"}},
-      {"and so is the work", bench.failed(Kind::finish, make_error_code(std::errc::io_error)), {}},
+      {"the work failed, which does not matter", bench.failed(Kind::finish, make_error_code(std::errc::io_error)), {}},
   });
 }

@@ -29,10 +29,10 @@ const Instant begin{1h};
 auto job() -> Job { return cuts::make_job(2, 2); }
 auto cut_of(Step step) -> Cut { return cuts::make_cuts(job(), step).front(); }
 
-/// What the other replica answers to a request that wants it from `at` on, everything of a block at once.
+/// Returns the other replica's answer to a request from byte `at` on: all of a block at once.
 auto piece(Step step, std::uint64_t at = 0) -> StateReply { return CutPieces{cut_of(step)}.piece(at, 1U << 20); }
 
-/// The fetch of replica 0 of shard 0, which is at step 4; a shell that writes down what it is told.
+/// The fetch for replica 0 of shard 0, which is at step 4, with a shell that records what it is told.
 struct FetchBench {
   explicit FetchBench(std::uint64_t most_bytes = plenty) : core{job(), 0, cuts::updaters, "hash", 4, most_bytes, 60s} {}
 
@@ -69,9 +69,9 @@ struct FetchBench {
   }
 
   struct Event {
-    const char* what;  ///< What happens, for people.
+    const char* what;  ///< Describes the event; shown if the check fails.
     std::function<void()> happens;
-    Texts expected;  ///< What the shell is to do then.
+    Texts expected;  ///< What the shell must do then.
   };
   void tell(const std::vector<Event>& events) {
     for (const Event& event : events) {
@@ -92,7 +92,7 @@ const char* const asks = "ask hash newer than 4 from 0 within 60000";
 
 }  // namespace
 
-TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
+TEST_CASE("StateFetchCore: a state arrives in pieces until it is complete", "[ps]") {
   FetchBench bench;
   const std::string values = std::to_string(cut_of(7).values->size());
   bench.tell({
@@ -106,7 +106,7 @@ TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
   CHECK(cuts::same_bytes(bench.cut->slots.front(), cut_of(7).slots.front()));
 }
 
-TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, gives none", "[ps]") {
+TEST_CASE("StateFetchCore: a replica that cannot be reached, or has no newer state, gives none", "[ps]") {
   FetchBench away;
   away.tell({
       {"begins", away.starts(), {connects}},
@@ -125,20 +125,20 @@ TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, g
   }
 }
 
-TEST_CASE("StateFetchCore: a replica to which no worker has come yet is asked again for two seconds", "[ps]") {
+TEST_CASE("StateFetchCore: a replica that does not know the job yet is asked again for two seconds", "[ps]") {
   FetchBench bench;
   bench.tell({
       {"begins", bench.starts(), {connects}},
       {"connected", bench.connects(), {asks}},
       {"it knows no job", bench.fails(ps_errc::not_joined, 20ms), {"wake at 70"}},
       {"time has passed", bench.wakes(), {asks}},
-      {"nor now", bench.fails(ps_errc::not_joined, 1'999ms), {"wake at 2049"}},
+      {"it still knows none", bench.fails(ps_errc::not_joined, 1'999ms), {"wake at 2049"}},
       {"time has passed", bench.wakes(), {asks}},
-      {"nor now", bench.fails(ps_errc::not_joined, 2'100ms), {"nothing"}},
+      {"too late", bench.fails(ps_errc::not_joined, 2'100ms), {"nothing"}},
   });
 }
 
-TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
+TEST_CASE("StateFetchCore: a replica that is lost during the fetch gives no state", "[ps]") {
   FetchBench bench;
   bench.tell({
       {"begins", bench.starts(), {connects}},
@@ -156,7 +156,7 @@ TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
   });
 }
 
-TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none", "[ps]") {
+TEST_CASE("StateFetchCore: pieces that belong to no state of this shard are refused", "[ps]") {
   StateReply other_step = piece(8, cut_of(8).values->size());
   StateReply too_large = piece(7);
   too_large.sizes.front() += 64;
@@ -173,7 +173,7 @@ TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none",
   sizes.tell({
       {"begins", sizes.starts(), {connects}},
       {"connected", sizes.connects(), {asks}},
-      {"of another shard", sizes.answers(std::move(too_large)), {"nothing"}},
+      {"sizes of another shard", sizes.answers(std::move(too_large)), {"nothing"}},
   });
   const Cut cut = cut_of(7);
   FetchBench memory{cut.values->size() + cut.slots.front()->size() - 1};

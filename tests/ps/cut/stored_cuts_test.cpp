@@ -20,7 +20,7 @@ using Kind = CutWork::Kind;
 
 namespace {
 
-/// What a piece of work came to, beside what it was.
+/// Performs a piece of work and returns it with its results.
 template <class Perform>
 auto done(StoredCuts<Perform>& cuts, CutWork work) -> CutWork {
   cuts(work);
@@ -50,7 +50,7 @@ struct NoMemory {
 
 }  // namespace
 
-TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end", "[ps]") {
+TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and removed at the end", "[ps]") {
   const support::TempDirectory folder;
   const Job job = three_steps();
   {
@@ -59,7 +59,7 @@ TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end
     for (const Step step : {2U, 3U, 4U, 9U})
       CHECK_FALSE(done(cuts, saves(step, 10.0F + static_cast<float>(step))).failure);
     CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 2}).failure);
-    CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 4}).failure);  // the user's
+    CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 4}).failure);  // the user wants it
   }
   StoredCuts<> cuts;
   CHECK(story::steps_of(done(cuts, opens(job, folder.path().string())).cuts) == std::vector<Step>{3, 4, 9});
@@ -76,7 +76,7 @@ TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end
   CHECK(story::steps_of(done(cuts, opens(job, folder.path().string())).cuts) == std::vector<Step>{4, 9});
 }
 
-TEST_CASE("StoredCuts: initial values of a checkpoint, and what it lacks of them", "[ps]") {
+TEST_CASE("StoredCuts: initial values from a checkpoint, and the variables that it lacks", "[ps]") {
   const support::TempDirectory folder;
   const Job saved = three_steps();
   StoredCuts<> cuts;
@@ -99,7 +99,7 @@ TEST_CASE("StoredCuts: initial values of a checkpoint, and what it lacks of them
   CHECK(initial.cut.values->as<float>()[0] == 5);
 }
 
-TEST_CASE("StoredCuts: damaged cuts are named, and those of another job are refused", "[ps]") {
+TEST_CASE("StoredCuts: damaged cuts are named, and cuts of another job are refused", "[ps]") {
   const support::TempDirectory folder;
   Job job = three_steps();
   StoredCuts<> cuts;
@@ -114,17 +114,17 @@ TEST_CASE("StoredCuts: damaged cuts are named, and those of another job are refu
   CHECK(done(cuts, opens(job, folder.path().string())).failure.code == ps_errc::job_mismatch);
 }
 
-TEST_CASE("StoredCuts: cuts in memory are there when the shard is opened again", "[ps]") {
+TEST_CASE("StoredCuts: cuts in memory still exist when the shard is opened again", "[ps]") {
   StoredCuts<> cuts;
   const Job job = three_steps();
-  CHECK_FALSE(done(cuts, {.kind = Kind::finish}).failure);  // not opened: nothing to let go
+  CHECK_FALSE(done(cuts, {.kind = Kind::finish}).failure);  // not opened: nothing to remove
   CHECK(done(cuts, opens(job, {})).cuts.empty());
   CHECK_FALSE(done(cuts, saves(3, 5)).failure);
   CHECK(story::steps_of(done(cuts, opens(job, {})).cuts) == std::vector<Step>{3});
   CHECK(story::text(done(cuts, {.kind = Kind::start, .step = 3}).cut.values) == " w=5");
 }
 
-TEST_CASE("StoredCuts: want of memory is a failure like another", "[ps]") {
+TEST_CASE("StoredCuts: too little memory is reported as any other failure", "[ps]") {
   const support::TempDirectory folder;
   StoredCuts<NoMemory> cuts;
   CHECK_FALSE(done(cuts, opens(three_steps(), folder.path().string())).failure);

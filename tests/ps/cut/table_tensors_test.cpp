@@ -35,7 +35,7 @@ namespace {
 const TableInfo numbered{"ids", 3, 7};
 const TableInfo any{"words", 2, 0};
 
-// One table on some shards.
+// One table on a number of shards.
 struct OneTable {
   OneTable(const TableInfo& info, std::uint32_t shards, AnyUpdater of = distrib::Adam{}) : updater{std::move(of)} {
     job.tables = {info};
@@ -80,7 +80,7 @@ auto values_of(const BundleReader& reader, const std::string& name) -> std::vect
   return values;
 }
 
-// Saved by 1, 2 and 3 shards, read by as many.
+// Saves the table on 1, 2 and 3 shards, and reads each on 1, 2 and 3 shards.
 void check_all_shards(const TableInfo& info, const cuts::Keys& keys, const AnyUpdater& updater) {
   for (const std::uint32_t shards : {1U, 2U, 3U}) {
     const support::TempDirectory directory;
@@ -103,7 +103,8 @@ void check_all_shards(const TableInfo& info, const cuts::Keys& keys, const AnyUp
 
 }  // namespace
 
-TEST_CASE("TableTensors: numbered keys are a partitioned variable and its slots", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: a table of numbered keys is stored as a partitioned variable and its slots",
+          "[ps][table_tensors]") {
   const support::TempDirectory directory;
   const auto reader = OneTable{numbered, 3}.save(directory / "c");
   CHECK(names_of(reader) ==
@@ -121,7 +122,7 @@ TEST_CASE("TableTensors: numbered keys are a partitioned variable and its slots"
   CHECK(values_of<float>(reader, "ids/Adam_1") == second);
 }
 
-TEST_CASE("TableTensors: of any keys each shard has tensors of its own", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: for any keys each shard has tensors of its own", "[ps][table_tensors]") {
   const support::TempDirectory directory;
   OneTable table{any, 2};
   const cuts::Keys keys{{3, 5, 1ULL << 63, ~0ULL - 1}, {4, ~0ULL}};
@@ -151,24 +152,24 @@ TEST_CASE("TableTensors: of any keys each shard has tensors of its own", "[ps][t
   CHECK(reader.tensors().size() == 2 * 5);
 }
 
-TEST_CASE("TableTensors: read by any number of shards", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: any number of shards can read what another number saved", "[ps][table_tensors]") {
   for (const AnyUpdater& updater : {AnyUpdater{distrib::Sgd{}}, AnyUpdater{distrib::Adam{}}}) {
     check_all_shards(numbered, {}, updater);
-    check_all_shards({"few", 3, 2}, {}, updater);  // the third shard has none
+    check_all_shards({"few", 3, 2}, {}, updater);  // the third shard has no rows
     check_all_shards(any, make_keys(50, 3), updater);
     check_all_shards(any, make_keys(50, 0), updater);
-    check_all_shards(any, make_keys(50, 1), updater);  // all only counted
+    check_all_shards(any, make_keys(50, 1), updater);  // all keys are only counted
     check_all_shards(any, make_keys(1, 0), updater);
     check_all_shards(any, {}, updater);
   }
 }
 
-TEST_CASE("TableTensors: more rows than are read at once", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: reads more rows than fit into one buffer", "[ps][table_tensors]") {
   check_all_shards({"ids", 5, 160'001}, {}, distrib::Momentum{});
   check_all_shards({"words", 9, 0}, make_keys(100'000, 10), distrib::Momentum{});
 }
 
-TEST_CASE("TableTensors: from shards to shards and back", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: rows survive being saved by one number of shards after another", "[ps][table_tensors]") {
   const support::TempDirectory directory;
   const cuts::Keys keys = make_keys(100, 4);
   for (const TableInfo& info : {numbered, any}) {
@@ -205,7 +206,7 @@ TEST_CASE("TableTensors: rows without slots are not copied", "[ps][table_tensors
   }
 }
 
-TEST_CASE("TableTensors: a part that stands alone", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: a part can be read alone", "[ps][table_tensors]") {
   const support::TempDirectory directory;
   const cuts::Keys keys = make_keys(40, 3);
   for (const TableInfo& info : {numbered, any}) {
@@ -226,10 +227,10 @@ TEST_CASE("TableTensors: a part that stands alone", "[ps][table_tensors]") {
   }
 }
 
-TEST_CASE("TableTensors: what is not this table is refused by name", "[ps][table_tensors]") {
+TEST_CASE("TableTensors: tensors that do not belong to this table are refused by name", "[ps][table_tensors]") {
   const support::TempDirectory directory;
   const std::vector<std::byte> zeros(4096);
-  // Puts another tensor in the place of one.
+  // Replaces one tensor by another.
   const auto put = [&](std::vector<BundlePart>& parts, const std::string& name, DType dtype, const Shape& shape,
                        const std::string& as = {}) {
     for (BundlePart& part : parts)
@@ -241,7 +242,7 @@ TEST_CASE("TableTensors: what is not this table is refused by name", "[ps][table
   const auto put_keys = [](std::vector<BundlePart>& parts, std::size_t part, const std::vector<std::uint64_t>& keys) {
     parts[part].tensors[0].bytes = std::as_bytes(std::span{keys});
   };
-  // By 2 shards: 4 keys each, of which 3 have a row.
+  // Saved by 2 shards: 4 keys each, 3 of them with a row.
   const distrib::TableSharding sharding{any, 2};
   std::vector<std::uint64_t> own[2];
   for (std::uint64_t key = 0; own[0].size() < 4 || own[1].size() < 4; ++key)
@@ -296,14 +297,15 @@ TEST_CASE("TableTensors: what is not this table is refused by name", "[ps][table
       {any, [&](Parts& p) { put(p, of + "/values/Adam", DType::float32, {2, 2}); }, checkpoint_errc::mismatch,
        of + "/values/Adam: 2 rows, not 3"},
       {any, [&](Parts& p) { put_keys(p, 0, swapped); }, checkpoint_errc::corrupt_data,
-       of + "/keys: key " + std::to_string(own[0][0]) + " is not above"},
+       of + "/keys: key " + std::to_string(own[0][0]) + " is not greater than the key before it"},
       {any, [&](Parts& p) { put_keys(p, 0, equal); }, checkpoint_errc::corrupt_data,
-       of + "/keys: key " + std::to_string(own[0][1]) + " is not above"},
+       of + "/keys: key " + std::to_string(own[0][1]) + " is not greater than the key before it"},
       {any, [&](Parts& p) { put_keys(p, 0, twice); }, checkpoint_errc::corrupt_data,
-       of + "/keys: key " + std::to_string(own[0][1]) + " comes twice"},
+       of + "/keys: key " + std::to_string(own[0][1]) + " occurs twice"},
       {any, [&](Parts& p) { put_keys(p, 0, foreign); }, checkpoint_errc::corrupt_data,
-       of + "/keys: key " + std::to_string(own[1][3]) + " is another shard's"},
-      {any, [&](Parts& p) { p.resize(1025); }, checkpoint_errc::mismatch, "words: a table on 1025 shards"},
+       of + "/keys: key " + std::to_string(own[1][3]) + " belongs to another shard"},
+      {any, [&](Parts& p) { p.resize(1025); }, checkpoint_errc::mismatch,
+       "words: a table on 1025 shards, more than a table can have"},
       {{"ids", 3, 8}, [&](Parts&) {}, checkpoint_errc::mismatch, "ids: 7 rows, not 8"},
       {{"ids", 4, 7}, [&](Parts&) {}, checkpoint_errc::mismatch, "ids: it is float32[7,3]"},
       {{"other", 3, 7}, [&](Parts&) {}, checkpoint_errc::not_found, "Key other"},
@@ -320,7 +322,7 @@ TEST_CASE("TableTensors: what is not this table is refused by name", "[ps][table
     c.change(parts);
     distrib::perform(distrib::plan_bundle((directory / "c").string(), parts));
     const auto reader = BundleReader::open(directory / "c");
-    for (const std::uint32_t shards : {1U, 2U}) {  // all tensors, and shard 0's own
+    for (const std::uint32_t shards : {1U, 2U}) {  // 1 shard reads all tensors; of 2 shards, shard 0 reads its own
       Error error;
       static_cast<void>(OneTable(c.info, shards).tensors(0).read(reader, error));
       CHECK(error.code == c.code);
@@ -329,8 +331,8 @@ TEST_CASE("TableTensors: what is not this table is refused by name", "[ps][table
   }
 }
 
-TEST_CASE("TableTensors: what the files do not have takes no memory", "[ps][table_tensors]") {
-  // A tensor of 2^40 keys of which two are stored.
+TEST_CASE("TableTensors: data that the files do not contain takes no memory", "[ps][table_tensors]") {
+  // A tensor of 2^40 keys; only two of them are stored.
   const support::TempDirectory directory;
   OneTable table{any, 1};
   auto parts = table.parts(make_keys(2, 0));

@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// Writes down what the core tells.
+/// Records the actions of a core.
 struct Sink final : distrib::ShardSink {
   support::ShardActions actions;
   void operator()(distrib::JoinedReply reply) override { actions(std::move(reply)); }
@@ -48,7 +48,7 @@ auto job_of(distrib::Consistency consistency, std::string updater = "sgd learnin
 
 const auto standard_kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
 
-/// The shard of a job whose updaters are known.
+/// Makes the shard of a job whose updaters are known.
 auto make(const Job& job, const std::vector<Step>& cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
   distrib::Error error;
   const auto kind = standard_kinds(job, error);
@@ -65,7 +65,7 @@ auto refusal(const Job& job) -> std::string {
 
 }  // namespace
 
-TEST_CASE("shard_kinds: the updaters that a job names", "[ps]") {
+TEST_CASE("shard_kinds: finds the updaters that a job names", "[ps]") {
   CHECK(refusal(job_of(distrib::BulkSynchronousParallel{})).empty());
   Job job = job_of(distrib::AsynchronousParallel{}, "momentum learning_rate=1 momentum=0.5 use_nesterov=false");
   job.updaters_of = {{"wide/", "sgd learning_rate=0.5"}};
@@ -81,7 +81,7 @@ TEST_CASE("shard_kinds: the updaters that a job names", "[ps]") {
   CHECK(refusal(job_of(distrib::BulkSynchronousParallel{}, "sgd learning_rate=1.0")) == "sgd learning_rate=1.0");
 }
 
-TEST_CASE("AnyShard: a synchronous one", "[ps]") {
+TEST_CASE("AnyShard: of a synchronous job", "[ps]") {
   const Job job = job_of(distrib::BulkSynchronousParallel{});
   Sink out;
   const auto shard = make(job, {}, nullptr);
@@ -100,7 +100,7 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   const auto back = make(job, {1, 2}, &newest);
   CHECK(has_last_cut(*back, job));
   back->join(10, 0, out);
-  back->save(out);  // there is one
+  back->save(out);  // the cut exists
   back->pull(10, 0, out, {});
   back->push(10, {9, 3, block(1)}, out);
   back->restore(10, 1, out, 0);
@@ -114,17 +114,17 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   back->restore(11, 0, out, 0);
   CHECK(out.take() == Texts{"load 0"});
   back->cut_loaded({0, block(0), {}, {}}, out);
-  CHECK(out.take() == Texts{});  // nobody is there
+  CHECK(out.take() == Texts{});  // no peer is joined
 }
 
-TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
+TEST_CASE("AnyShard: of an asynchronous job", "[ps]") {
   Job job = job_of(distrib::StaleSynchronousParallel{.staleness = 0});
   job.ranks = 2;
   Sink out;
   const auto shard = make(job, {}, nullptr);
   shard->join(10, 0, out);
   shard->push(10, {1, 0, block(1)}, out);
-  shard->pull(10, 1, out, {});  // parked: the staleness of the job
+  shard->pull(10, 1, out, {});  // parked because of the job's staleness
   shard->restore(10, 0, out, 0);
   shard->cut_loaded({}, out);
   CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 applied=1,0", "pushed 10 step=1 k=1 cuts=0"});
@@ -139,7 +139,7 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   CHECK(has_last_cut(*back, job));
 }
 
-TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
+TEST_CASE("AnyShard: serves rows of tables within the memory budget", "[ps]") {
   const distrib::Consistency modes[] = {distrib::BulkSynchronousParallel{}, distrib::AsynchronousParallel{}};
   for (const distrib::Consistency consistency : modes) {
     CAPTURE(consistency.mode());
@@ -166,7 +166,7 @@ TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
 
     distrib::Error error;
     auto kind = standard_kinds(job, error);
-    kind.table_budget_bytes = 64 << 10;  // the items, and an index of keys
+    kind.table_budget_bytes = 64 << 10;  // enough for the items and an index of keys
     const auto small = distrib::make_shard(job, 0, kind, {}, nullptr);
     small->push(10, {1, 0, block(1, {{5, 2}})}, out);
     CHECK(out.take() == Texts{"refused 10 step=1 rank=0: a table needs more memory than its budget has"});

@@ -17,7 +17,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// Writes down what the core of a worker tells.
+/// Records the actions of a worker's core.
 struct WorkerTold final : distrib::WorkerSink {
   support::WorkerActions actions;
   void operator()(distrib::SendJoin action) override { actions(action); }
@@ -43,7 +43,7 @@ struct WorkerTold final : distrib::WorkerSink {
 
 }  // namespace
 
-TEST_CASE("AnyWorker: a synchronous one", "[ps]") {
+TEST_CASE("AnyWorker: of a synchronous job", "[ps]") {
   WorkerTold out;
   const std::unique_ptr<AnyWorker> worker = distrib::make_worker(story::job(1, 1, 2, 1), 0);
   worker->start(out);
@@ -64,7 +64,7 @@ TEST_CASE("AnyWorker: a synchronous one", "[ps]") {
   CHECK(out.take() == Texts{"pull 0 step=1", "join 0"});
 }
 
-TEST_CASE("AnyWorker: an asynchronous one", "[ps]") {
+TEST_CASE("AnyWorker: of an asynchronous job", "[ps]") {
   WorkerTold out;
   const std::unique_ptr<AnyWorker> worker = distrib::make_worker(story::asynchronous(story::job(1, 1, 2, 0)), 0);
   worker->start(out);
@@ -75,10 +75,10 @@ TEST_CASE("AnyWorker: an asynchronous one", "[ps]") {
   CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0", "pull 0 step=1"});
   worker->disconnected(0, out);
   worker->gone(0, 1, {1, {1}}, out);
-  CHECK(out.take().empty());  // neither is anything to it
+  CHECK(out.take().empty());  // an asynchronous worker does nothing on either
   CHECK(worker->common_cut() == 0);
   worker->pushed(0, {1, {1}}, out);
-  CHECK_FALSE(worker->everything_saved());  // its second contribution is not made yet
+  CHECK_FALSE(worker->everything_saved());  // its second contribution is still to be made
   worker->stop(out);
   CHECK(out.take() == Texts{"leave 0", "left"});
 }

@@ -39,8 +39,9 @@ auto shard_of(Rank ranks, std::uint64_t total, Step interval,
 
 }  // namespace
 
-TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and tries when asked, and the last again",
-          "[ps]") {
+TEST_CASE(
+    "AsyncShardCore: without disk space for a cut it continues; it tries again when asked, and always for the last cut",
+    "[ps]") {
   AsyncShard shard = shard_of(1, 3, 0);
   tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -48,15 +49,15 @@ TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and trie
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
       {"no room", shard.no_room(), {"notice 10 k=1 cuts=0 no room"}},
-      {"nobody has asked", shard.save_again(), {}},
+      {"no worker has asked", shard.save_again(), {}},
       {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
       {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0 no room"}},
       {"asked meanwhile", shard.save(), {}},
       {"as it is now", shard.save_again(), {"save 2 w=-2 applied=2"}},
-      {"there is", shard.saved(2), {"notice 10 k=2 cuts=2"}},
+      {"there is disk space", shard.saved(2), {"notice 10 k=2 cuts=2"}},
       {"the last one", shard.push(0, 3, 1), {"save 3 w=-3 applied=3", "pushed 10 step=3 k=3 cuts=2"}},
       {"again", shard.save_again(), {"save 3 w=-3 applied=3"}},
-      {"there is", shard.saved(3), {"notice 10 k=3 cuts=3"}},
+      {"there is disk space", shard.saved(3), {"notice 10 k=3 cuts=3"}},
   });
 }
 
@@ -67,12 +68,12 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"counted at once", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"a repeat is dropped", shard.push(0, 1, 50), {"pushed 10 step=1 k=1 cuts=0"}},
-      {"a gap is answered with where it stands", shard.push(0, 3, 50), {"joined 10 k=1 cuts=0"}},
+      {"a gap: answered with the last one counted", shard.push(0, 3, 50), {"joined 10 k=1 cuts=0"}},
       {"the next", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
-      {"ranks count by themselves", shard.push(1, 1, 4), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"a step 0 is none", shard.push(1, 0, 50), {"pushed 11 step=0 k=1 cuts=0"}},
+      {"each rank is counted separately", shard.push(1, 1, 4), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"contribution 0 of a job without custom values", shard.push(1, 0, 50), {"pushed 11 step=0 k=1 cuts=0"}},
       {"values as they are", shard.pull(11, 1), {"values 11 step=1 w=-6 k=1 cuts=0"}},
-      {"join tells each its own", shard.join(10), {"joined 10 k=2 cuts=0"}},
+      {"a Join is answered with the rank's own progress", shard.join(10), {"joined 10 k=2 cuts=0"}},
   });
   CHECK(shard.core.step() == 3);
   CHECK(shard.core.store().dense()->as<float>()[1] == -6.0F);
@@ -80,7 +81,7 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
   CHECK(shard.core.store().layout().block_bytes() == 64);
 }
 
-TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
+TEST_CASE("AsyncShardCore: learning rate schedules count the contributions of all ranks", "[ps]") {
   const distrib::JobUpdaters falling{distrib::Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
   AsyncShardCore core{async_shard_job(2, 4, 0), 0, falling};
   ShardActions out;
@@ -89,7 +90,7 @@ TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (r
   CHECK(core.store().dense()->as<float>()[0] == -9.0F);  // 4 + 3 + 2
 }
 
-TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {
+TEST_CASE("AsyncShardCore: no rank is further ahead than the staleness (rule 2)", "[ps]") {
   AsyncShard shard = shard_of(3, 99, 0, distrib::StaleSynchronousParallel{.staleness = 1});
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -100,17 +101,19 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"1 ahead", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
       {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
       {"2 ahead: parked", shard.pull(10, 2), {}},
-      {"one of two", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"the slowest counts", shard.push(2, 1, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
+      {"one of the two others", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"both: the slowest decides",
+       shard.push(2, 1, 1),
+       {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
   });
   AsyncShard tight = shard_of(2, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
   tell(ShardStory{
       {"join", tight.join(10), {"joined 10 k=0 cuts=0"}},
       {"1", tight.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"parked", tight.pull(10, 1), {}},
-      {"gone", tight.disconnect(10), {}},
-      {"nothing is owed to it", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"nobody joined", tight.pull(10, 1), {}},
+      {"disconnected", tight.disconnect(10), {}},
+      {"its pull is dropped", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"this peer has not joined", tight.pull(10, 1), {}},
   });
   AsyncShard alone = shard_of(1, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
   tell(ShardStory{
@@ -119,7 +122,7 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
   });
 }
 
-TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with the same values", "[ps]") {
+TEST_CASE("AsyncShardCore: at a barrier all ranks wait for the slowest and continue with the same values", "[ps]") {
   AsyncShard shard = shard_of(2, 5, 0, distrib::AsynchronousParallel{.barrier_every = 2});
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -128,11 +131,15 @@ TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with
       {"no barrier", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
       {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
       {"the barrier", shard.pull(10, 2), {}},
-      {"not all", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"before it", shard.pull(11, 1), {"values 11 step=1 w=-3 k=1 cuts=0"}},
-      {"the last one", shard.push(1, 2, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 11 step=2 k=2 cuts=0"}},
-      {"through it", shard.pull(11, 2), {"values 11 step=2 w=-4 k=2 cuts=0"}},
-      {"3, which rank 1 has not", shard.push(0, 3, 1), {"save 5 w=-5 applied=3,2", "pushed 10 step=3 k=3 cuts=0"}},
+      {"rank 1 is not at the barrier", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"rank 1 is before the barrier", shard.pull(11, 1), {"values 11 step=1 w=-3 k=1 cuts=0"}},
+      {"the slowest reaches it",
+       shard.push(1, 2, 1),
+       {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 11 step=2 k=2 cuts=0"}},
+      {"beyond the barrier", shard.pull(11, 2), {"values 11 step=2 w=-4 k=2 cuts=0"}},
+      {"3, which rank 1 does not make",
+       shard.push(0, 3, 1),
+       {"save 5 w=-5 applied=3,2", "pushed 10 step=3 k=3 cuts=0"}},
   });
 }
 
@@ -140,22 +147,23 @@ TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 
   AsyncShard shard = shard_of(2, 99, 2);
   tell(ShardStory{
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
-      {"nothing to save: told so", shard.save(), {"notice 11 k=0 cuts=0"}},
+      {"nothing to save: only a notice", shard.save(), {"notice 11 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"2: due", shard.push(1, 1, 1), {"save 2 w=-2 applied=1,1", "pushed 11 step=1 k=1 cuts=0"}},
       {"asked meanwhile", shard.save(), {}},
       {"3", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
-      {"another one's", shard.saved(1), {}},
-      {"made after it", shard.saved(2), {"save 3 w=-3 applied=1,2", "notice 11 k=2 cuts=1"}},
+      {"not the cut being written", shard.saved(1), {}},
+      {"the requested cut follows", shard.saved(2), {"save 3 w=-3 applied=1,2", "notice 11 k=2 cuts=1"}},
       {"durable", shard.saved(3), {"notice 11 k=2 cuts=2"}},
       {"asked again", shard.save(), {"notice 11 k=2 cuts=2"}},
       {"4: due", shard.push(0, 2, 1), {"save 4 w=-4 applied=2,2", "pushed 10 step=2 k=2 cuts=1"}},
-      {"asked meanwhile, but nothing came", shard.save(), {}},
-      {"no second one", shard.saved(4), {"notice 11 k=2 cuts=2"}},
+      {"asked meanwhile, but no contribution arrives", shard.save(), {}},
+      {"so no second cut", shard.saved(4), {"notice 11 k=2 cuts=2"}},
   });
 }
 
-TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written will do where it holds most", "[ps]") {
+TEST_CASE("AsyncShardCore: a worker that asks gets no further cut if the one being written holds most of what it keeps",
+          "[ps]") {
   AsyncShard shard = shard_of(2, 99, 0);
   tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -164,36 +172,37 @@ TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written
       {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
       {"asks", shard.save(10), {"save 2 w=-2 applied=2,0"}},
       {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
-      {"two of three are in it", shard.save(10), {}},
-      {"none after it", shard.saved(2), {"notice 10 k=3 cuts=2", "notice 11 k=0 cuts=0"}},
+      {"two of three are in the cut being written", shard.save(10), {}},
+      {"so no cut follows it", shard.saved(2), {"notice 10 k=3 cuts=2", "notice 11 k=0 cuts=0"}},
       {"asks again", shard.save(10), {"save 3 w=-3 applied=3,0"}},
       {"of another rank", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"it has nothing in it", shard.save(11), {}},
-      {"so there is one after it",
+      {"the cut being written has nothing of rank 1", shard.save(11), {}},
+      {"so a cut follows it",
        shard.saved(3),
        {"save 4 w=-4 applied=3,1", "notice 10 k=3 cuts=3", "notice 11 k=1 cuts=0"}},
       {"no room", shard.no_room(), {"notice 10 k=3 cuts=3 no room", "notice 11 k=1 cuts=0 no room"}},
       {"", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0 no room"}},
-      {"nobody has asked", shard.save_again(), {}},
+      {"no worker has asked", shard.save_again(), {}},
       {"both are in it", shard.save(11), {"save 5 w=-5 applied=3,2"}},
       {"", shard.push(1, 3, 1), {"pushed 11 step=3 k=3 cuts=0 no room"}},
-      {"which will do", shard.save(11), {}},
+      {"the cut being written holds most", shard.save(11), {}},
       {"", shard.saved(5), {"notice 10 k=3 cuts=3", "notice 11 k=3 cuts=2"}},
   });
 }
 
-TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)", "[ps]") {
+TEST_CASE("AsyncShardCore: a shard that comes back continues from its cut (rule 5)", "[ps]") {
   AsyncShard shard{AsyncShardCore{async_shard_job(2, 99, 0), 0, sgd(), Cut{5, block(-5), {}, {2, 3}}}};
   tell(ShardStory{
-      {"applied of the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
-      {"applied of the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
+      {"the last contribution in the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
+      {"the last contribution in the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
       {"what follows", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=2"}},
       {"a repeat", shard.push(1, 3, 50), {"pushed 11 step=3 k=3 cuts=3"}},
-      {"go on", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=2"}},
+      {"continue", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=2"}},
   });
 }
 
-TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared out anew (rule 7)", "[ps]") {
+TEST_CASE("AsyncShardCore: a cut of another number of ranks, in which all shards agree, is divided among the ranks",
+          "[ps]") {
   const AsyncShardCore core{async_shard_job(3, 99, 0), 0, sgd(), Cut{8, block(-8), {}, {4, 4}}};
   CHECK(core.step() == 8);
   CHECK(core.progress(0) == distrib::Progress{3, {3}});
@@ -201,7 +210,7 @@ TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared ou
   CHECK(core.progress(2) == distrib::Progress{2, {2}});
 }
 
-TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
+TEST_CASE("AsyncShardCore: it is done when all ranks said goodbye and the last cut is durable", "[ps]") {
   AsyncShard shard = shard_of(2, 3, 0);
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -217,20 +226,20 @@ TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
   });
 }
 
-TEST_CASE("AsyncShardCore: the values at the end are given when all of them are durable", "[ps]") {
+TEST_CASE("AsyncShardCore: the values at the end are sent when all contributions are durable", "[ps]") {
   AsyncShard shard =
       shard_of(2, 3, 2, distrib::StaleSynchronousParallel{.staleness = 0});  // the staleness does not matter
   const auto at_end = [&](Peer peer) { return shard.pull(peer, distrib::end_of_job); };
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
-      {"not counted", at_end(11), {}},
+      {"not all counted", at_end(11), {}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"1: due", shard.push(1, 1, 1), {"save 2 w=-2 applied=1,1", "pushed 11 step=1 k=1 cuts=0"}},
       {"durable, but not the last one", shard.saved(2), {"notice 10 k=1 cuts=1", "notice 11 k=1 cuts=1"}},
       {"the last one", shard.push(0, 2, 1), {"save 3 w=-3 applied=2,1", "pushed 10 step=2 k=2 cuts=1"}},
-      {"not durable", at_end(10), {}},
-      {"a parked one is looked at again", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=1"}},
+      {"counted, not durable", at_end(10), {}},
+      {"the parked pull is tried again", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=1"}},
       {"durable",
        shard.saved(3),
        {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1", "values 11 step=18446744073709551615 w=-3 k=1 cuts=1",
@@ -240,16 +249,16 @@ TEST_CASE("AsyncShardCore: the values at the end are given when all of them are 
   AsyncShard back{AsyncShardCore{async_shard_job(2, 3, 0), 0, sgd(), Cut{3, block(-3), {}, {2, 1}}}};
   tell(ShardStory{
       {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
-      {"it came back with them",
+      {"a shard that comes back with all of them",
        back.pull(10, distrib::end_of_job),
        {"values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
   });
   ShardActions out;
   back.pull(10, 2)(out);
-  CHECK(std::get<distrib::ValuesReply>(out.back()).counted == 3);  // of all ranks
+  CHECK(std::get<distrib::ValuesReply>(out.back()).counted == 3);  // contributions of all ranks
 }
 
-TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
+TEST_CASE("AsyncShardCore: contributions of unknown ranks and of wrong sizes are refused", "[ps]") {
   AsyncShard shard = shard_of(2, 9, 0);
   const auto short_one = [&](ShardActions& out) {
     shard.core.push(10, Contribution{1, 0, std::make_shared<distrib::AlignedBuffer>(4)}, out);
@@ -270,7 +279,8 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
   CHECK(shard.core.step() == 0);
 }
 
-TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too far ahead", "[ps]") {
+TEST_CASE("AsyncShardCore: rows are sent with the values, at once or when the rank is no longer too far ahead",
+          "[ps]") {
   AsyncShard shard{AsyncShardCore{
       story::with_tables(async_shard_job(2, 4, 0, distrib::StaleSynchronousParallel{.staleness = 0})), 0, sgd()}};
   tell(ShardStory{
@@ -279,9 +289,9 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
       {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
       {"counted", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"ahead: parked with its rows", shard.pull(10, 1, {{{5, 7}, {}}}), {}},
-      {"and without", shard.pull(10, 1), {}},
+      {"and parked without rows", shard.pull(10, 1), {}},
       {"rows as they are", shard.pull(11, 0, {{{5}, {0, 1}}}), {"values 11 step=0 w=-1 rows=5,7,8 k=0 cuts=0"}},
-      {"a repeat changes none", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a repeat changes nothing", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"rows as they are then",
        shard.push(1, 1, block(1, {{7, 2}})),
        {"values 10 step=1 w=-2 rows=5,6 k=1 cuts=0", "values 10 step=1 w=-2 k=1 cuts=0",
@@ -292,15 +302,15 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
       {"2", shard.push(1, 2, block(1, {{9, 1}})), {"pushed 11 step=2 k=2 cuts=0"}},
       {"at the end, with rows", shard.pull(10, distrib::end_of_job, {{{9}, {}}}), {}},
       {"the first cut is durable", shard.saved(2), {"copy", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
-      {"the last one", shard.copy(), {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2"}},
-      {"all of it is",
+      {"the copy of the last cut is complete", shard.copy(), {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2"}},
+      {"all contributions are durable",
        shard.saved(4),
        {"notice 10 k=2 cuts=2", "notice 11 k=2 cuts=2",
         "values 10 step=" + std::to_string(distrib::end_of_job) + " w=-4 rows=6 k=2 cuts=2"}},
   });
 }
 
-TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps]") {
+TEST_CASE("AsyncShardCore: a shard that comes back has the rows of its cut", "[ps]") {
   const distrib::Job job = story::with_tables(async_shard_job(1, 9, 1));
   AsyncShard shard{AsyncShardCore{job, 0, sgd()}};
   ShardActions out;
@@ -318,14 +328,14 @@ TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps
   });
 }
 
-TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
+TEST_CASE("AsyncShardCore: keys that no table has are refused, and change nothing", "[ps]") {
   AsyncShard shard{AsyncShardCore{story::with_tables(async_shard_job(1, 9, 0)), 0, sgd()}};
   const std::string row = ": the table has no such row";
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
-      {"of the tables too few", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
-      {"an item too far", shard.pull(10, 0, {{{5}, {3}}}), {"refused 10 step=0 rank=0" + row}},
-      {"an item too far", shard.push(0, 1, block(1, {{5, 1}}, {{3, 1}})), {"refused 10 step=1 rank=0" + row}},
+      {"the keys of one table are missing", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
+      {"no such item", shard.pull(10, 0, {{{5}, {3}}}), {"refused 10 step=0 rank=0" + row}},
+      {"no such item", shard.push(0, 1, block(1, {{5, 1}}, {{3, 1}})), {"refused 10 step=1 rank=0" + row}},
       {"no keys",
        shard.push(0, 1, block(1)),
        {"refused 10 step=1 rank=0: the size does not match the job's variables and tables: run the same model on every "
@@ -335,7 +345,9 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
   });
 }
 
-TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for it, and changes nothing", "[ps]") {
+TEST_CASE(
+    "AsyncShardCore: a contribution with NaN or infinity is refused if the job checks numerics, and changes nothing",
+    "[ps]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   distrib::Job job = story::with_tables(async_shard_job(2, 9, 2));
@@ -350,7 +362,7 @@ TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for i
       {"dense", shard.push(0, 1, block(infinity, {{5, 1}})), {refused + " (v0)"}},
       {"a row of any key", shard.push(0, 1, block(1, {{5, 1}, {7, -infinity}})), {refused + " (words)"}},
       {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
-      {"ahead",
+      {"a contribution ahead",
        shard.push(0, 2, block(nan, {})),
        {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
       {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
@@ -359,10 +371,11 @@ TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for i
   });
 }
 
-TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused and counts when there is", "[ps]") {
+TEST_CASE("AsyncShardCore: without memory for a new row the contribution is refused, and counts when there is memory",
+          "[ps]") {
   distrib::Job job = story::with_tables(async_shard_job(2, 999, 0));
   job.tables[0].evict_after = 1;
-  AsyncShard shard{AsyncShardCore{job, 0, sgd(), std::uint64_t{4} << 20}};  // room for one slab of words
+  AsyncShard shard{AsyncShardCore{job, 0, sgd(), std::uint64_t{4} << 20}};  // enough for one slab of words
   std::map<std::uint64_t, float> many;
   for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
   const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));
@@ -370,28 +383,29 @@ TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused 
   ShardActions ignored;
   shard.join(10)(ignored);
   tell(ShardStory{
-      {"as many as there is room for", shard.push(1, 1, block(1, many)), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"as many rows as there is memory for", shard.push(1, 1, block(1, many)), {"pushed 11 step=1 k=1 cuts=0"}},
       {"one more", one_more, {refused}},
       {"again", one_more, {refused}},
       {"nothing has changed", shard.pull(10, 0, {{{7, 99999}, {0}}}), {"values 10 step=0 w=-1 rows=7,8,8 k=0 cuts=0"}},
   });
-  for (Step step = 2; step <= 64; ++step) shard.push(1, step, block(1, {}))(ignored);  // then nobody had those for long
+  // then these keys were not used for long, and their rows are evicted
+  for (Step step = 2; step <= 64; ++step) shard.push(1, step, block(1, {}))(ignored);
   tell(ShardStory{
       {"the same", one_more, {"pushed 10 step=1 k=1 cuts=0"}},
       {"counted", shard.pull(10, 1, {{{7, 99999}, {0}}}), {"values 10 step=1 w=-65 rows=8,7,7 k=1 cuts=0"}},
   });
 }
 
-TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
+TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first contribution 0 sets", "[ps]") {
   const distrib::Job job = story::with_initial_values(async_shard_job(2, 9, 0), 8);
   AsyncShard shard{AsyncShardCore{job, 0, sgd()}};
   const auto refused = [](distrib::ps_errc why) {
     return "refused 11 step=0 rank=1: " + make_error_code(why).message();
   };
   tell(ShardStory{
-      {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"its progress says that it has no values", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"and answers no pull", shard.pull(10, 0), {}},
-      {"a contribution is asked for again", shard.push(0, 1, 1), {"joined 10 k=0 cuts=0 no values"}},
+      {"a contribution must be sent again", shard.push(0, 1, 1), {"joined 10 k=0 cuts=0 no values"}},
       {"there is nothing to save", shard.save(), {"notice 10 k=0 cuts=0 no values"}},
       {"other values", shard.push(1, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
       {"another size",
@@ -406,17 +420,17 @@ TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first c
   tell(ShardStory{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
 }
 
-TEST_CASE("AsyncShardCore: a cut that holds half of what a worker keeps does not do for it: a second one follows",
+TEST_CASE("AsyncShardCore: a cut that holds half of what a worker keeps is not enough for it: a second one follows",
           "[ps]") {
   AsyncShard shard = shard_of(1, 99, 0);
   tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"asks", shard.save(10), {"save 1 w=-1 applied=1"}},
-      {"as much as the cut has", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"as much as the cut holds", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
       {"asks again", shard.save(10), {}},
       {"", shard.saved(1), {"save 2 w=-2 applied=2", "notice 10 k=2 cuts=1"}},
-      {"nothing came since", shard.save(10), {}},
-      {"so that was the last one", shard.saved(2), {"notice 10 k=2 cuts=2"}},
+      {"nothing arrived since", shard.save(10), {}},
+      {"so that was the last cut", shard.saved(2), {"notice 10 k=2 cuts=2"}},
   });
 }

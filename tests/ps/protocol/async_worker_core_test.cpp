@@ -33,12 +33,12 @@ struct AsyncWorker : story::Worker<AsyncWorkerCore> {
   }
 };
 
-/// Rank 1 of 2, two shards; its share of 2 n steps is n.
+/// Rank 1 of 2, with two shards. It makes n of 2 n contributions.
 auto async_worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> AsyncWorker {
   return {{AsyncWorkerCore{story::asynchronous(story::job(2, 2, total, 0)), 1, options}}};
 }
 
-/// Carries it to where it has made and sent its contributions 1 to t and waits for values.
+/// Brings the worker to the point where it has made and sent its contributions 1 to t and waits for values.
 void carry_to(AsyncWorker& w, Step t) {
   WorkerActions ignored;
   w.start()(ignored);
@@ -52,22 +52,22 @@ void carry_to(AsyncWorker& w, Step t) {
 
 }  // namespace
 
-TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 3, 6)", "[ps]") {
+TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 3)", "[ps]") {
   AsyncWorker w = async_worker(3);  // rank 1 makes one of three
   tell(WorkerStory{
       {"join all", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(1, 0), {}},
       {"finished 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
       {"waits for all", w.values(0, 0), {}},
-      {"all there", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
-      {"not this one", w.computed(7), {}},
-      {"sent; a shard that has all saves by itself",
+      {"all shards have answered", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"another ticket", w.computed(7), {}},
+      {"sent; a shard that has all contributions makes a cut by itself",
        w.computed(1),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0"}},
       {"counted, not durable", w.pushed(0, 1), {}},
-      {"on one", w.notice(0, 1, 1), {}},
-      {"on all", w.notice(1, 1, 1), {"goodbye 0", "goodbye 1", "done"}},
-      {"that was it", w.notice(1, 1, 1), {}},
+      {"durable on one shard", w.notice(0, 1, 1), {}},
+      {"durable on all", w.notice(1, 1, 1), {"goodbye 0", "goodbye 1", "done"}},
+      {"nothing follows", w.notice(1, 1, 1), {}},
   });
 }
 
@@ -86,9 +86,9 @@ TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)
   AsyncWorker late = async_worker(20);
   tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
-      {"its share is done", late.joined(0, 10, 10), {}},
-      {"not saved on one", late.joined(1, 10, 9), {}},
-      {"now it is", late.notice(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
+      {"its contributions are all counted", late.joined(0, 10, 10), {}},
+      {"not saved on one shard", late.joined(1, 10, 9), {}},
+      {"saved on both", late.notice(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
   });
   AsyncWorker later = async_worker(20);
   tell(WorkerStory{
@@ -98,31 +98,32 @@ TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)
   });
 }
 
-TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap is sent what follows (rules 1, 5)", "[ps]") {
+TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap gets the contributions that it lacks (rules 1, 5)",
+          "[ps]") {
   AsyncWorker w = async_worker(20);
   carry_to(w, 3);
   tell(WorkerStory{
-      {"lost and there again", w.reconnected(0), {"join 0"}},
+      {"lost and connected again", w.reconnected(0), {"join 0"}},
       {"what follows its cut, and the pull again",
        w.joined(0, 1),
        {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
       {"values", w.values(0, 3), {}},
-      {"a gap; values are here already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
-      {"go on", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
+      {"a gap; the values are here already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
+      {"continue", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
       {"while it computes", w.joined(1, 2), {"push 1 step=3 rank=1 common=0"}},
   });
 }
 
-TEST_CASE("AsyncWorkerCore: what is no longer kept is made again (rule 5)", "[ps]") {
+TEST_CASE("AsyncWorkerCore: contributions that are no longer kept are made again (rule 5)", "[ps]") {
   AsyncWorker w = async_worker(20);
   carry_to(w, 2);
   tell(WorkerStory{
       {"durable", w.notice(0, 2, 2), {}},
       {"durable", w.notice(1, 2, 2), {}},
       {"values", w.values(0, 2, 2), {}},
-      {"go on", w.values(1, 2, 2), {"compute step=3 ticket=3 of 2"}},
+      {"continue", w.values(1, 2, 2), {"compute step=3 ticket=3 of 2"}},
       {"shard 1 lost its disk", w.joined(1, 0, 0), {"pull 0 step=0", "pull 1 step=0"}},
-      {"overtaken", w.computed(3), {}},
+      {"its result is dropped", w.computed(3), {}},
       {"values", w.values(0, 0, 2), {}},
       {"made again", w.values(1, 0, 0), {"compute step=1 ticket=5 of 2"}},
   });
@@ -130,7 +131,7 @@ TEST_CASE("AsyncWorkerCore: what is no longer kept is made again (rule 5)", "[ps
 }
 
 TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits when it is full (rule 3)", "[ps]") {
-  // A contribution has 128 bytes: room for four, three quarters are three.
+  // A contribution has 128 bytes: the budget is four of them, and three quarters are three.
   AsyncWorker w = async_worker(40, {.replay_budget_bytes = 512});
   carry_to(w, 2);
   tell(WorkerStory{
@@ -148,19 +149,19 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
         "pull 1 step=4"}},
       {"values", w.values(0, 4), {}},
       {"it waits", w.values(1, 4), {}},
-      {"the request may be lost with the connection", w.joined(0, 4), {"save 0"}},
+      {"the request may be lost with the connection: ask again", w.joined(0, 4), {"save 0"}},
       {"durable on one", w.notice(0, 4, 4), {}},
-      {"durable on all: the oldest are forgotten", w.notice(1, 4, 2), {"compute step=5 ticket=5 of 2"}},
+      {"durable on all: the oldest are dropped", w.notice(1, 4, 2), {"compute step=5 ticket=5 of 2"}},
   });
   AsyncWorker w2 = async_worker(40, {.replay_budget_bytes = 512});
   carry_to(w2, 4);
   tell(WorkerStory{
       {"values", w2.values(0, 4), {}},
       {"it waits", w2.values(1, 4), {}},
-      {"of one shard", w2.notice(0, 4, 1), {"save 0"}},
-      {"told once", w2.pushed(0, 4, 1), {}},
-      {"all that it has", w2.notice(0, 4, 4), {}},
-      {"of both", w2.notice(1, 4, 1), {"compute step=5 ticket=5 of 2"}},
+      {"one shard has a part of them in a cut: ask it again", w2.notice(0, 4, 1), {"save 0"}},
+      {"only once", w2.pushed(0, 4, 1), {}},
+      {"it has all in a cut", w2.notice(0, 4, 4), {}},
+      {"both have a part: room for one", w2.notice(1, 4, 1), {"compute step=5 ticket=5 of 2"}},
       {"no longer full", w2.notice(1, 4, 2), {}},
   });
   AsyncWorker told = async_worker(40, {.replay_budget_bytes = 128});
@@ -172,12 +173,13 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
   });
 }
 
-TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when one is there asks for another",
-          "[ps]") {
-  // Room for eight, three quarters are six.
+TEST_CASE(
+    "AsyncWorkerCore: it asks for a cut once, because contributions on their way at the next cut would ask for another",
+    "[ps]") {
+  // The budget is eight contributions, three quarters are six.
   AsyncWorker w = async_worker(40, {.replay_budget_bytes = 1024});
   carry_to(w, 5);
-  // How many shards are asked when it has made this one.
+  // Returns how many shards are asked for a cut when the worker has made this contribution.
   Step durable = 0;
   const auto asks = [&](Step step) {
     WorkerActions told;
@@ -189,26 +191,26 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when 
   };
   CHECK(asks(6) == 2);
   CHECK(asks(7) == 0);
-  CHECK(asks(8) == 2);  // it makes no other one before there is a cut
+  CHECK(asks(8) == 2);  // it makes no further one before there is a cut
   durable = 7;
   for (Step t = 9; t < 13; ++t) CHECK(asks(t) == 0);
-  CHECK(asks(13) == 2);  // room is short again
+  CHECK(asks(13) == 2);  // the buffer is short of room again
   CHECK(asks(14) == 0);
 }
 
-TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "[ps]") {
+TEST_CASE("AsyncWorkerCore: it does not wait for a cut for which a shard has no disk space", "[ps]") {
   AsyncWorker w = async_worker(40, {.replay_budget_bytes = 128});
   carry_to(w, 1);
   tell(WorkerStory{
       {"values", w.values(0, 1), {}},
       {"full", w.values(1, 1), {}},
-      {"no room there",
+      {"a shard has no disk space",
        [&w](WorkerActions& out) { w.core.notice(1, {1, {0}, true}, out); },
        {"compute step=2 ticket=2 of 2"}},
   });
 }
 
-TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
+TEST_CASE("AsyncWorkerCore: values for an earlier contribution are ignored", "[ps]") {
   AsyncWorker w = async_worker(20);
   carry_to(w, 2);
   tell(WorkerStory{
@@ -220,7 +222,7 @@ TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
   });
 }
 
-TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
+TEST_CASE("AsyncWorkerCore: asked to stop, it finishes the contribution being computed and leaves", "[ps]") {
   AsyncWorker idle = async_worker(20);
   carry_to(idle, 1);
   tell(WorkerStory{
@@ -244,12 +246,12 @@ TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leav
       {"values", overtaken.values(0, 2), {}},
       {"values", overtaken.values(1, 2), {"compute step=3 ticket=3 of 2"}},
       {"in flight", overtaken.stop(), {}},
-      {"it would have to make it again, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
+      {"it would have to make contributions again, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
       {"too late", overtaken.computed(3), {}},
   });
 }
 
-TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contributions (rule 6)", "[ps]") {
+TEST_CASE("AsyncWorkerCore: a worker that wants the result waits for the contributions of all ranks", "[ps]") {
   AsyncWorker w = async_worker(3, {.wants_result = true});  // rank 1 makes one of three
   const auto end = [&](std::uint32_t shard, float value) {
     return [&w, shard, value](WorkerActions& out) {
@@ -267,12 +269,12 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
        w.computed(1),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=" + last,
         "pull 1 step=" + last}},
-      {"of before", w.values(0, 0), {}},
+      {"values of an earlier pull", w.values(0, 0), {}},
       {"durable", w.notice(0, 1, 1), {}},
-      {"on all", w.notice(1, 1, 1), {}},
-      {"everybody's", end(0, 7), {}},
-      {"what a shard that came back had is asked for again", w.joined(0, 1, 1), {"save 0", "pull 0 step=" + last}},
-      {"everybody's", end(1, 8), {}},
+      {"durable on all shards", w.notice(1, 1, 1), {}},
+      {"the values at the end", end(0, 7), {}},
+      {"a shard that came back: its values are pulled again", w.joined(0, 1, 1), {"save 0", "pull 0 step=" + last}},
+      {"the values at the end", end(1, 8), {}},
       {"done", end(0, 9), {"goodbye 0", "goodbye 1", "done w=9 w=8"}},
   });
   AsyncWorker late = async_worker(3, {.wants_result = true});
@@ -280,7 +282,7 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
       {"join", late.start(), {"join 0", "join 1"}},
       {"its share is done", late.joined(0, 1, 1), {}},
       {"the result", late.joined(1, 1, 1), {"pull 0 step=" + last, "pull 1 step=" + last}},
-      {"who stops leaves without it", late.stop(), {"leave 0", "leave 1", "left"}},
+      {"asked to stop, it leaves without the result", late.stop(), {"leave 0", "leave 1", "left"}},
   });
 }
 
@@ -292,21 +294,22 @@ auto async_worker_with_tables(std::uint64_t total, distrib::WorkerOptions option
 
 }  // namespace
 
-TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
+TEST_CASE("AsyncWorkerCore: with tables it asks once which rows it needs; later ones arrive with each contribution",
+          "[ps]") {
   AsyncWorker w = async_worker_with_tables(4, {.wants_result = true});
   const std::string end = std::to_string(distrib::end_of_job);
   tell(WorkerStory{
-      {"nobody asked", w.prepared(1), {}},
+      {"not asked for", w.prepared(1), {}},
       {"join", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(0, 0), {}},
       {"which rows?", w.joined(1, 0), {"prepare step=1"}},
-      {"there again, but it is not known yet which", w.joined(0, 0), {}},
-      {"values that nobody asked for", w.values(0, 0), {}},
+      {"connected again, but the rows are not known yet", w.joined(0, 0), {}},
+      {"values that were not pulled", w.values(0, 0), {}},
       {"rows of another step", w.prepared(2), {}},
       {"these", w.prepared(1), {"pull 0 step=0 rows=1;", "pull 1 step=0 rows=;1"}},
-      {"told twice", w.prepared(1), {}},
-      {"an answer without rows is none", w.values(0, 0), {}},
-      {"there again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
+      {"a second time", w.prepared(1), {}},
+      {"an answer without rows is ignored", w.values(0, 0), {}},
+      {"connected again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
       {"values", w.rows(1, 0, 0), {}},
       {"values", w.rows(0, 0, 0), {"compute step=1 ticket=1 of 2"}},
       {"made, and the next rows are known",
@@ -315,7 +318,7 @@ TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones 
         "pull 1 step=1 rows=;2"}},
       {"values", w.rows(0, 1, 1), {}},
       {"values", w.rows(1, 1, 1), {"compute step=2 ticket=2 of 2"}},
-      {"the last; the result with the rows that are wanted at the end",
+      {"the last one; the result, with the rows that are wanted at the end",
        w.computed(2, 3),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=" + end + " rows=3;",
         "pull 1 step=" + end + " rows=;0"}},
@@ -325,26 +328,26 @@ TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones 
   });
 }
 
-TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed there", "[ps]") {
+TEST_CASE("AsyncWorkerCore: set back by a shard, it asks which rows are needed there", "[ps]") {
   AsyncWorker w = async_worker_with_tables(99);
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"join", w.joined(0, 5), {}},
       {"at 5", w.joined(1, 5), {"prepare step=6"}},
-      {"5: it does not keep what shard 1 has lost", w.joined(1, 3), {"prepare step=4"}},
+      {"it does not keep what shard 1 has lost: back to 3", w.joined(1, 3), {"prepare step=4"}},
       {"too late", w.prepared(6), {}},
-      {"shard 0 is there again meanwhile", w.joined(0, 5), {}},
+      {"shard 0 is connected again meanwhile", w.joined(0, 5), {}},
       {"these", w.prepared(4), {"pull 0 step=3 rows=4;", "pull 1 step=3 rows=;1"}},
-      {"the answer to a pull of before", w.rows(0, 5, 5), {}},
+      {"the answer to an earlier pull", w.rows(0, 5, 5), {}},
       {"values", w.rows(0, 3, 5), {}},
       {"values", w.rows(1, 3, 3), {"compute step=4 ticket=2 of 2"}},
-      {"lost once more while it computes", w.joined(1, 2), {"prepare step=3"}},
-      {"overtaken, and so are its next rows", w.computed(2, 5), {}},
+      {"shard 1 lost another one while it computes", w.joined(1, 2), {"prepare step=3"}},
+      {"the result is dropped, and so are its next rows", w.computed(2, 5), {}},
       {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
-      {"without rows: of a pull of another incarnation", w.values(1, 2), {}},
+      {"an answer without rows, to an earlier pull", w.values(1, 2), {}},
       {"values", w.rows(0, 2, 5), {}},
       {"values", w.rows(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
-      {"it goes on as ever",
+      {"it continues",
        w.computed(4, 4),
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3 rows=4;",
         "pull 1 step=3 rows=;1"}},
@@ -359,7 +362,9 @@ TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed t
   });
 }
 
-TEST_CASE("AsyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
+TEST_CASE(
+    "AsyncWorkerCore: contribution 0 is sent to each shard that waits for it, whenever the shard starts at step 0",
+    "[ps]") {
   AsyncWorker w = async_worker(18, {.initial_values = {block(8), block(9)}});
   const auto joined = [&w](std::uint32_t shard, Step counted, bool no_values) {
     return [&w, shard, counted, no_values](WorkerActions& out) {

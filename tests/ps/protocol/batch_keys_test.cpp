@@ -30,7 +30,7 @@ auto element(std::size_t table, std::uint64_t key, std::size_t i) -> float {
   return static_cast<float>(table * 1000 + key % 97 * 7 + i);
 }
 
-// The same as it comes when it has travelled.
+// The same number after it was sent in this format.
 auto element(FloatFormat format, std::size_t table, std::uint64_t key, std::size_t i) -> float {
   float rounded = element(table, key, i);
   float half{};
@@ -39,7 +39,7 @@ auto element(FloatFormat format, std::size_t table, std::uint64_t key, std::size
   return rounded;
 }
 
-// What a shard answers to what it was asked.
+// Returns the answer of a shard to a pull.
 auto answer(const ShardLayout& layout, const WantedRows& wanted) -> SharedBuffer {
   PullRows rows;
   REQUIRE_FALSE(read_pull_rows(layout, wanted.keys, 1 << 20, rows));
@@ -71,7 +71,8 @@ auto random_lookups(std::mt19937_64& random, std::size_t most) -> std::vector<st
 
 }  // namespace
 
-TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, others too", "[ps]") {
+TEST_CASE("BatchKeys: every lookup finds its row in the answers of the shards, and so do keys without gradients",
+          "[ps]") {
   std::mt19937_64 random{1};
   const FloatFormat format = GENERATE(FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16);
   for (const std::uint32_t shards : {1U, 2U, 5U}) {
@@ -107,7 +108,7 @@ TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, othe
   }
 }
 
-TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others nowhere", "[ps]") {
+TEST_CASE("BatchKeys: gradients are sent to the shard of their key; keys without gradients are not sent", "[ps]") {
   std::mt19937_64 random{2};
   const FloatFormat format = GENERATE(FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16);
   const Job job = make_job(3, format);
@@ -150,7 +151,7 @@ TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others no
   }
 }
 
-TEST_CASE("BatchKeys: equal batches give equal bytes, whatever was in the memory before", "[ps]") {
+TEST_CASE("BatchKeys: equal batches make equal bytes, whatever the memory held before", "[ps]") {
   std::mt19937_64 random{3};
   const Job job = make_job(2, GENERATE(FloatFormat::float32, FloatFormat::bfloat16));
   const std::vector<ShardLayout> layouts = shard_layouts(job);
@@ -178,7 +179,7 @@ TEST_CASE("BatchKeys: equal batches give equal bytes, whatever was in the memory
   }
 }
 
-TEST_CASE("BatchKeys: nothing is looked up", "[ps]") {
+TEST_CASE("BatchKeys: without lookups nothing but the dense blocks is pulled", "[ps]") {
   const Job job = make_job(2);
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   BatchKeys batch{job, layouts};
@@ -188,7 +189,7 @@ TEST_CASE("BatchKeys: nothing is looked up", "[ps]") {
   CHECK(batch.wanted()[1].answer_bytes == layouts[1].block_bytes());
 }
 
-TEST_CASE("BatchKeys: a key that a table has not", "[ps]") {
+TEST_CASE("BatchKeys: a key that the table does not have is an error", "[ps]") {
   const Job job = make_job(2);
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   BatchKeys batch{job, layouts};

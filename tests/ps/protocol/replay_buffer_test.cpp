@@ -9,12 +9,12 @@ using story::block;
 
 namespace {
 
-/// A contribution of two shards, 128 bytes.
+/// A contribution to two shards, 128 bytes together.
 auto blocks(float number) -> std::vector<distrib::SharedBuffer> { return {block(number), block(-number)}; }
 
 }  // namespace
 
-TEST_CASE("ReplayBuffer: keeps one block a shard of each step", "[ps]") {
+TEST_CASE("ReplayBuffer: keeps one block per shard for each step", "[ps]") {
   ReplayBuffer buffer{1 << 20};
   for (const distrib::Step step : {3U, 4U, 5U, 6U}) buffer.keep(step, blocks(static_cast<float>(step)));
   CHECK(buffer.has(3));
@@ -33,16 +33,16 @@ TEST_CASE("ReplayBuffer: keeps one block a shard of each step", "[ps]") {
   buffer.drop_after(0);
 }
 
-TEST_CASE("ReplayBuffer: full when another one of the same size has no room", "[ps]") {
+TEST_CASE("ReplayBuffer: it is full when another contribution of the same size does not fit", "[ps]") {
   struct Row {
     std::size_t budget;
-    distrib::Step filling;  ///< From so many contributions on.
+    distrib::Step filling;  ///< From this number of contributions on.
     distrib::Step full;
   };
   const Row rows[] = {
-      {1, 1, 1},       // an empty one is never full
+      {1, 1, 1},  // an empty buffer is never full
       {128, 1, 1},     // exactly one
-      {255, 1, 1}, {256, 1, 2},     // the second would be over three quarters
+      {255, 1, 1}, {256, 1, 2},  // the second one would exceed three quarters
       {512, 3, 4}, {1280, 7, 10},
   };
   for (const Row& row : rows) {
@@ -61,7 +61,7 @@ TEST_CASE("ReplayBuffer: full when another one of the same size has no room", "[
   }
 }
 
-TEST_CASE("ReplayBuffer: makes room for another one by the oldest", "[ps]") {
+TEST_CASE("ReplayBuffer: make_room drops the oldest contributions", "[ps]") {
   ReplayBuffer buffer{300};
   buffer.make_room();
   buffer.keep(1, blocks(1));
@@ -72,13 +72,13 @@ TEST_CASE("ReplayBuffer: makes room for another one by the oldest", "[ps]") {
   CHECK_FALSE(buffer.full());
   CHECK_FALSE(buffer.has(1));
   CHECK(buffer.has(2));
-  ReplayBuffer small{100};  // one may exceed it
+  ReplayBuffer small{100};  // one contribution may exceed the budget
   small.keep(1, blocks(1));
   small.make_room();
   CHECK_FALSE(small.has(1));
 }
 
-TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]") {
+TEST_CASE("ReplayBuffer: a step made again replaces the first", "[ps]") {
   ReplayBuffer buffer{256};
   for (int i = 0; i < 10; ++i) buffer.keep(1, blocks(static_cast<float>(i)));
   CHECK_FALSE(buffer.full());
@@ -89,7 +89,7 @@ TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]"
   CHECK_FALSE(buffer.full());
 }
 
-TEST_CASE("ReplayBuffer: a budget of 0 keeps the newest only and is never full", "[ps]") {
+TEST_CASE("ReplayBuffer: with a budget of 0 it keeps only the newest contribution and is never full", "[ps]") {
   ReplayBuffer buffer{0};
   buffer.keep(1, blocks(1));
   buffer.keep(2, blocks(2));
@@ -99,7 +99,7 @@ TEST_CASE("ReplayBuffer: a budget of 0 keeps the newest only and is never full",
   CHECK_FALSE(buffer.filling());
 }
 
-TEST_CASE("ReplayBuffer: contribution 0 stays, beside the budget", "[ps]") {
+TEST_CASE("ReplayBuffer: contribution 0 stays, and does not count against the budget", "[ps]") {
   CHECK_FALSE(ReplayBuffer{0}.has(0));
   ReplayBuffer buffer{128, blocks(7)};
   buffer.keep(1, blocks(1));

@@ -32,7 +32,7 @@ auto one_rank(Step total, Step interval) -> SyncShard {
   return {SyncShardCore{story::job(1, 1, total, interval), 0, sgd()}};
 }
 
-/// A shard that came back with its newest cut, whose values are `number`, and a list of cuts.
+/// A shard that comes back with its newest cut, whose values are `number`, and a list of cuts.
 auto came_back(Rank ranks, Step total, Step interval, Step newest, float number, const std::vector<Step>& cuts)
     -> SyncShard {
   const Job job = story::job(1, ranks, total, interval);
@@ -42,7 +42,8 @@ auto came_back(Rank ranks, Step total, Step interval, Step newest, float number,
 
 }  // namespace
 
-TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps are kept (rules 1, 4)", "[ps]") {
+TEST_CASE("SyncShardCore: a step is complete with the contributions of all ranks; two steps are kept (rules 1, 4)",
+          "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 4, 2), 0, sgd()}};
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -54,15 +55,15 @@ TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps
        shard.push(0, 1, 2),
        {"values 10 step=1 w=-3 k=1 cuts=0", "pushed 10 step=1 k=1 cuts=0"}},
       {"4: the step before is kept", shard.pull(11, 0), {"values 11 step=0 w=0 k=1 cuts=0"}},
-      {"contributions may be ahead", shard.push(1, 3, 8), {"pushed 11 step=3 k=1 cuts=0"}},
-      {"contributions may be ahead", shard.push(1, 2, 2), {"pushed 11 step=2 k=1 cuts=0"}},
+      {"a contribution may be ahead", shard.push(1, 3, 8), {"pushed 11 step=3 k=1 cuts=0"}},
+      {"a contribution may be ahead", shard.push(1, 2, 2), {"pushed 11 step=2 k=1 cuts=0"}},
       {"5: a cut is due at 2", shard.push(0, 2, 0), {"save 2 w=-4", "pushed 10 step=2 k=2 cuts=0"}},
-      {"4: older ones are gone", shard.pull(10, 0), {"gone 10 step=0 k=2 cuts=0"}},
+      {"4: older values are gone", shard.pull(10, 0), {"gone 10 step=0 k=2 cuts=0"}},
       {"4: the step before", shard.pull(10, 1), {"values 10 step=1 w=-3 k=2 cuts=0"}},
-      {"5: everybody is told", shard.saved(2), {"notice 10 k=2 cuts=0,2", "notice 11 k=2 cuts=0,2"}},
+      {"5: all peers get a notice", shard.saved(2), {"notice 10 k=2 cuts=0,2", "notice 11 k=2 cuts=0,2"}},
       {"4: far ahead, parked", shard.pull(11, 4), {}},
-      {"1: the one that was ahead counts", shard.push(0, 3, 0), {"pushed 10 step=3 k=3 cuts=0,2"}},
-      {"pulled ahead", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
+      {"1: the contribution that was ahead counts", shard.push(0, 3, 0), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"a contribution ahead", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
       {"5: a cut is due at the end",
        shard.push(1, 4, 2),
        {"save 4 w=-9", "values 11 step=4 w=-9 k=4 cuts=0,2", "pushed 11 step=4 k=4 cuts=0,2"}},
@@ -73,8 +74,8 @@ TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps
   CHECK(shard.core.store().layout().block_bytes() == 64);
 }
 
-TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (rule 1)", "[ps]") {
-  // In floats (2^24 + 1) + 1 is 2^24 and 1 + 1 + 2^24 is 2^24 + 2.
+TEST_CASE("SyncShardCore: contributions are reduced in rank order, whatever the order of arrival (rule 1)", "[ps]") {
+  // In floats (2^24 + 1) + 1 is 2^24, and 1 + 1 + 2^24 is 2^24 + 2.
   const std::array<float, 3> numbers{16777216.0F, 1.0F, 1.0F};
   std::array<Rank, 3> order{0, 1, 2};
   do {
@@ -85,7 +86,7 @@ TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("SyncShardCore: a repeat is dropped, one that differs is reported (rule 2)", "[ps]") {
+TEST_CASE("SyncShardCore: a repeat is dropped, a repeat with other bytes is reported (rule 2)", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 9, 2), 0, sgd()}};
   const std::string differs =
       ": a contribution arrived twice with different bytes: the model or its input is not repeatable";
@@ -100,9 +101,9 @@ TEST_CASE("SyncShardCore: a repeat is dropped, one that differs is reported (rul
       {"a counted one, different",
        shard.push(1, 1, 2, 0, 3),
        {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=1 cuts=0"}},
-      {"on to the cut", shard.push(0, 2, 0), {"pushed 10 step=2 k=1 cuts=0"}},
-      {"on to the cut", shard.push(1, 2, 0), {"save 2 w=-2", "pushed 11 step=2 k=2 cuts=0"}},
-      {"until the cut is durable",
+      {"up to the cut", shard.push(0, 2, 0), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"up to the cut", shard.push(1, 2, 0), {"save 2 w=-2", "pushed 11 step=2 k=2 cuts=0"}},
+      {"remembered until the cut is durable",
        shard.push(1, 1, 2, 0, 3),
        {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=2 cuts=0"}},
       {"durable", shard.saved(2), {}},
@@ -127,7 +128,7 @@ TEST_CASE("SyncShardCore: contributions are stored within the window (rule 3)", 
   }
 }
 
-TEST_CASE("SyncShardCore: what nobody may send is refused", "[ps]") {
+TEST_CASE("SyncShardCore: contributions of unknown ranks and of wrong sizes are refused", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 4, 2), 0, sgd()}};
   const auto push = [&](Contribution contribution) {
     return [&, contribution](ShardActions& out) { shard.core.push(10, contribution, out); };
@@ -149,37 +150,38 @@ TEST_CASE("SyncShardCore: one cut is written at a time, the newest due one is ne
   tell(ShardStory{
       {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
       {"waits", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
-      {"takes the place of 2", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
-      {"not the one under way", shard.saved(2), {}},
+      {"replaces 2", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"not the cut being written", shard.saved(2), {}},
       {"next", shard.saved(1), {"save 3 w=-3"}},
-      {"no next", shard.saved(3), {}},
+      {"none is waiting", shard.saved(3), {}},
       {"a cut never mixes steps", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,1,3"}},
   });
 }
 
-TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries the next one, and the last again",
-          "[ps]") {
+TEST_CASE(
+    "SyncShardCore: without disk space for a cut it continues and tries the next cut, and always the last one again",
+    "[ps]") {
   SyncShard shard = one_rank(4, 1);
   tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
-      {"nothing is under way", shard.save_again(), {}},
+      {"no cut is being written", shard.save_again(), {}},
       {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
       {"no room", shard.no_room(), {"notice 10 k=1 cuts=0 no room"}},
-      {"none is due", shard.save_again(), {}},
+      {"no cut is due", shard.save_again(), {}},
       {"due", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0 no room"}},
       {"due", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0 no room"}},
       {"no room", shard.no_room(), {"notice 10 k=3 cuts=0 no room"}},
-      {"the newest", shard.save_again(), {"save 3 w=-3"}},
-      {"there is", shard.saved(3), {"notice 10 k=3 cuts=0,3"}},
+      {"the newest due cut", shard.save_again(), {"save 3 w=-3"}},
+      {"there is disk space", shard.saved(3), {"notice 10 k=3 cuts=0,3"}},
       {"the last one", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,3"}},
       {"no room", shard.no_room(), {"notice 10 k=4 cuts=0,3 no room"}},
       {"again", shard.save_again(), {"save 4 w=-4"}},
       {"and again", shard.save_again(), {"save 4 w=-4"}},
-      {"there is", shard.saved(4), {"notice 10 k=4 cuts=0,3,4"}},
+      {"there is disk space", shard.saved(4), {"notice 10 k=4 cuts=0,3,4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: no room for a cut of another history", "[ps]") {
+TEST_CASE("SyncShardCore: no disk space for a cut that a restore has made useless", "[ps]") {
   SyncShard shard = one_rank(9, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
@@ -189,15 +191,16 @@ TEST_CASE("SyncShardCore: no room for a cut of another history", "[ps]") {
   tell(ShardStory{
       {"no room", shard.no_room(), {"notice 10 k=4 cuts=0,2 no room"}},
       {"back", shard.restore(10, 2), {"load 2"}},
-      {"it is of no use any more", shard.save_again(), {}},
+      {"that cut is of no use now", shard.save_again(), {}},
       {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2 no room"}},
       {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2 no room"}},
       {"due", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,2 no room"}},
-      {"one of this history", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
+      {"the cut made again", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: cuts that the others do not make are let go, but for the newest", "[ps]") {
+TEST_CASE("SyncShardCore: while other shards make no cuts, only the newest cuts after the common one are kept",
+          "[ps]") {
   SyncShard shard = one_rank(99, 1);
   ShardActions ignored;
   shard.join(10)(ignored);
@@ -206,29 +209,29 @@ TEST_CASE("SyncShardCore: cuts that the others do not make are let go, but for t
     if (step < 9) shard.saved(step)(ignored);
   }
   tell(ShardStory{
-      {"eight after the common one", shard.saved(9), {"notice 10 k=9 cuts=0,1,2,3,4,5,6,7,8,9"}},
+      {"eight after the common cut", shard.saved(9), {"notice 10 k=9 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"due", shard.push(0, 10, 1, 1), {"save 10 w=-10", "pushed 10 step=10 k=10 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"one more", shard.saved(10), {"drop 2 in vain", "notice 10 k=10 cuts=0,1,3,4,5,6,7,8,9,10"}},
-      {"back to the common one", shard.restore(10, 1), {"load 1"}},
+      {"back to the common cut", shard.restore(10, 1), {"load 1"}},
       {"", shard.loaded(1, -1), {"joined 10 k=1 cuts=0,1,3,4,5,6,7,8,9,10"}},
       {"due", shard.push(0, 2, 1, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,1,3,4,5,6,7,8,9,10"}},
-      {"those ahead are not counted", shard.saved(2), {"notice 10 k=2 cuts=0,1,2,3,4,5,6,7,8,9,10"}},
+      {"cuts after k are not counted", shard.saved(2), {"notice 10 k=2 cuts=0,1,2,3,4,5,6,7,8,9,10"}},
   });
 }
 
 TEST_CASE("SyncShardCore: old cuts are dropped (rule 5)", "[ps]") {
   SyncShard shard = came_back(1, 99, 9, 5, 0, {0, 1, 2, 3, 4, 5});
   tell(ShardStory{
-      {"two are not newer than the common one", shard.push(0, 1, 1, 2), {"pushed 10 step=1 k=5 cuts=0,1,2,3,4,5"}},
+      {"only two are not newer than the common cut", shard.push(0, 1, 1, 2), {"pushed 10 step=1 k=5 cuts=0,1,2,3,4,5"}},
       {"the two newest of those stay",
        shard.push(0, 1, 1, 4),
        {"drop 1", "drop 2", "pushed 10 step=1 k=5 cuts=0,3,4,5"}},
-      {"and all newer ones", shard.push(0, 1, 1, 4), {"pushed 10 step=1 k=5 cuts=0,3,4,5"}},
-      {"0 stays for ever", shard.push(0, 1, 1, 99), {"drop 3", "pushed 10 step=1 k=5 cuts=0,4,5"}},
+      {"and so do all newer ones", shard.push(0, 1, 1, 4), {"pushed 10 step=1 k=5 cuts=0,3,4,5"}},
+      {"0 always stays", shard.push(0, 1, 1, 99), {"drop 3", "pushed 10 step=1 k=5 cuts=0,4,5"}},
   });
 }
 
-TEST_CASE("SyncShardCore: a shard that came back goes on from its newest cut (rule 8)", "[ps]") {
+TEST_CASE("SyncShardCore: a shard that comes back continues from its newest cut (rule 8)", "[ps]") {
   SyncShard shard = came_back(2, 9, 2, 4, -7, {4});
   tell(ShardStory{
       {"0 is in every list", shard.join(10), {"joined 10 k=4 cuts=0,4"}},
@@ -236,7 +239,7 @@ TEST_CASE("SyncShardCore: a shard that came back goes on from its newest cut (ru
       {"the step before is not known", shard.pull(10, 3), {"gone 10 step=3 k=4 cuts=0,4"}},
       {"what follows is sent again", shard.push(1, 5, 2), {"pushed 11 step=5 k=4 cuts=0,4"}},
       {"what follows is sent again", shard.push(0, 5, 2), {"pushed 10 step=5 k=5 cuts=0,4"}},
-      {"now it is", shard.pull(10, 4), {"values 10 step=4 w=-7 k=5 cuts=0,4"}},
+      {"now the step before is known", shard.pull(10, 4), {"values 10 step=4 w=-7 k=5 cuts=0,4"}},
   });
 }
 
@@ -247,26 +250,26 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
       {"join", shard.join(11), {"joined 11 k=4 cuts=0,2,4"}},
       {"stored", shard.push(0, 5, 1, 0, 1), {"pushed 10 step=5 k=4 cuts=0,2,4"}},
       {"parked", shard.pull(10, 5), {}},
-      {"a cut it has not", shard.restore(11, 3), {"joined 11 k=4 cuts=0,2,4"}},
-      {"where it is already", shard.restore(11, 4), {"joined 11 k=4 cuts=0,2,4"}},
+      {"a cut that it does not have", shard.restore(11, 3), {"joined 11 k=4 cuts=0,2,4"}},
+      {"the step where it is", shard.restore(11, 4), {"joined 11 k=4 cuts=0,2,4"}},
       {"newer cuts stay", shard.restore(11, 2), {"load 2"}},
       {"a repeat", shard.restore(10, 2), {}},
-      {"another one, late: it hears when the values are there", shard.restore(10, 0), {}},
+      {"another one, late: it is answered when the values are loaded", shard.restore(10, 0), {}},
       {"a join meanwhile", shard.join(10), {"joined 10 k=2 cuts=0,2,4"}},
-      {"what it has not yet is parked", shard.pull(11, 2), {}},
-      {"even what is not kept", shard.pull(11, 0), {}},
+      {"step 2 is parked until its values are loaded", shard.pull(11, 2), {}},
+      {"and so is a step that is not kept", shard.pull(11, 0), {}},
       {"stored meanwhile", shard.push(1, 3, 4), {"pushed 11 step=3 k=2 cuts=0,2,4"}},
       {"no old cut is dropped meanwhile", shard.push(0, 3, 2, 9), {"pushed 10 step=3 k=2 cuts=0,2,4"}},
-      {"all are told, all parked are looked at",
+      {"all peers are answered, all parked pulls are tried again",
        shard.loaded(2, -5),
        {"joined 10 k=2 cuts=0,2,4", "joined 11 k=2 cuts=0,2,4", "values 11 step=2 w=-5 k=2 cuts=0,2,4",
         "gone 11 step=0 k=2 cuts=0,2,4"}},
-      {"a second time is none", shard.loaded(2, 99), {}},
+      {"a second time is ignored", shard.loaded(2, 99), {}},
   });
-  CHECK(shard.core.step() == 3);  // the contributions that came meanwhile completed it
+  CHECK(shard.core.step() == 3);  // the contributions that arrived meanwhile completed it
   CHECK(shard.core.store().dense()->as<float>()[0] == -8.0F);
   tell(ShardStory{
-      {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2,4"}},
+      {"5 was dropped, and so was its checksum", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2,4"}},
       {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2,4"}},
       {"4, made again", shard.push(1, 4, 0), {"save 4 w=-8", "pushed 11 step=4 k=4 cuts=0,2,4"}},
       {"the parked pull stayed",
@@ -276,8 +279,9 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
   });
 }
 
-TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common cut; it and what is saved then stay",
-          "[ps]") {
+TEST_CASE(
+    "SyncShardCore: a Restore keeps newer cuts and the cut being written, so the shard can go forward to them again",
+    "[ps]") {
   SyncShard shard = one_rank(9, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
@@ -288,30 +292,31 @@ TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common c
   for (const Step step : {5U, 6U}) shard.push(0, step, 1, 4)(ignored);
   tell(ShardStory{
       {"back", shard.restore(10, 2), {"load 2"}},
-      {"on its way then", shard.saved(6), {"notice 10 k=2 cuts=0,2,4,6"}},
-      {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
+      {"the cut that was being written", shard.saved(6), {"notice 10 k=2 cuts=0,2,4,6"}},
+      {"loaded", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
       {"names are compared again", shard.push(0, 4, 1, 0, 1), {"pushed 10 step=4 k=2 cuts=0,2,4,6"}},
       {"other bytes",
        shard.push(0, 4, 1, 0, 2),
        {"refused 10 step=4 rank=0: " + make_error_code(distrib::ps_errc::not_repeatable).message(),
         "pushed 10 step=4 k=2 cuts=0,2,4,6"}},
-      {"forward to the newest", shard.restore(10, 6), {"load 6"}},
-      {"there", shard.loaded(6, -6), {"joined 10 k=6 cuts=0,2,4,6"}},
+      {"forward to the newest cut", shard.restore(10, 6), {"load 6"}},
+      {"loaded", shard.loaded(6, -6), {"joined 10 k=6 cuts=0,2,4,6"}},
   });
 }
 
-TEST_CASE("SyncShardCore: a cut that cannot be read is none of its cuts; it goes to the newest (rule 11)", "[ps]") {
+TEST_CASE("SyncShardCore: a cut that cannot be read is forgotten, and the shard goes to its newest cut (rule 11)",
+          "[ps]") {
   SyncShard shard = came_back(1, 9, 2, 8, -8, {0, 2, 4, 8});
   const auto refused = [&shard](ShardActions& out) { shard.core.cut_refused(out); };
   tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
       {"nothing is loaded", refused, {}},
       {"", shard.restore(10, 4), {"load 4"}},
-      {"it is not there", refused, {"load 8"}},
+      {"cut 4 is missing", refused, {"load 8"}},
       {"", shard.push(0, 9, 1), {"pushed 10 step=9 k=8 cuts=0,2,8"}},
-      {"nor is that", refused, {"load 2"}},
-      {"nor is that", refused, {"load 0"}},
-      {"cut 0 always is", refused, {}},
+      {"so is cut 8", refused, {"load 2"}},
+      {"so is cut 2", refused, {"load 0"}},
+      {"cut 0 always exists", refused, {}},
       {"", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
       {"", shard.restore(10, 4), {"joined 10 k=0 cuts=0"}},
   });
@@ -339,17 +344,18 @@ TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
   CHECK(behind.core.store().dense()->as<float>()[0] == -8.0F);
 }
 
-TEST_CASE("SyncShardCore: the last cut stays, for workers may have gone home because of it (rules 11, 12)", "[ps]") {
+TEST_CASE("SyncShardCore: the last cut stays, because workers may have ended when it was durable (rules 11, 12)",
+          "[ps]") {
   SyncShard shard = came_back(1, 4, 2, 4, -4, {0, 2, 4});
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
-      {"back, by one who did not know", shard.restore(10, 0), {"load 0"}},
+      {"back, sent by a worker that does not know the cut", shard.restore(10, 0), {"load 0"}},
       {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0,2,4"}},
       {"2 is due again", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,2,4"}},
       {"durable", shard.saved(2), {"notice 10 k=2 cuts=0,2,4"}},
       {"3", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2,4"}},
-      {"4 is there already", shard.push(0, 4, 1), {"pushed 10 step=4 k=4 cuts=0,2,4"}},
+      {"4 exists already", shard.push(0, 4, 1), {"pushed 10 step=4 k=4 cuts=0,2,4"}},
       {"done", shard.goodbye(10), {"done"}},
   });
 }
@@ -366,7 +372,7 @@ TEST_CASE("SyncShardCore: restore does nothing when the values are kept (rule 11
   });
 }
 
-TEST_CASE("SyncShardCore: a cut under way when it goes back is one of its cuts, and is made again when due", "[ps]") {
+TEST_CASE("SyncShardCore: a cut being written during a restore is kept, and is made again when it is due", "[ps]") {
   SyncShard shard = one_rank(99, 2);
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -379,32 +385,32 @@ TEST_CASE("SyncShardCore: a cut under way when it goes back is one of its cuts, 
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"2 is due again and waits", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
       {"one at a time", shard.saved(2), {"save 2 w=-2", "notice 10 k=2 cuts=0,2"}},
-      {"now it is", shard.saved(2), {"notice 10 k=2 cuts=0,2"}},
+      {"durable again", shard.saved(2), {"notice 10 k=2 cuts=0,2"}},
   });
 }
 
-TEST_CASE("SyncShardCore: a cut when asked", "[ps]") {
+TEST_CASE("SyncShardCore: it makes a cut when asked", "[ps]") {
   SyncShard shard = one_rank(99, 50);
   tell(ShardStory{
-      {"0 is there", shard.save(), {}},
+      {"cut 0 exists", shard.save(), {}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"asked", shard.save(), {"save 1 w=-1"}},
       {"it is being written", shard.save(), {}},
       {"durable", shard.saved(1), {}},
-      {"it is there", shard.save(), {}},
+      {"it exists", shard.save(), {}},
   });
 }
 
-TEST_CASE("SyncShardCore: the end (rule 12)", "[ps]") {
+TEST_CASE("SyncShardCore: it is done when all ranks said goodbye and the last cut is durable (rule 12)", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 1, 0), 0, sgd()}};
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0"}},
       {"the last cut", shard.push(1, 1, 1), {"save 1 w=-1", "pushed 11 step=1 k=1 cuts=0"}},
-      {"not everybody", shard.goodbye(10), {}},
-      {"the same one again", shard.goodbye(10), {}},
-      {"somebody unknown", shard.goodbye(77), {}},
+      {"not all ranks", shard.goodbye(10), {}},
+      {"the same rank again", shard.goodbye(10), {}},
+      {"a peer that has not joined", shard.goodbye(77), {}},
       {"the cut is not durable", shard.goodbye(11), {}},
       {"now", shard.saved(1), {"notice 10 k=1 cuts=0,1", "notice 11 k=1 cuts=0,1", "done"}},
       {"once", shard.goodbye(11), {}},
@@ -416,20 +422,18 @@ TEST_CASE("SyncShardCore: the end (rule 12)", "[ps]") {
   });
 }
 
-TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]") {
+TEST_CASE("SyncShardCore: a connection that is lost gets no answers", "[ps]") {
   SyncShard shard = one_rank(9, 1);
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"parked", shard.pull(10, 1), {}},
-      {"gone", shard.disconnect(10), {}},
-      {"no values, but the one who pushed is answered",
-       shard.push(0, 1, 1),
-       {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
+      {"lost", shard.disconnect(10), {}},
+      {"no values; only the push is answered", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
       {"no notice", shard.saved(1), {}},
   });
 }
 
-TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his rank goes on (rule 9)", "[ps]") {
+TEST_CASE("SyncShardCore: Gone says whether another process of the rank is connected and ahead (rule 9)", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 9, 0), 0, sgd()}};
   const auto again = [&shard](Peer peer, Rank rank) {
     return [=, &shard](ShardActions& out) { shard.core.join(peer, rank, out); };
@@ -442,14 +446,14 @@ TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his 
       {"1", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=1 cuts=0"}},
       {"2", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
-      {"the newest is of another process", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0 doubled"}},
-      {"its own", shard.pull(11, 0), {"gone 11 step=0 k=2 cuts=0"}},
-      {"there is one process of rank 0", shard.pull(10, 0), {"gone 10 step=0 k=2 cuts=0"}},
-      {"whatever was left to it may be lost", shard.disconnect(11), {"joined 21 k=2 cuts=0"}},
-      {"nobody goes on", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
-      {"back by another connection", again(31, 1), {"joined 31 k=2 cuts=0"}},
-      {"it has made nothing yet", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
-      {"nobody else is of rank 0", shard.disconnect(10), {}},
+      {"the newest contribution is from another process", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0 doubled"}},
+      {"the newest contribution is its own", shard.pull(11, 0), {"gone 11 step=0 k=2 cuts=0"}},
+      {"rank 0 has one process", shard.pull(10, 0), {"gone 10 step=0 k=2 cuts=0"}},
+      {"what was left to that process may be lost", shard.disconnect(11), {"joined 21 k=2 cuts=0"}},
+      {"the other process is no longer connected", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
+      {"back on another connection", again(31, 1), {"joined 31 k=2 cuts=0"}},
+      {"it has sent nothing yet", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
+      {"no other process of rank 0", shard.disconnect(10), {}},
   });
   SyncShard restored = came_back(1, 9, 0, 2, 2, {0, 2});
   const auto push = [&restored](Peer peer, Step step) {
@@ -461,18 +465,18 @@ TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his 
   tell(ShardStory{
       {"join", join(10), {"joined 10 k=2 cuts=0,2"}},
       {"join", join(20), {"joined 20 k=2 cuts=0,2"}},
-      {"who made 2 is not known", restored.pull(20, 0), {"gone 20 step=0 k=2 cuts=0,2"}},
+      {"which process made 2 is not known", restored.pull(20, 0), {"gone 20 step=0 k=2 cuts=0,2"}},
       {"3", push(10, 3), {"pushed 10 step=3 k=3 cuts=0,2"}},
-      {"now it is", restored.pull(20, 0), {"gone 20 step=0 k=3 cuts=0,2 doubled"}},
+      {"now it is known", restored.pull(20, 0), {"gone 20 step=0 k=3 cuts=0,2 doubled"}},
       {"11: back", restored.restore(20, 0), {"load 0"}},
-      {"11: everybody is told", restored.loaded(0, 0), {"joined 10 k=0 cuts=0,2", "joined 20 k=0 cuts=0,2"}},
-      {"a repeat of what was forgotten", push(20, 1), {"pushed 20 step=1 k=1 cuts=0,2"}},
+      {"11: all peers are answered", restored.loaded(0, 0), {"joined 10 k=0 cuts=0,2", "joined 20 k=0 cuts=0,2"}},
+      {"a repeat of a dropped contribution", push(20, 1), {"pushed 20 step=1 k=1 cuts=0,2"}},
       {"its own", push(20, 2), {"pushed 20 step=2 k=2 cuts=0,2"}},
-      {"the other one is told", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2 doubled"}},
+      {"the other process is told", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2 doubled"}},
   });
 }
 
-TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
+TEST_CASE("SyncShardCore: a cut contains the optimizer's slots", "[ps]") {
   const distrib::JobUpdaters momentum{distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
   const distrib::Job job = story::job(1, 1, 9, 2);
   SyncShardCore core{job, 0, momentum};
@@ -489,7 +493,7 @@ TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   CHECK(cut.slots[0]->as<float>()[0] == 1.5F);
   push(core, 3);
   CHECK(core.store().dense()->as<float>()[0] == -4.25F);
-  CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not touched by what followed
+  CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not changed by later steps
 
   SyncShardCore again{job, 0, momentum, cut, story::cuts_at({0, 2}, job)};
   push(again, 3);
@@ -503,17 +507,17 @@ constexpr auto budget_exceeded = ": a table needs more memory than its budget ha
 
 }  // namespace
 
-TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, and of the step before", "[ps]") {
+TEST_CASE("SyncShardCore: rows are sent with the values of their step: now, parked, and of the step before", "[ps]") {
   SyncShard shard{SyncShardCore{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
       {"parked with its rows", shard.pull(10, 1, {{{7}, {}}}), {}},
-      {"parked without", shard.pull(11, 1), {}},
-      {"parked with others", shard.pull(11, 1, {{{5, 6, 7}, {0, 2}}}), {}},
+      {"parked without rows", shard.pull(11, 1), {}},
+      {"parked with other rows", shard.pull(11, 1, {{{5, 6, 7}, {0, 2}}}), {}},
       {"one rank", shard.push(0, 1, block(2, {{5, 4}}, {{2, 1}})), {"pushed 10 step=1 k=0 cuts=0"}},
-      {"each gets its own, by the mean of those who had the key",
+      {"each pull gets its own rows; a row moves by the mean of the ranks that have its key",
        shard.push(1, 1, block(4, {{5, 2}, {7, 6}})),
        {"values 10 step=1 w=-3 rows=2 k=1 cuts=0", "values 11 step=1 w=-3 k=1 cuts=0",
         "values 11 step=1 w=-3 rows=5,8,2,8,7 k=1 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
@@ -521,17 +525,17 @@ TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, 
        shard.pull(11, 0, {{{5, 7}, {2}}}),
        {"values 11 step=0 w=0 rows=8,8,8 k=1 cuts=0"}},
       {"and without rows", shard.pull(11, 0), {"values 11 step=0 w=0 k=1 cuts=0"}},
-      {"a pull makes no row", shard.pull(11, 1, {{{9}, {}}}), {"values 11 step=1 w=-3 rows=8 k=1 cuts=0"}},
-      {"2, in which 5 does not come", shard.push(0, 2, block(0, {{7, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"a pull does not make a row", shard.pull(11, 1, {{{9}, {}}}), {"values 11 step=1 w=-3 rows=8 k=1 cuts=0"}},
+      {"2, without key 5", shard.push(0, 2, block(0, {{7, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
       {"a cut has the rows", shard.push(1, 2, block(0, {})), {"copy", "pushed 11 step=2 k=2 cuts=0"}},
-      {"that are copied", shard.copy(), {"save 2 w=-3 keys=5,7;0,1,2"}},
-      {"of the step before", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-3 rows=5,2 k=2 cuts=0"}},
-      {"of now", shard.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-3 rows=5,1 k=2 cuts=0"}},
-      {"older ones are gone", shard.pull(10, 0, {{{5, 7}, {}}}), {"gone 10 step=0 k=2 cuts=0"}},
+      {"when they are copied", shard.copy(), {"save 2 w=-3 keys=5,7;0,1,2"}},
+      {"rows of the step before", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-3 rows=5,2 k=2 cuts=0"}},
+      {"rows of the present step", shard.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-3 rows=5,1 k=2 cuts=0"}},
+      {"older values are gone", shard.pull(10, 0, {{{5, 7}, {}}}), {"gone 10 step=0 k=2 cuts=0"}},
   });
 }
 
-TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of the step before", "[ps]") {
+TEST_CASE("SyncShardCore: a shard that went to a cut has its rows, and no values of the step before", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
   SyncShard shard{SyncShardCore{job, 0, sgd()}};
   ShardActions out;
@@ -551,16 +555,18 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
        {"joined 10 k=2 cuts=0,2", "values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}},
       {"the step before is not known", shard.pull(10, 1, {{{5}, {}}}), {"gone 10 step=1 k=2 cuts=0,2"}},
       {"3", shard.push(0, 3, block(1, {{5, 1}})), {"pushed 10 step=3 k=3 cuts=0,2"}},
-      {"now it is", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {"values 10 step=2 w=-2 rows=7,7,8 k=3 cuts=0,2"}},
+      {"now the step before is known",
+       shard.pull(10, 2, {{{5, 7, 9}, {}}}),
+       {"values 10 step=2 w=-2 rows=7,7,8 k=3 cuts=0,2"}},
   };
   tell(back);
   SyncShard other{SyncShardCore{job, 0, sgd(), cut, story::cuts_at({0, 2}, job)}};
-  tell(ShardStory{{"a shard that came back",
+  tell(ShardStory{{"a shard that comes back",
                    other.pull(10, 2, {{{5, 7, 9}, {}}}),
                    {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
 }
 
-TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever comes meanwhile", "[ps]") {
+TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever arrives meanwhile", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
   SyncShard shard{SyncShardCore{job, 0, sgd()}};
   const auto rows = [&shard] { return shard.core.store().values({{{5, 7, 9}, {0}}, false}); };
@@ -569,17 +575,17 @@ TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever
       {"2", shard.push(0, 2, block(1, {{5, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=0"}},
       {"a piece", shard.copy(1), {"copy"}},
       {"asked for already", shard.save(), {}},
-      {"3 changes what is copied",
+      {"3 changes rows that are still to be copied",
        shard.push(0, 3, block(1, {{5, 1}, {7, 1}, {9, 1}}, {{0, 1}})),
        {"pushed 10 step=3 k=3 cuts=0"}},
-      {"all of it", shard.copy(), {"save 2 w=-2 keys=5,7;0,1,2"}},
+      {"all pieces", shard.copy(), {"save 2 w=-2 keys=5,7;0,1,2"}},
       {"nothing is left to copy", shard.copy(), {}},
       {"4, while 2 is written", shard.push(0, 4, block(1, {{9, 1}})), {"copy", "pushed 10 step=4 k=4 cuts=0"}},
-      {"another is asked for: this one is copied at once",
+      {"the next cut is due: this one is copied at once",
        shard.push(0, 5, block(1, {})),
        {"pushed 10 step=5 k=5 cuts=0"}},
       {"6 is due", shard.push(0, 6, block(1, {{11, 1}})), {"pushed 10 step=6 k=6 cuts=0"}},
-      {"2 is durable, 4 waited for it", shard.saved(2), {"save 4 w=-4 keys=5,7,9;0,1,2"}},
+      {"2 is durable; 4 waited for it", shard.saved(2), {"save 4 w=-4 keys=5,7,9;0,1,2"}},
       {"6 is copied", shard.copy(), {}},
       {"4 is durable", shard.saved(4), {"save 6 w=-6 keys=5,7,9,11;0,1,2"}},
   });
@@ -601,11 +607,11 @@ TEST_CASE("SyncShardCore: a cut holds the rows of its step bit for bit, in piece
     SyncShard back{
         SyncShardCore{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, story::cuts_at({0, 2}, job)}};
     tell(ShardStory{
-        {"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
+        {"its rows", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
   }
 }
 
-TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") {
+TEST_CASE("SyncShardCore: a restore drops the cut that is being copied", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
   SyncShard shard{SyncShardCore{job, 0, sgd()}};
   ShardActions out;
@@ -618,25 +624,29 @@ TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") 
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=5 cuts=0,2"}},
       {"back", shard.restore(10, 2), {"load 2"}},
-      {"nothing to copy any more", shard.copy(), {}},
+      {"nothing to copy", shard.copy(), {}},
       {"loaded", [&](ShardActions& to) { shard.core.cut_loaded(cut, to); }, {"joined 10 k=2 cuts=0,2"}},
       {"3", shard.push(0, 3, block(1, {{9, 1}})), {"pushed 10 step=3 k=3 cuts=0,2"}},
-      {"4 of this history", shard.push(0, 4, block(1, {{9, 1}})), {"copy", "pushed 10 step=4 k=4 cuts=0,2"}},
+      {"4, made again", shard.push(0, 4, block(1, {{9, 1}})), {"copy", "pushed 10 step=4 k=4 cuts=0,2"}},
       {"is copied", shard.copy(), {"save 4 w=-4 keys=5,9;0,1,2"}},
   });
 }
 
-TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
+TEST_CASE("SyncShardCore: keys that no table has are refused, and change nothing", "[ps]") {
   SyncShard shard{SyncShardCore{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
   auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
   std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
-  unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
+  unsorted->data()[64 + 8 + 2] = std::byte{0};  // the second key becomes 5 too
   tell(ShardStory{
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
-      {"of the tables too few", shard.pull(11, 0, {{{5}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
-      {"an item too far", shard.pull(11, 0, {{{5}, {3}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
-      {"of a later step", shard.pull(11, 5, {{{5}, {3}}}), {std::string{"refused 11 step=5 rank=1"} + no_such_row}},
-      {"an item too far",
+      {"the keys of one table are missing",
+       shard.pull(11, 0, {{{5}}}),
+       {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
+      {"no such item", shard.pull(11, 0, {{{5}, {3}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
+      {"no such item, of a later step",
+       shard.pull(11, 5, {{{5}, {3}}}),
+       {std::string{"refused 11 step=5 rank=1"} + no_such_row}},
+      {"no such item",
        shard.push(1, 1, block(1, {{5, 1}}, {{3, 1}})),
        {std::string{"refused 11 step=1 rank=1"} + no_such_row}},
       {"the same key twice",
@@ -654,7 +664,9 @@ TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change 
   });
 }
 
-TEST_CASE("SyncShardCore: what is not finite is refused when the job asks for it, and changes nothing", "[ps]") {
+TEST_CASE(
+    "SyncShardCore: a contribution with NaN or infinity is refused if the job checks numerics, and changes nothing",
+    "[ps]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   distrib::Job job = story::with_tables(story::job(1, 2, 9, 2));
@@ -669,21 +681,23 @@ TEST_CASE("SyncShardCore: what is not finite is refused when the job asks for it
       {"dense", shard.push(0, 1, block(infinity, {{5, 1}})), {refused + " (v0)"}},
       {"a row of any key", shard.push(0, 1, block(1, {{5, 1}, {7, -infinity}})), {refused + " (words)"}},
       {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
-      {"ahead",
+      {"a contribution ahead",
        shard.push(0, 2, block(nan, {})),
        {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
-      {"the others'", shard.push(1, 1, block(3, {{5, 3}})), {"pushed 11 step=1 k=0 cuts=0"}},
+      {"of the other rank", shard.push(1, 1, block(3, {{5, 3}})), {"pushed 11 step=1 k=0 cuts=0"}},
       {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
       {"the first good one counts", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"and nothing else", shard.pull(10, 1, {{{5, 7}, {2}}}), {"values 10 step=1 w=-2 rows=6,8,8 k=1 cuts=0"}},
-      {"a finished one again", shard.push(0, 1, block(nan, {})), {refused + " (v0)"}},
+      {"a repeat is checked too", shard.push(0, 1, block(nan, {})), {refused + " (v0)"}},
   });
 }
 
-TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be completed where there is", "[ps]") {
+TEST_CASE(
+    "SyncShardCore: without memory for new rows the step is refused, and can be completed by a shard that has memory",
+    "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 2, 9, 1));
-  SyncShard shard{
-      SyncShardCore{job, 0, sgd(), std::uint64_t{64} << 10}};  // the items, and an index of keys, but no row of words
+  SyncShard shard{      // enough for the items and an index of keys, but for no row of words
+                  SyncShardCore{job, 0, sgd(), std::uint64_t{64} << 10}};
   const std::string refused = "refused 11 step=2 rank=1";
   const auto first = block(1, {}, {{0, 1}});
   ShardActions actions;
@@ -697,7 +711,7 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
       {"stored", shard.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
       {"no memory", shard.push(1, 2, block(1, {}, {{0, 1}})), {refused + budget_exceeded}},
       {"nothing has changed", shard.pull(10, 1, {{{5}, {0}}}), {"values 10 step=1 w=-1 rows=8,7 k=1 cuts=0"}},
-      {"not the step before either", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=1 cuts=0"}},
+      {"nor the step before", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=1 cuts=0"}},
       {"again", shard.push(1, 2, block(1, {}, {{0, 1}})), {refused + budget_exceeded}},
   });
   SyncShard larger{SyncShardCore{job, 0, sgd(), cut, story::cuts_at({0, 1}, job)}};
@@ -720,33 +734,37 @@ auto with_backups(distrib::Job job = story::job(1, 4, 9, 2)) -> SyncShard {
 
 }  // namespace
 
-TEST_CASE("SyncShardCore: with backup workers the first so many count, later ones are dropped and counted", "[ps]") {
+TEST_CASE(
+    "SyncShardCore: with backup workers the first contributions count, later ones are dropped and counted as stale",
+    "[ps]") {
   SyncShard shard = with_backups();
   tell(ShardStory{
-      {"one", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
-      {"the same rank again is not a second one", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
+      {"the first", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
+      {"the same rank again does not count twice", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
       {"parked", shard.pull(10, 1), {}},
-      {"two: their mean", shard.push(1, 1, 2), {"values 10 step=1 w=-3 k=1 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
+      {"the second: the mean of both",
+       shard.push(1, 1, 2),
+       {"values 10 step=1 w=-3 k=1 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
       {"too late", shard.push(0, 1, 100), {"pushed 10 step=1 k=1 cuts=0"}},
-      {"the same again", shard.push(0, 1, 100), {"pushed 10 step=1 k=1 cuts=0"}},
-      {"one that counted again", shard.push(3, 1, 4), {"pushed 13 step=1 k=1 cuts=0"}},
+      {"a repeat of the late one", shard.push(0, 1, 100), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a repeat of one that counted", shard.push(3, 1, 4), {"pushed 13 step=1 k=1 cuts=0"}},
   });
   CHECK(shard.core.stale() == 1);
   tell(ShardStory{
-      {"one of a step ahead", shard.push(3, 3, 2), {"pushed 13 step=3 k=1 cuts=0"}},
-      {"and two", shard.push(2, 3, 4), {"pushed 12 step=3 k=1 cuts=0"}},
-      {"too late for that one, too", shard.push(1, 3, 100), {"pushed 11 step=3 k=1 cuts=0"}},
+      {"the first of a step ahead", shard.push(3, 3, 2), {"pushed 13 step=3 k=1 cuts=0"}},
+      {"the second", shard.push(2, 3, 4), {"pushed 12 step=3 k=1 cuts=0"}},
+      {"too late for that step too", shard.push(1, 3, 100), {"pushed 11 step=3 k=1 cuts=0"}},
       {"beyond the window: it will be sent again", shard.push(0, 6, 1), {"pushed 10 step=6 k=1 cuts=0"}},
       {"2", shard.push(0, 2, 0), {"pushed 10 step=2 k=1 cuts=0"}},
       {"2, and 3 with it", shard.push(1, 2, 0), {"save 2 w=-3", "pushed 11 step=2 k=3 cuts=0"}},
       {"two steps are kept", shard.pull(10, 2), {"values 10 step=2 w=-3 k=3 cuts=0"}},
-      {"the late one goes on there", shard.pull(10, 1), {"gone 10 step=1 k=3 cuts=0"}},
+      {"the late worker must continue there", shard.pull(10, 1), {"gone 10 step=1 k=3 cuts=0"}},
       {"3", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=0"}},
   });
   CHECK(shard.core.stale() == 2);
 }
 
-TEST_CASE("SyncShardCore: those that count are reduced in rank order, whatever the order of arrival", "[ps]") {
+TEST_CASE("SyncShardCore: with backup workers the contributions that count are reduced in rank order", "[ps]") {
   const std::array<float, 4> numbers{16777216.0F, 1.0F, 1.0F, 1.0F};
   std::array<Rank, 4> order{0, 1, 2, 3};
   do {
@@ -761,32 +779,33 @@ TEST_CASE("SyncShardCore: those that count are reduced in rank order, whatever t
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("SyncShardCore: with backup workers a name may come with other bytes", "[ps]") {
+TEST_CASE("SyncShardCore: with backup workers a name may arrive again with other bytes", "[ps]") {
   SyncShard shard = with_backups();
   tell(ShardStory{
       {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
-      {"made again of other values", shard.push(0, 1, 50, 0, 8), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"made again from other values", shard.push(0, 1, 50, 0, 8), {"pushed 10 step=1 k=0 cuts=0"}},
       {"the first one counts", shard.push(1, 1, 4, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
       {"values", shard.pull(10, 1), {"values 10 step=1 w=-3 k=1 cuts=0"}},
   });
   CHECK(shard.core.stale() == 0);
 }
 
-TEST_CASE("SyncShardCore: a shard with backup workers that came back does not know who was late before", "[ps]") {
+TEST_CASE("SyncShardCore: with backup workers a shard that comes back does not know which ranks were late before",
+          "[ps]") {
   distrib::Job job = story::job(1, 3, 9, 2);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 1};
   SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{2, block(-5), {}, {}, {}, story::only_lineage(job)},
                                 story::cuts_at({0, 2}, job)}};
   tell(ShardStory{
-      {"a counted one, perhaps", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0,2"}},
-      {"any one that is replayed", shard.push(2, 3, 1), {"pushed 12 step=3 k=3 cuts=0,2"}},
-      {"and another's is late", shard.push(1, 3, 9), {"pushed 11 step=3 k=3 cuts=0,2"}},
+      {"it may have counted before", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0,2"}},
+      {"the first one that is sent again counts", shard.push(2, 3, 1), {"pushed 12 step=3 k=3 cuts=0,2"}},
+      {"another rank's is late", shard.push(1, 3, 9), {"pushed 11 step=3 k=3 cuts=0,2"}},
       {"values", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=0,2"}},
   });
   CHECK(shard.core.stale() == 1);
 }
 
-TEST_CASE("SyncShardCore: a row is divided by how many of those that count had it", "[ps]") {
+TEST_CASE("SyncShardCore: a row is divided by the number of counted contributions that have its key", "[ps]") {
   SyncShard shard = with_backups(story::with_tables(story::job(1, 4, 9, 0)));
   tell(ShardStory{
       {"5", shard.push(3, 1, block(0, {{5, 4}})), {"pushed 13 step=1 k=0 cuts=0"}},
@@ -796,35 +815,35 @@ TEST_CASE("SyncShardCore: a row is divided by how many of those that count had i
   });
 }
 
-TEST_CASE("SyncShardCore: another replica is sent the newest cut, or one that is made for it", "[ps]") {
+TEST_CASE("SyncShardCore: another replica is sent the newest cut, or a cut that is made for it", "[ps]") {
   SyncShard shard = one_rank(9, 2);
   const auto state = [&shard](Peer peer, Step have) {
     return [&shard, peer, have](ShardActions& out) { shard.core.state(peer, have, out); };
   };
   tell(ShardStory{
-      {"it is at the beginning, too", state(50, 0), {"state 50 none"}},
+      {"both are at step 0", state(50, 0), {"state 50 none"}},
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
-      {"one is made for it", state(50, 0), {"save 1 w=-1"}},
+      {"a cut is made for it", state(50, 0), {"save 1 w=-1"}},
       {"and sent when it is durable", shard.saved(1), {"notice 10 k=1 cuts=0,1", "state 50 1"}},
-      {"not again", state(51, 1), {"state 51 none"}},
+      {"there is nothing newer", state(51, 1), {"state 51 none"}},
       {"", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,1"}},
-      {"the newest durable one", state(51, 0), {"state 51 1"}},
+      {"the newest durable cut", state(51, 0), {"state 51 1"}},
       {"waits", state(52, 1), {}},
-      {"no room: it need not wait", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room", "state 52 none"}},
-      {"for that one it is tried again", shard.save_again(), {"save 2 w=-2"}},
+      {"no disk space: it need not wait", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room", "state 52 none"}},
+      {"for that replica it is tried again", shard.save_again(), {"save 2 w=-2"}},
       {"", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room"}},
-      {"as often as need be", shard.save_again(), {"save 2 w=-2"}},
+      {"and again", shard.save_again(), {"save 2 w=-2"}},
       {"", shard.saved(2), {"notice 10 k=2 cuts=0,1,2"}},
       {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,1,2"}},
       {"", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,1,2"}},
       {"", shard.no_room(), {"notice 10 k=4 cuts=0,1,2 no room"}},
-      {"nobody has asked", shard.save_again(), {}},
-      {"now somebody does", state(53, 2), {"save 4 w=-4"}},
+      {"no replica has asked since", shard.save_again(), {}},
+      {"a replica asks", state(53, 2), {"save 4 w=-4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: goes on from the state of another replica where that is ahead, and saves it", "[ps]") {
+TEST_CASE("SyncShardCore: it continues from the state of another replica that is ahead, and saves it", "[ps]") {
   SyncShard shard = came_back(1, 9, 4, 2, -2, {0, 2});
   const auto came = [&shard](Step step, float number) {
     return [&shard, step, number](ShardActions& out) {
@@ -836,27 +855,29 @@ TEST_CASE("SyncShardCore: goes on from the state of another replica where that i
       {"", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
       {"", shard.pull(10, 5), {}},
       {"stored", shard.push(0, 6, 1), {"pushed 10 step=6 k=2 cuts=0,2"}},
-      {"nothing came",
+      {"the other replica has nothing newer",
        [&shard](ShardActions& out) { shard.core.state_came(nullptr, out); },
        {"joined 10 k=2 cuts=0,2"}},
-      {"it is ahead", came(5, -5), {"save 5 w=-5", "joined 10 k=5 cuts=0,2", "values 10 step=5 w=-5 k=5 cuts=0,2"}},
-      {"what was stored counts; it is not", came(4, -4), {"joined 10 k=6 cuts=0,2"}},
+      {"the state is ahead",
+       came(5, -5),
+       {"save 5 w=-5", "joined 10 k=5 cuts=0,2", "values 10 step=5 w=-5 k=5 cuts=0,2"}},
+      {"the stored contribution counts now; this state is not ahead", came(4, -4), {"joined 10 k=6 cuts=0,2"}},
       {"", shard.saved(5), {"notice 10 k=6 cuts=0,2,5"}},
   });
   CHECK(shard.core.step() == 6);
 }
 
-TEST_CASE("SyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
+TEST_CASE("SyncShardCore: it waits for custom initial values, which the first contribution 0 sets", "[ps]") {
   SyncShard shard{SyncShardCore{story::with_initial_values(story::job(1, 2, 4, 2), 8), 0, sgd()}};
   tell(ShardStory{
-      {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"its progress says that it has no values", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"and answers no pull", shard.pull(10, 0), {}},
       {"steps are stored meanwhile", shard.push(0, 1, 2), {"pushed 10 step=1 k=0 cuts=0 no values"}},
-      {"and not counted", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0 no values"}},
+      {"and not applied", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0 no values"}},
       {"there is no cut to make", shard.save(), {}},
-      {"0 is kept, with or without", shard.restore(10, 0), {"joined 10 k=0 cuts=0 no values"}},
+      {"a restore to 0 changes nothing", shard.restore(10, 0), {"joined 10 k=0 cuts=0 no values"}},
       {"the values", shard.push(1, 0, 8, 0, 77), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=1 cuts=0"}},
-      {"what was stored has counted", shard.pull(10, 1), {"values 10 step=1 w=5 k=1 cuts=0"}},
+      {"the stored contributions have counted", shard.pull(10, 1), {"values 10 step=1 w=5 k=1 cuts=0"}},
       {"a repeat is dropped", shard.push(0, 0, 8, 0, 77), {"pushed 10 step=0 k=1 cuts=0"}},
       {"rule 2",
        shard.push(0, 0, 9, 0, 78),
@@ -866,7 +887,7 @@ TEST_CASE("SyncShardCore: it waits for custom initial values, which the first co
   });
 }
 
-TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initial values again", "[ps]") {
+TEST_CASE("SyncShardCore: it waits for custom initial values whenever it starts at step 0", "[ps]") {
   const distrib::Job job = story::with_initial_values(story::job(1, 1, 9, 2), 8);
   SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{4, block(-1), {}, {}, {}, story::only_lineage(job)},
                                 story::cuts_at({2, 4}, job)}};
@@ -876,7 +897,9 @@ TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initi
       {"back to the beginning", shard.restore(10, 0), {"load 0"}},
       {"too early", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0,2,4"}},
       {"", shard.pull(10, 0), {}},
-      {"what the initializers give is not it", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4 no values"}},
+      {"the values of the initializers are not the custom ones",
+       shard.loaded(0, 0),
+       {"joined 10 k=0 cuts=0,2,4 no values"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0,2,4 no values"}},
       {"the values again",
        shard.push(0, 0, 8),
@@ -894,7 +917,7 @@ TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initi
   });
 }
 
-TEST_CASE("SyncShardCore: other initial values than the job's are refused", "[ps]") {
+TEST_CASE("SyncShardCore: initial values other than the job's are refused", "[ps]") {
   SyncShard shard{SyncShardCore{story::with_initial_values(story::job(1, 1, 9, 2), 8), 0, sgd()}};
   const auto refused = [](distrib::ps_errc why) {
     return "refused 10 step=0 rank=0: " + make_error_code(why).message();
@@ -906,16 +929,16 @@ TEST_CASE("SyncShardCore: other initial values than the job's are refused", "[ps
        shard.push(0, 0, std::make_shared<distrib::AlignedBuffer>(128)),
        {refused(distrib::ps_errc::wrong_size)}},
       {"nothing", shard.push(0, 0, distrib::SharedBuffer{}), {refused(distrib::ps_errc::wrong_size)}},
-      {"a rank that there is not",
+      {"an unknown rank",
        shard.push(1, 0, 8),
        {"refused 11 step=0 rank=1: " + make_error_code(distrib::ps_errc::unknown_rank).message()}},
-      {"it waits still", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
+      {"it still waits", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
   });
 }
 
 namespace {
 
-/// A shard of one rank whose cut 4 was made with other settings than it has now, and perhaps further cuts.
+/// A job of one rank that was started again with other settings, and shards of it with cuts of different lineages.
 struct OfTwoHistories {
   Job before = story::job(1, 1, 9, 2);
   Job after = [this] {
@@ -936,12 +959,12 @@ auto names_of(const SyncShardCore& core) -> std::vector<distrib::NamedCut> { ret
 
 }  // namespace
 
-TEST_CASE("SyncShardCore: a cut of other settings begins a new history", "[ps]") {
+TEST_CASE("SyncShardCore: a cut of other settings starts a new history", "[ps]") {
   const OfTwoHistories job;
   SyncShard shard = job.shard(4, job.old, {{2, job.old}, {4, job.old}});
   CHECK(shard.core.lineage() == job.changed);
   CHECK(shard.core.progress().history == job.changed.digest());
-  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2, 4});  // it goes on from there
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2, 4});  // it continues from there
   CHECK(names_of(shard.core) ==
         std::vector<distrib::NamedCut>{{0, Lineage{}.digest()}, {2, job.old.digest()}, {4, job.old.digest()}});
   tell(ShardStory{
@@ -949,11 +972,11 @@ TEST_CASE("SyncShardCore: a cut of other settings begins a new history", "[ps]")
       {"back to before the change", shard.restore(10, 2), {"load 2"}},
   });
   CHECK(shard.core.lineage() == job.old.continued(2, distrib::settings_hash(to_text(job.after))));
-  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2});  // the cut 4 is of another history now
-  CHECK(names_of(shard.core).size() == 3);  // but there
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2});  // cut 4 is of another history now
+  CHECK(names_of(shard.core).size() == 3);  // but it still exists
 }
 
-TEST_CASE("SyncShardCore: what was made from values of another history does not count", "[ps]") {
+TEST_CASE("SyncShardCore: a contribution made from values of another history does not count", "[ps]") {
   const OfTwoHistories job;
   SyncShard shard = job.shard(4, job.old, {{4, job.old}});
   ShardActions out;
@@ -969,23 +992,24 @@ TEST_CASE("SyncShardCore: what was made from values of another history does not 
   CHECK(shard.core.step() == 5);
 }
 
-TEST_CASE("SyncShardCore: a worker of an older version is refused where settings were changed", "[ps]") {
+TEST_CASE("SyncShardCore: a worker of an older version is refused if settings were changed", "[ps]") {
   const OfTwoHistories job;
   SyncShard changed = job.shard(4, job.old, {{4, job.old}});
   ShardActions out;
   changed.core.push(10, {5, 0, block(1), 0, 0}, out);
   REQUIRE(out.size() == 1);
   CHECK(std::get<distrib::RefusedReply>(out[0]).code == distrib::ps_errc::old_version);
-  SyncShard plain = job.shard(4, job.anew, {{4, job.anew}});  // the same settings all the time
+  SyncShard plain = job.shard(4, job.anew, {{4, job.anew}});  // the settings never changed
   out.clear();
   plain.core.push(10, {5, 0, block(1), 0, 0}, out);
   CHECK(plain.core.step() == 5);
 }
 
-TEST_CASE("SyncShardCore: Restore by its number goes to a cut of another history, to no other cut of that step",
-          "[ps]") {
+TEST_CASE(
+    "SyncShardCore: a Restore with a lineage goes to that cut of another history, and to no other cut of its step",
+    "[ps]") {
   const OfTwoHistories job;
-  // All had gone back to 0, and it was started again before it had saved cut 4 anew.
+  // All shards had gone back to 0, and this one was started again before it had saved cut 4 again.
   SyncShard shard = job.shard(4, job.old, {{2, job.anew}, {4, job.old}});
   CHECK(shard.core.progress().cuts == std::vector<Step>{0, 4});
   ShardActions out;
@@ -1014,7 +1038,7 @@ TEST_CASE("SyncShardCore: a cut that was overwritten before it was read is refus
   CHECK(std::get<distrib::LoadCut>(out[0]).step == 0);
 }
 
-TEST_CASE("SyncShardCore: a due cut is saved over one of another history, and those before the common one are dropped",
+TEST_CASE("SyncShardCore: a due cut replaces one of another history, and those before the common cut are dropped",
           "[ps]") {
   const OfTwoHistories job;
   SyncShard shard = job.shard(2, job.anew, {{2, job.anew}, {3, job.old}, {4, job.old}});
@@ -1029,20 +1053,20 @@ TEST_CASE("SyncShardCore: a due cut is saved over one of another history, and th
       {"join", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
       {"", push(3, 2), {"pushed 10 step=3 k=3 cuts=0,2"}},
       {"due", push(4, 2), {"save 4 w=-9", "pushed 10 step=4 k=4 cuts=0,2"}},
-      {"made anew", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
+      {"made again", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
       {"all have it", push(5, 4), {"drop 3", "pushed 10 step=5 k=5 cuts=0,2,4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: no cut is dropped while one of them is being read, and all that are due are afterwards",
+TEST_CASE("SyncShardCore: no cut is dropped while a cut is being read; those that may go are dropped afterwards",
           "[ps]") {
   SyncShard back = came_back(1, 99, 2, 6, -6, {0, 2, 4, 6});
   tell(ShardStory{
       {"", back.join(10), {"joined 10 k=6 cuts=0,2,4,6"}},
       {"it reads 2", back.restore(10, 2), {"load 2"}},
-      {"everybody has 6", back.push(0, 9, 1, 6), {"pushed 10 step=9 k=2 cuts=0,2,4,6"}},
+      {"all shards have 6", back.push(0, 9, 1, 6), {"pushed 10 step=9 k=2 cuts=0,2,4,6"}},
       {"", back.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
-      {"now 2 may go", back.push(0, 9, 1, 6), {"drop 2", "pushed 10 step=9 k=2 cuts=0,4,6"}},
+      {"now 2 may be dropped", back.push(0, 9, 1, 6), {"drop 2", "pushed 10 step=9 k=2 cuts=0,4,6"}},
   });
   SyncShard forward = came_back(1, 99, 2, 2, -2, {0, 2, 4, 6, 8});
   tell(ShardStory{

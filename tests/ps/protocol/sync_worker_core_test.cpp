@@ -40,12 +40,12 @@ struct SyncWorker : story::Worker<SyncWorkerCore> {
   }
 };
 
-/// Rank 1 of 2, two shards, and what it says while it does all steps up to `t` undisturbed.
+/// Rank 1 of 2, with two shards.
 auto sync_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> SyncWorker {
   return {{SyncWorkerCore{story::job(2, 2, total, interval), 1, options}}};
 }
 
-/// Carries it to where it has made the contributions of steps 1 to t and waits for the values of t.
+/// Brings the worker to the point where it has made the contributions of steps 1 to t and waits for the values of t.
 void carry_to(SyncWorker& w, Step t, const Cuts& cuts = {0}) {
   WorkerActions ignored;
   w.start()(ignored);
@@ -69,8 +69,8 @@ TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7,
       {"7: t = 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
       {"waits for all", w.values(1, 0, 0), {}},
       {"another step's values", w.values(0, 5, 0), {}},
-      {"all there", w.values(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
-      {"not this one", w.computed(1), {}},
+      {"all values are here", w.values(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"another ticket", w.computed(1), {}},
       {"made",
        w.computed(2),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
@@ -80,11 +80,11 @@ TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7,
       {"12: at the end it waits for the cut", w.values(1, 1, 1), {}},
       {"12: on every shard", w.notice(0, 1, {0, 1}), {}},
       {"12: goodbye", w.notice(1, 1, {0, 1}), {"goodbye 0", "goodbye 1", "done"}},
-      {"that was it", w.notice(1, 1, {0, 1}), {}},
+      {"nothing follows", w.notice(1, 1, {0, 1}), {}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a push has an answer of its own unless a pull comes with it", "[ps]") {
+TEST_CASE("SyncWorkerCore: a push is answered separately unless a pull is sent with it", "[ps]") {
   SyncWorker w = sync_worker(9, 0);
   const auto pushes = [](const auto& happens) {
     WorkerActions actions;
@@ -103,15 +103,15 @@ TEST_CASE("SyncWorkerCore: a push has an answer of its own unless a pull comes w
   CHECK(pushes(w.joined(0, 0)) == std::vector{false});  // it came back
 }
 
-TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", "[ps]") {
+TEST_CASE("SyncWorkerCore: it starts in the middle and at the end of a job (rules 7, 12)", "[ps]") {
   SyncWorker middle = sync_worker(9, 2);
   tell(WorkerStory{
       {"join", middle.start(), {"join 0", "join 1"}},
       {"ahead", middle.joined(0, 5, {0, 2, 4}), {}},
       {"t is the smallest k", middle.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
-      {"the kept one", middle.values(0, 4, 5, {0, 2, 4}), {}},
-      {"go on", middle.values(1, 4, 4, {0, 2, 4}), {"compute step=5 ticket=2 of 2"}},
-      {"only to the one who needs it",
+      {"the values of the step before k", middle.values(0, 4, 5, {0, 2, 4}), {}},
+      {"continue", middle.values(1, 4, 4, {0, 2, 4}), {"compute step=5 ticket=2 of 2"}},
+      {"only to the shard that lacks it",
        middle.computed(2),
        {"push 1 step=5 rank=1 common=4", "pull 0 step=5", "pull 1 step=5"}},
   });
@@ -120,8 +120,8 @@ TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", 
   SyncWorker late = sync_worker(9, 2);
   tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
-      {"N", late.joined(0, 9, {0, 8, 9}), {}},
-      {"12: it finds N and is done", late.joined(1, 9, {0, 8, 9}), {"goodbye 0", "goodbye 1", "done"}},
+      {"the last step", late.joined(0, 9, {0, 8, 9}), {}},
+      {"12: the last cut exists, so it is done", late.joined(1, 9, {0, 8, 9}), {"goodbye 0", "goodbye 1", "done"}},
   });
 }
 
@@ -129,15 +129,15 @@ TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (
   SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
   tell(WorkerStory{
-      {"lost and there again", w.reconnected(0), {"join 0"}},
+      {"lost and connected again", w.reconnected(0), {"join 0"}},
       {"8: what it lacks, and the pull again",
        w.joined(0, 2, {0, 2}),
        {"push 0 step=3 rank=1 common=0", "push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"values", w.values(0, 4, 4, {0, 2}), {}},
-      {"once more: the values are here, but is it?",
+      {"again: the values are here, but the shard may not have reached t",
        w.joined(0, 3, {0, 2}),
        {"push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
-      {"go on", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=6 of 2"}},
+      {"continue", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=6 of 2"}},
       {"while it computes",
        w.joined(1, 2, {0, 2}),
        {"push 1 step=3 rank=1 common=2", "push 1 step=4 rank=1 common=2", "pull 1 step=4"}},
@@ -151,17 +151,17 @@ TEST_CASE("SyncWorkerCore: it sends no more than a shard stores (rule 3)", "[ps]
   SyncWorker w = sync_worker(9, 1);  // the window is 2
   carry_to(w, 5);
   tell(WorkerStory{
-      {"back at 0: the first two, and a pull that tells when there is room",
+      {"back at 0: the first two, and a pull that is answered when there is room",
        w.joined(1, 0),
        {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=5"}},
       {"no room yet", w.pushed(1, 0), {}},
       {"room for one", w.pushed(1, 1), {"push 1 step=3 rank=1 common=0", "pull 1 step=3"}},
       {"the answer", w.values(1, 2, 2), {"push 1 step=4 rank=1 common=0", "pull 1 step=4"}},
-      {"or that it is gone", w.gone(1, 3, 5), {}},
+      {"a Gone says it too", w.gone(1, 3, 5), {}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never heard of again (rule 3)", "[ps]") {
+TEST_CASE("SyncWorkerCore: it waits for room even if the shard reports no progress (rule 3)", "[ps]") {
   SyncWorker w = sync_worker(9, 1);
   carry_to(w, 2);
   tell(WorkerStory{
@@ -169,23 +169,23 @@ TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never hea
       {"back at 0",
        w.joined(0, 0),
        {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0", "pull 0 step=2"}},
-      {"go on", w.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
-      {"3 has no room at shard 0",
+      {"continue", w.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
+      {"shard 0 has no room for 3",
        w.computed(4),
        {"pull 0 step=2", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
-      {"now it has", w.values(0, 2, 2), {"push 0 step=3 rank=1 common=0"}},
+      {"now it has room", w.values(0, 2, 2), {"push 0 step=3 rank=1 common=0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: told Gone it joins again, told so twice it restores (rule 9)", "[ps]") {
+TEST_CASE("SyncWorkerCore: after Gone it joins again, after a second Gone it sends Restore (rule 9)", "[ps]") {
   SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
   tell(WorkerStory{
-      {"another step's", w.gone(0, 3, 6, {0, 2, 4, 6}), {}},
+      {"of another step", w.gone(0, 3, 6, {0, 2, 4, 6}), {}},
       {"9: join all", w.gone(0, 4, 6, {0, 2, 4, 6}), {"join 0", "join 1"}},
-      {"again", w.joined(0, 6, {0, 2, 4, 6}), {}},
-      {"again", w.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
-      {"the other one can", w.values(1, 4, 4, {0, 2, 4}), {}},
+      {"joined again", w.joined(0, 6, {0, 2, 4, 6}), {}},
+      {"joined again", w.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
+      {"shard 1 still has the values", w.values(1, 4, 4, {0, 2, 4}), {}},
       {"9: restore the common cut", w.gone(0, 4, 6, {0, 2, 4, 6}), {"restore 0 cut=4", "restore 1 cut=4"}},
       {"late", w.gone(0, 4, 6, {0, 2, 4, 6}), {}},
       {"10: waits for all", w.joined(0, 4, {0, 2, 4}), {}},
@@ -194,27 +194,31 @@ TEST_CASE("SyncWorkerCore: told Gone it joins again, told so twice it restores (
   });
 }
 
-TEST_CASE("SyncWorkerCore: told Gone beside another process of its rank it goes on with that one (rule 9)", "[ps]") {
+TEST_CASE("SyncWorkerCore: after Gone beside another process of its rank it continues beside that process (rule 9)",
+          "[ps]") {
   SyncWorker w = sync_worker(99, 10);
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"ahead", w.joined(0, 17), {}},
-      {"it came back, and waits for somebody", w.joined(1, 2), {"pull 0 step=2", "pull 1 step=2"}},
-      {"9: nobody is sent back", w.doubled(0, 2, 17), {"pull 0 step=17", "pull 1 step=17"}},
-      {"of before", w.values(1, 2, 2), {}},
+      {"shard 1 came back and lacks contributions", w.joined(1, 2), {"pull 0 step=2", "pull 1 step=2"}},
+      {"9: no Restore", w.doubled(0, 2, 17), {"pull 0 step=17", "pull 1 step=17"}},
+      {"values of an earlier pull", w.values(1, 2, 2), {}},
       {"values", w.values(0, 17, 17), {}},
-      {"that one serves it", w.notice(1, 3, {0}), {}},
-      {"it came back again: so does that one hear", w.joined(1, 2), {"pull 1 step=17"}},
-      {"there", w.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
+      {"the other process sends them", w.notice(1, 3, {0}), {}},
+      {"shard 1 came back again, which the other process learns too", w.joined(1, 2), {"pull 1 step=17"}},
+      {"it has reached 17", w.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
       {"made",
        w.computed(2),
        {"push 0 step=18 rank=1 common=0", "push 1 step=18 rank=1 common=0", "pull 0 step=18", "pull 1 step=18"}},
-      {"it came back", w.joined(1, 15), {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
-      {"10: further than what was left to that one", w.joined(1, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
+      {"shard 1 came back", w.joined(1, 15), {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
+      {"10: it lacks more than was left to the other process", w.joined(1, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost (rules 9, 10)", "[ps]") {
+TEST_CASE(
+    "SyncWorkerCore: when the shard that reported another process of this rank sends Joined again, the worker takes "
+    "its steps back (rules 9, 10)",
+    "[ps]") {
   const auto after_gone = [](SyncWorker& w, Step k) {
     WorkerActions ignored;
     w.start()(ignored);
@@ -226,10 +230,10 @@ TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost
   SyncWorker lost = sync_worker(99, 10);
   after_gone(lost, 2);
   tell(WorkerStory{
-      {"10: shard 1 waits for nobody else", lost.joined(0, 17), {"restore 0 cut=0", "restore 1 cut=0"}},
+      {"10: no other process serves shard 1", lost.joined(0, 17), {"restore 0 cut=0", "restore 1 cut=0"}},
       {"back", lost.joined(0, 0), {}},
       {"7", lost.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
-      {"nothing is left to anybody", lost.joined(0, 0), {"pull 0 step=0"}},
+      {"nothing is left to another process", lost.joined(0, 0), {"pull 0 step=0"}},
   });
   SyncWorker late = sync_worker(99, 10);
   after_gone(late, 12);
@@ -239,7 +243,7 @@ TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost
       {"made",
        late.computed(2),
        {"push 0 step=18 rank=1 common=0", "push 1 step=18 rank=1 common=0", "pull 0 step=18", "pull 1 step=18"}},
-      {"it came back, and is sent what is here",
+      {"it came back, and is sent what is kept",
        late.joined(1, 12),
        {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
       {"10: the rest was left to a process that is lost", late.joined(0, 18), {"restore 0 cut=0", "restore 1 cut=0"}},
@@ -247,23 +251,23 @@ TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost
   SyncWorker there = sync_worker(99, 10);
   after_gone(there, 12);
   tell(WorkerStory{
-      {"shard 1 is there already", there.notice(1, 17, {0}), {}},
-      {"nobody lacks anything", there.joined(0, 17), {"pull 0 step=17"}},
+      {"shard 1 has reached 17", there.notice(1, 17, {0}), {}},
+      {"no shard lacks anything", there.joined(0, 17), {"pull 0 step=17"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: Gone is nothing when the values are here", "[ps]") {
+TEST_CASE("SyncWorkerCore: Gone is ignored when the values are here", "[ps]") {
   SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
   tell(WorkerStory{
       {"values", w.values(0, 4, 4), {}},
-      {"a second pull's answer", w.gone(0, 4, 6), {}},
-      {"go on", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
+      {"the answer to a second pull", w.gone(0, 4, 6), {}},
+      {"continue", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
       {"while it computes", w.gone(1, 4, 6), {}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: it restores when it cannot serve a shard (rule 10)", "[ps]") {
+TEST_CASE("SyncWorkerCore: it sends Restore when it cannot send a shard what that lacks (rule 10)", "[ps]") {
   SyncWorker w = sync_worker(9, 2);  // it started at 4 and has nothing older
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
@@ -271,10 +275,12 @@ TEST_CASE("SyncWorkerCore: it restores when it cannot serve a shard (rule 10)", 
       {"join", w.joined(1, 4, {0, 2}), {"pull 0 step=4", "pull 1 step=4"}},
       {"values", w.values(0, 4, 4, {0, 2, 4}), {}},
       {"values", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=2 of 2"}},
-      {"lost: 3 and 4 are needed", w.joined(1, 2, {0, 2}), {"restore 0 cut=2", "restore 1 cut=2"}},
-      {"overtaken", w.computed(2), {}},
-      {"told meanwhile", w.notice(0, 4, {0, 2, 4}), {}},
-      {"values of before", w.values(0, 4, 4, {0, 2, 4}), {}},
+      {"shard 1 came back at 2, and 3 and 4 are not kept",
+       w.joined(1, 2, {0, 2}),
+       {"restore 0 cut=2", "restore 1 cut=2"}},
+      {"the result is dropped", w.computed(2), {}},
+      {"a notice meanwhile", w.notice(0, 4, {0, 2, 4}), {}},
+      {"values of an earlier pull", w.values(0, 4, 4, {0, 2, 4}), {}},
       {"10: waits for all", w.joined(0, 2, {0, 2}), {}},
       {"10: made again from there", w.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
       {"values", w.values(0, 2, 2, {0, 2}), {}},
@@ -282,14 +288,15 @@ TEST_CASE("SyncWorkerCore: it restores when it cannot serve a shard (rule 10)", 
   });
 }
 
-TEST_CASE("SyncWorkerCore: somebody else's restore is served from the buffer (rule 11)", "[ps]") {
+TEST_CASE("SyncWorkerCore: after another worker's Restore it sends contributions again from its buffer (rule 11)",
+          "[ps]") {
   SyncWorker w = sync_worker(9, 9);
   carry_to(w, 3);
   tell(WorkerStory{
-      {"shard 0 went back, as far as it was known to be",
+      {"shard 0 was sent back, as far as is known",
        w.joined(0, 2, {0}),
        {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
-      {"shard 0 went back further",
+      {"shard 0 was sent back further",
        w.joined(0, 0, {0}),
        {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0",
         "pull 0 step=3"}},
@@ -297,14 +304,14 @@ TEST_CASE("SyncWorkerCore: somebody else's restore is served from the buffer (ru
 }
 
 TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common cut (rule 6)", "[ps]") {
-  // Two blocks of 64 bytes a step: room for two steps.
+  // A contribution has two blocks of 64 bytes: the budget is two of them.
   SyncWorker w = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(w, 2);
   tell(WorkerStory{
       {"values", w.values(0, 2, 2, {0}), {}},
       {"6: full", w.values(1, 2, 2, {0}), {"save 0", "save 1"}},
-      {"6: asked once", w.notice(1, 2, {0}), {}},
-      {"not on all", w.notice(0, 2, {0, 2}), {}},
+      {"6: asked only once", w.notice(1, 2, {0}), {}},
+      {"not on all shards", w.notice(0, 2, {0, 2}), {}},
       {"6: the common cut moves", w.notice(1, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
       {"made",
        w.computed(4),
@@ -313,7 +320,8 @@ TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common c
   CHECK(w.core.common_cut() == 2);
 }
 
-TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and goes back when one is lost", "[ps]") {
+TEST_CASE("SyncWorkerCore: it does not wait for a cut without disk space, and all go back when a shard is lost",
+          "[ps]") {
   SyncWorker w = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(w, 2);
   const auto no_room = [&w](std::uint32_t shard, Step k) {
@@ -322,21 +330,21 @@ TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and
   tell(WorkerStory{
       {"values", w.values(0, 2, 2), {}},
       {"6: full", w.values(1, 2, 2), {"save 0", "save 1"}},
-      {"one is enough", no_room(1, 2), {"compute step=3 ticket=4 of 2"}},
+      {"one shard without disk space is enough", no_room(1, 2), {"compute step=3 ticket=4 of 2"}},
       {"made",
        w.computed(4),
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
       {"", no_room(0, 3), {}},
       {"", no_room(1, 3), {}},
       {"values", w.values(0, 3, 3), {}},
-      {"came back at 1: all is kept that it needs",
+      {"came back at 1: what it lacks is kept",
        w.joined(0, 1),
        {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
-      {"came back at 0: the first is not kept", w.joined(0, 0), {"restore 0 cut=0", "restore 1 cut=0"}},
+      {"came back at 0: the first contribution is not kept", w.joined(0, 0), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "[ps]") {
+TEST_CASE("SyncWorkerCore: a Joined may report the cut that the worker waits for", "[ps]") {
   SyncWorker full = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(full, 2);
   tell(WorkerStory{
@@ -350,21 +358,21 @@ TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "
   carry_to(last, 2);
   tell(WorkerStory{
       {"values", last.values(0, 2, 2, {0, 2}), {}},
-      {"N is not durable", last.values(1, 2, 2, {0}), {}},
+      {"the last cut is not durable", last.values(1, 2, 2, {0}), {}},
       {"shard 1 saved, died and came back",
        last.joined(1, 2, {0, 2}),
        {"pull 1 step=2", "goodbye 0", "goodbye 1", "done"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a full buffer asks for cuts at t, wherever the next one is due (rule 6)", "[ps]") {
+TEST_CASE("SyncWorkerCore: with a full buffer it asks for cuts at t, wherever the next one is due (rule 6)", "[ps]") {
   SyncWorker w = sync_worker(99, 50, {.replay_budget_bytes = 128});
   carry_to(w, 1);
   tell(WorkerStory{
       {"values", w.values(0, 1, 1), {}},
       {"shard 1 comes back at 0", w.joined(1, 0), {"push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
-      {"it is there again", w.values(1, 1, 1), {"save 0", "save 1"}},
-      {"shard 0 comes back and may not know", w.joined(0, 1), {"pull 0 step=1", "save 0"}},
+      {"it has reached t", w.values(1, 1, 1), {"save 0", "save 1"}},
+      {"shard 0 comes back and may have forgotten the request", w.joined(0, 1), {"pull 0 step=1", "save 0"}},
       {"saved", w.notice(0, 1, {0, 1}), {}},
       {"saved", w.notice(1, 1, {0, 1}), {"compute step=2 ticket=3 of 2"}},
   });
@@ -372,22 +380,25 @@ TEST_CASE("SyncWorkerCore: a full buffer asks for cuts at t, wherever the next o
   carry_to(zombie, 1);
   tell(WorkerStory{
       {"values", zombie.values(0, 1, 1), {}},
-      {"its successor was faster: others may wait", zombie.values(1, 1, 2), {"compute step=2 ticket=3 of 2"}},
+      {"a newer process of this rank was faster: shards are ahead, so it needs no room",
+       zombie.values(1, 1, 2),
+       {"compute step=2 ticket=3 of 2"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: N in every list is the end, wherever the shards were sent back to (rule 12)", "[ps]") {
+TEST_CASE("SyncWorkerCore: the last cut in every list is the end, wherever the shards were sent back to (rule 12)",
+          "[ps]") {
   SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
   tell(WorkerStory{
       {"values", w.values(0, 4, 4, {0, 9}), {}},
       {"values", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
-      {"and N is there", w.notice(1, 4, {0, 9}), {"goodbye 0", "goodbye 1", "done"}},
+      {"both have the last cut", w.notice(1, 4, {0, 9}), {"goodbye 0", "goodbye 1", "done"}},
       {"too late", w.computed(6), {}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: after a restore what was kept beyond does not fill the buffer", "[ps]") {
+TEST_CASE("SyncWorkerCore: contributions kept from before a restore do not fill the buffer", "[ps]") {
   SyncWorker w = sync_worker(9, 1, {.replay_budget_bytes = 256});
   carry_to(w, 2);
   tell(WorkerStory{
@@ -399,16 +410,16 @@ TEST_CASE("SyncWorkerCore: after a restore what was kept beyond does not fill th
   });
 }
 
-TEST_CASE("SyncWorkerCore: without a budget only what is in flight is kept", "[ps]") {
+TEST_CASE("SyncWorkerCore: without a budget only the newest contribution is kept", "[ps]") {
   SyncWorker w = sync_worker(9, 9, {.replay_budget_bytes = 0});
   carry_to(w, 3);
   tell(WorkerStory{
-      {"in flight", w.joined(0, 2), {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
-      {"what came before must be made again", w.joined(0, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
+      {"the newest contribution", w.joined(0, 2), {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"earlier ones must be made again", w.joined(0, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
+TEST_CASE("SyncWorkerCore: asked to stop, it finishes the contribution being computed and leaves", "[ps]") {
   SyncWorker idle = sync_worker(9, 2);
   carry_to(idle, 1);
   tell(WorkerStory{
@@ -432,19 +443,19 @@ TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leave
       {"values", overtaken.values(0, 2, 2), {}},
       {"values", overtaken.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
       {"in flight", overtaken.stop(), {}},
-      {"it would have to restore, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
+      {"it would have to send Restore, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
       {"too late", overtaken.computed(4), {}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: who wants the result takes it before goodbye (rule 12)", "[ps]") {
+TEST_CASE("SyncWorkerCore: a worker that wants the result gets it before goodbye (rule 12)", "[ps]") {
   SyncWorker w = sync_worker(2, 2, {.wants_result = true});
   carry_to(w, 2);
   tell(WorkerStory{
       {"values", w.values(0, 2, 2), {}},
       {"durable", w.notice(0, 2, {0, 2}), {}},
-      {"durable on all, but the values are not here", w.notice(1, 2, {0, 2}), {}},
-      {"they are", w.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+      {"durable on all shards, but the values are not here", w.notice(1, 2, {0, 2}), {}},
+      {"now they are", w.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
   SyncWorker first = sync_worker(2, 2, {.wants_result = true});
   carry_to(first, 2);
@@ -456,21 +467,21 @@ TEST_CASE("SyncWorkerCore: who wants the result takes it before goodbye (rule 12
   SyncWorker late = sync_worker(2, 2, {.wants_result = true});
   tell(WorkerStory{
       {"join", late.start(), {"join 0", "join 1"}},
-      {"N", late.joined(0, 2, {0, 2}), {}},
-      {"it finds N, and takes the values", late.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"the last step", late.joined(0, 2, {0, 2}), {}},
+      {"the last cut exists: it pulls the values", late.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
       {"values", late.values(0, 2, 2, {0, 2}), {}},
       {"values", late.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the result", "[ps]") {
+TEST_CASE("SyncWorkerCore: shards that were sent back go to the cut of the last step for the result", "[ps]") {
   SyncWorker w = sync_worker(9, 2, {.wants_result = true});
   carry_to(w, 4);
   tell(WorkerStory{
       {"values", w.values(0, 4, 4, {0, 9}), {}},
-      {"N is there", w.values(1, 4, 4, {0, 9}), {"restore 0 cut=9", "restore 1 cut=9"}},
-      {"at N", w.joined(0, 9, {0, 9}), {}},
-      {"at N", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
+      {"all have the last cut", w.values(1, 4, 4, {0, 9}), {"restore 0 cut=9", "restore 1 cut=9"}},
+      {"at the last step", w.joined(0, 9, {0, 9}), {}},
+      {"at the last step", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
       {"values", w.values(0, 9, 9, {0, 9}), {}},
       {"values", w.values(1, 9, 9, {0, 9}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
@@ -478,18 +489,18 @@ TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the 
   carry_to(one, 2);
   tell(WorkerStory{
       {"values", one.values(0, 2, 2, {0, 2}), {}},
-      {"somebody sent it back",
+      {"another worker sent it back",
        one.joined(1, 0, {0, 2}),
        {"push 1 step=1 rank=1 common=2", "push 1 step=2 rank=1 common=2", "pull 1 step=2", "restore 0 cut=2",
         "restore 1 cut=2"}},
-      {"kept", one.joined(0, 2, {0, 2}), {}},
-      {"at N", one.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"its values were kept", one.joined(0, 2, {0, 2}), {}},
+      {"at the last step", one.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
       {"values", one.values(0, 2, 2, {0, 2}), {}},
       {"values", one.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: who stops leaves without the result", "[ps]") {
+TEST_CASE("SyncWorkerCore: asked to stop, it leaves without the result", "[ps]") {
   SyncWorker w = sync_worker(2, 2, {.wants_result = true});
   carry_to(w, 2);
   tell(WorkerStory{{"stop", w.stop(), {"leave 0", "leave 1", "left"}}});
@@ -518,20 +529,21 @@ void carry_rows_to(SyncWorker& w, Step t) {
 
 }  // namespace
 
-TEST_CASE("SyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
+TEST_CASE("SyncWorkerCore: with tables it asks once which rows it needs; later ones arrive with each contribution",
+          "[ps]") {
   SyncWorker w = sync_worker_with_tables(2, 0);
   tell(WorkerStory{
-      {"nobody asked", w.prepared(1), {}},
+      {"not asked for", w.prepared(1), {}},
       {"join", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(0, 0), {}},
       {"which rows?", w.joined(1, 0), {"prepare step=1"}},
-      {"there again, but it is not known yet which", w.joined(0, 0), {}},
-      {"values that nobody asked for", w.values(0, 0, 0), {}},
+      {"connected again, but the rows are not known yet", w.joined(0, 0), {}},
+      {"values that were not pulled", w.values(0, 0, 0), {}},
       {"rows of another step", w.prepared(2), {}},
       {"these", w.prepared(1), {"pull 0 step=0 rows=1;", "pull 1 step=0 rows=;1"}},
-      {"told twice", w.prepared(1), {}},
-      {"there again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
-      {"an answer without rows is none", w.values(0, 0, 0), {}},
+      {"a second time", w.prepared(1), {}},
+      {"connected again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
+      {"an answer without rows is ignored", w.values(0, 0, 0), {}},
       {"values", w.rows(1, 0, 0), {}},
       {"values", w.rows(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
       {"made, and the next rows are known",
@@ -540,24 +552,25 @@ TEST_CASE("SyncWorkerCore: with tables it asks which rows, once; the next ones c
         "pull 1 step=1 rows=;2"}},
       {"values", w.rows(0, 1, 1), {}},
       {"values", w.rows(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
-      {"the last; what it wants at the end",
+      {"the last one, with the rows that are wanted at the end",
        w.computed(3, 3),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=2 rows=3;",
         "pull 1 step=2 rows=;0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: told Gone it asks for the same rows; restored, which rows are needed there", "[ps]") {
+TEST_CASE("SyncWorkerCore: after Gone it pulls the same rows; after a Restore it asks which rows are needed there",
+          "[ps]") {
   SyncWorker w = sync_worker_with_tables(9, 2);
   carry_rows_to(w, 4);
   tell(WorkerStory{
       {"9: join all", w.gone(0, 4, 6, {0, 2, 4, 6}), {"join 0", "join 1"}},
-      {"again", w.joined(0, 6, {0, 2, 4, 6}), {}},
+      {"joined again", w.joined(0, 6, {0, 2, 4, 6}), {}},
       {"the rows of 5 are known", w.joined(1, 4, {0, 2}), {"pull 0 step=4 rows=5;", "pull 1 step=4 rows=;2"}},
       {"9: restore the common cut", w.gone(0, 4, 6, {0, 2, 4, 6}), {"restore 0 cut=2", "restore 1 cut=2"}},
       {"late values", w.rows(1, 4, 4), {}},
       {"10", w.joined(0, 2, {0, 2}), {}},
-      {"those of 3 are not", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
+      {"the rows of 3 are not known", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
       {"values of the step, without rows", w.values(0, 2, 2), {}},
       {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
       {"values", w.rows(0, 2, 2), {}},
@@ -565,25 +578,27 @@ TEST_CASE("SyncWorkerCore: told Gone it asks for the same rows; restored, which 
   });
 }
 
-TEST_CASE("SyncWorkerCore: with tables it asks for the rows where the other process is (rule 9)", "[ps]") {
+TEST_CASE(
+    "SyncWorkerCore: continuing beside another process, it asks for the rows of the step of that process (rule 9)",
+    "[ps]") {
   SyncWorker w = sync_worker_with_tables(99, 0);
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"ahead", w.joined(0, 17), {}},
       {"behind", w.joined(1, 2), {"prepare step=3"}},
       {"", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
-      {"9: nobody is sent back", w.doubled(0, 2, 17), {"prepare step=18"}},
+      {"9: no Restore", w.doubled(0, 2, 17), {"prepare step=18"}},
       {"", w.prepared(18), {"pull 0 step=17 rows=18;", "pull 1 step=17 rows=;0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any more", "[ps]") {
+TEST_CASE("SyncWorkerCore: rows for a step that a restore has made void are ignored", "[ps]") {
   SyncWorker w = sync_worker_with_tables(9, 2);
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
       {"join", w.joined(0, 4, {0, 2, 4}), {}},
       {"at 4", w.joined(1, 4, {0, 2}), {"prepare step=5"}},
-      {"10: it has not what shard 1 lacks", w.joined(1, 2, {0, 2}), {"restore 0 cut=2", "restore 1 cut=2"}},
+      {"10: it does not keep what shard 1 lacks", w.joined(1, 2, {0, 2}), {"restore 0 cut=2", "restore 1 cut=2"}},
       {"while it waits for the answers", w.prepared(5), {}},
       {"at 2", w.joined(0, 2, {0, 2}), {}},
       {"at 2", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
@@ -598,30 +613,31 @@ TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any 
       {"a disk is lost: back to 0", same_step.joined(1, 0, {0}), {"restore 0 cut=0", "restore 1 cut=0"}},
       {"shard 1 was faster", same_step.joined(1, 2, {0}), {}},
       {"at 2 again", same_step.joined(0, 2, {0}), {"prepare step=3"}},
-      {"the first answer is as good", same_step.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
-      {"the second says the same", same_step.prepared(3), {}},
+      {"the first answer is still right", same_step.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"the second answer is ignored", same_step.prepared(3), {}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a pull that asks for room wants no rows, and its answer is not taken for values", "[ps]") {
+TEST_CASE("SyncWorkerCore: a pull that waits for room wants no rows, and its answer does not count as values", "[ps]") {
   SyncWorker w = sync_worker_with_tables(9, 1);  // the window is 2
   carry_rows_to(w, 3);
   tell(WorkerStory{
-      {"back at 0: a pull that tells when there is room",
+      {"back at 0: a pull that is answered when there is room",
        w.joined(1, 0),
        {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=3 rows=;1"}},
       {"values", w.rows(0, 3, 3), {}},
       {"room", w.values(1, 2, 2), {"push 1 step=3 rank=1 common=0"}},
-      {"values without rows, of another incarnation's pull", w.values(1, 3, 3), {}},
+      {"an answer without rows, to an earlier pull", w.values(1, 3, 3), {}},
       {"values", w.rows(1, 3, 3), {"compute step=4 ticket=5 of 2"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are wanted at the end", "[ps]") {
+TEST_CASE("SyncWorkerCore: a worker that finds the last cut pulls the result with the rows that are wanted at the end",
+          "[ps]") {
   SyncWorker w = sync_worker_with_tables(2, 2, {.wants_result = true});
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
-      {"N", w.joined(0, 2, {0, 2}), {}},
+      {"the last step", w.joined(0, 2, {0, 2}), {}},
       {"which rows?", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
       {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
       {"values", w.rows(0, 2, 2, {0, 2}), {}},
@@ -639,7 +655,7 @@ TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are w
 
 namespace {
 
-/// Rank 1 of 3 of which two count, two shards.
+/// Rank 1 of 3, with two shards. A step is complete with two contributions.
 auto backup_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> SyncWorker {
   distrib::Job job = story::job(2, 3, total, interval);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
@@ -648,27 +664,29 @@ auto backup_worker(Step total, Step interval, distrib::WorkerOptions options = {
 
 }  // namespace
 
-TEST_CASE("SyncWorkerCore: a late worker goes on at the smallest k, and restores nobody (rule 9)", "[ps]") {
+TEST_CASE("SyncWorkerCore: with backup workers a late worker continues at the smallest k and sends no Restore (rule 9)",
+          "[ps]") {
   SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);
   tell(WorkerStory{
-      {"gone: join all", w.gone(0, 4, 8), {"join 0", "join 1"}},
-      {"the other one, too", w.gone(1, 4, 7), {}},
+      {"Gone: join all", w.gone(0, 4, 8), {"join 0", "join 1"}},
+      {"Gone from the other shard too", w.gone(1, 4, 7), {}},
       {"8", w.joined(0, 8), {}},
       {"7 is the smallest", w.joined(1, 7), {"pull 0 step=7", "pull 1 step=7"}},
-      {"again too late", w.gone(1, 7, 9), {"join 0", "join 1"}},
+      {"too late again", w.gone(1, 7, 9), {"join 0", "join 1"}},
       {"9", w.joined(0, 9), {}},
       {"9", w.joined(1, 9), {"pull 0 step=9", "pull 1 step=9"}},
       {"values", w.values(0, 9, 9), {}},
-      {"go on", w.values(1, 9, 9), {"compute step=10 ticket=8 of 2"}},
-      {"a cut says that shard 0 is there already", w.notice(0, 11, {0, 9}), {}},
-      {"to be counted as too late there, and to count here",
+      {"continue", w.values(1, 9, 9), {"compute step=10 ticket=8 of 2"}},
+      {"a notice says that shard 0 is ahead already", w.notice(0, 11, {0, 9}), {}},
+      {"stale at shard 0, counts at shard 1",
        w.computed(8),
        {"push 0 step=10 rank=1 common=0", "push 1 step=10 rank=1 common=0", "pull 0 step=10", "pull 1 step=10"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a shard waits for just that", "[ps]") {
+TEST_CASE("SyncWorkerCore: other ranks may have a contribution that it lacks, until a shard waits for exactly this one",
+          "[ps]") {
   SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);
   WorkerActions ignored;
@@ -677,62 +695,62 @@ TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a sha
   for (std::uint32_t shard : {0U, 1U}) w.values(shard, 6, 6)(ignored);
   w.computed(std::get<distrib::Compute>(ignored.back()).ticket)(ignored);  // it has 1 .. 4 and 7
   tell(WorkerStory{
-      {"shard 1 came back: what it has, and a pull that tells when that is counted",
+      {"shard 1 came back: what is kept, and a pull that is answered when that is counted",
        w.joined(1, 2),
        {"push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
       {"not yet", w.pushed(1, 3), {}},
-      {"others had 5 and 6", w.values(1, 4, 6), {"push 1 step=7 rank=1 common=0"}},
-      {"once more, and this time nobody has 5",
+      {"other ranks had 5 and 6", w.values(1, 4, 6), {"push 1 step=7 rank=1 common=0"}},
+      {"again, and this time no other rank has 5",
        w.joined(1, 3),
        {"push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
-      {"it waits for it", w.values(1, 4, 4), {"join 0", "join 1"}},
+      {"the shard waits for 5", w.values(1, 4, 4), {"join 0", "join 1"}},
       {"joined", w.joined(0, 7), {}},
       {"made again: 4 is the smallest", w.joined(1, 4), {"pull 0 step=4", "pull 1 step=4"}},
       {"values", w.values(1, 4, 4), {}},
-      {"shard 0 has it no more", w.gone(0, 4, 7), {"join 0", "join 1"}},
+      {"shard 0 no longer has the values", w.gone(0, 4, 7), {"join 0", "join 1"}},
       {"joined", w.joined(0, 7), {}},
-      {"so it gives the step where it is", w.joined(1, 4), {"pull 0 step=7", "pull 1 step=4"}},
-      {"an answer of before", w.values(0, 4, 7), {}},
+      {"so shard 0 gives the step where it is", w.joined(1, 4), {"pull 0 step=7", "pull 1 step=4"}},
+      {"an answer to an earlier pull", w.values(0, 4, 7), {}},
       {"values", w.values(1, 4, 4), {}},
       {"7 and 4", w.values(0, 7, 7), {"compute step=5 ticket=10 of 2"}},
-      {"of use to shard 1",
+      {"useful to shard 1",
        w.computed(10),
        {"push 0 step=5 rank=1 common=0", "push 1 step=5 rank=1 common=0", "pull 0 step=5", "pull 1 step=5"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a shard came back while this one was late: what it has made it need not make again",
-          "[ps]") {
+TEST_CASE("SyncWorkerCore: with backup workers it does not make contributions again that it still has", "[ps]") {
   SyncWorker w = backup_worker(99, 9);
   carry_to(w, 4);
   tell(WorkerStory{
       {"gone", w.gone(0, 4, 6), {"join 0", "join 1"}},
       {"joined", w.joined(0, 6), {}},
-      {"shard 1 is back at 2: it goes on behind 4",
+      {"shard 1 is back at 2: it continues after 4",
        w.joined(1, 2),
        {"pull 0 step=6", "pull 1 step=4", "push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0"}},
       {"values", w.values(0, 6, 6), {}},
-      {"go on", w.values(1, 4, 4), {"compute step=5 ticket=7 of 2"}},
+      {"continue", w.values(1, 4, 4), {"compute step=5 ticket=7 of 2"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: values of a shard that came back may be others of the same step", "[ps]") {
+TEST_CASE("SyncWorkerCore: with backup workers a shard that came back may have other values of the same step", "[ps]") {
   SyncWorker w = backup_worker(9, 9);
   carry_to(w, 4);
   tell(WorkerStory{
       {"values", w.values(0, 4, 4), {}},
-      {"back, and already there again", w.joined(0, 4), {"pull 0 step=4"}},
-      {"those of before are not taken", w.values(1, 4, 4), {}},
-      {"these are", w.values(0, 4, 4), {"compute step=5 ticket=6 of 2"}},
+      {"back, and at 4 already", w.joined(0, 4), {"pull 0 step=4"}},
+      {"its earlier values do not count", w.values(1, 4, 4), {}},
+      {"these count", w.values(0, 4, 4), {"compute step=5 ticket=6 of 2"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: who is late at the end and wants the result pulls it, and restores nobody", "[ps]") {
+TEST_CASE("SyncWorkerCore: with backup workers a late worker that wants the result pulls it, and sends no Restore",
+          "[ps]") {
   SyncWorker w = backup_worker(9, 9, {.wants_result = true});
   carry_to(w, 4);
   tell(WorkerStory{
       {"9 is saved", w.notice(0, 9, {0, 9}), {}},
-      {"on all", w.notice(1, 9, {0, 9}), {"join 0", "join 1"}},
+      {"on all shards", w.notice(1, 9, {0, 9}), {"join 0", "join 1"}},
       {"joined", w.joined(0, 9, {0, 9}), {}},
       {"the last", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
       {"values", w.values(0, 9, 9, {0, 9}), {}},
@@ -751,21 +769,21 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
     return [&w, ticket](WorkerActions& out) { w.core.computed(ticket, {block(1)}, out); };
   };
   tell(WorkerStory{
-      {"both are there", w.reconnected(0), {"join 0"}},
+      {"both are connected", w.reconnected(0), {"join 0"}},
       {"", w.reconnected(1), {"join 1"}},
       {"waits for both", w.joined(1, 0), {}},
-      {"asks the first", w.joined(0, 0), {"pull 0 step=0"}},
-      {"it is lost: asks the other one", lost(0), {"pull 1 step=0"}},
-      {"goes on without it", w.values(1, 0, 0), {"compute step=1 ticket=1 of 1"}},
+      {"pulls from the first", w.joined(0, 0), {"pull 0 step=0"}},
+      {"it is lost: pulls from the other", lost(0), {"pull 1 step=0"}},
+      {"continues without it", w.values(1, 0, 0), {"compute step=1 ticket=1 of 1"}},
       {"made", made(1), {"push 1 step=1 rank=0 common=0", "pull 1 step=1"}},
-      {"it is there again", w.reconnected(0), {"join 0"}},
+      {"it is connected again", w.reconnected(0), {"join 0"}},
       {"and is sent what it lacks", w.joined(0, 0), {"push 0 step=1 rank=0 common=0", "pull 0 step=1"}},
       {"the first answer counts", w.values(0, 1, 1), {"compute step=2 ticket=2 of 1"}},
       {"made", made(2), {"push 0 step=2 rank=0 common=0", "push 1 step=2 rank=0 common=0", "pull 0 step=2"}},
-      {"a cut of one of them is not common", w.values(0, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 1"}},
+      {"a cut of one replica is not common", w.values(0, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 1"}},
   });
   CHECK(w.core.common_cut() == 0);
-  tell(WorkerStory{{"it is now", w.notice(1, 2, {0, 2}), {}}});
+  tell(WorkerStory{{"both have it", w.notice(1, 2, {0, 2}), {}}});
   CHECK(w.core.common_cut() == 2);
   tell(WorkerStory{
       {"made", made(3), {"push 0 step=3 rank=0 common=2", "push 1 step=3 rank=0 common=2", "pull 0 step=3"}},
@@ -775,7 +793,9 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
   });
 }
 
-TEST_CASE("SyncWorkerCore: no goodbye for a shard of which a replica is behind: the other one lingers for it", "[ps]") {
+TEST_CASE(
+    "SyncWorkerCore: no goodbye for a shard with a replica that is behind, so that the other replica waits for it",
+    "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
@@ -785,17 +805,17 @@ TEST_CASE("SyncWorkerCore: no goodbye for a shard of which a replica is behind: 
       {"", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
       {"behind", w.joined(2, 5, {0, 4}), {"catch up 2 k=5", "pull 2 step=9"}},
       {"", w.joined(3, 9, {0, 9}), {"pull 3 step=9"}},
-      {"one that is there is waited for", w.notice(0, 9, {0, 9}), {}},
-      {"it is not", lost, {"leave 0", "goodbye 1", "leave 2", "goodbye 3", "done"}},
+      {"a connected replica is waited for", w.notice(0, 9, {0, 9}), {}},
+      {"it is lost", lost, {"leave 0", "goodbye 1", "leave 2", "goodbye 3", "done"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of it may be there first", "[ps]") {
+TEST_CASE("SyncWorkerCore: when a replica joins again, the other one may have the values first", "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
   tell(WorkerStory{
-      {"both are there", w.reconnected(0), {"join 0"}},
+      {"both are connected", w.reconnected(0), {"join 0"}},
       {"", w.reconnected(1), {"join 1"}},
       {"", w.joined(1, 0), {}},
       {"", w.joined(0, 0), {"pull 0 step=0"}},
@@ -803,66 +823,69 @@ TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of
       {"made",
        [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=1 rank=0 common=0", "push 1 step=1 rank=0 common=0", "pull 0 step=1"}},
-      {"it lacks what another rank has no more",
+      {"it lacks what another rank no longer has",
        w.joined(0, 0),
        {"push 0 step=1 rank=0 common=0", "pull 0 step=1", "pull 1 step=1"}},
-      {"the other one has all", w.values(1, 1, 1), {"compute step=2 ticket=2 of 1"}},
+      {"the other replica has all", w.values(1, 1, 1), {"compute step=2 ticket=2 of 1"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the other one", "[ps]") {
+TEST_CASE("SyncWorkerCore: a replica that cannot be sent what it lacks gets the state of the other one", "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
   tell(WorkerStory{
-      {"one is ahead", w.joined(0, 4, {0, 4}), {"pull 0 step=4"}},
-      {"the other one has lost its disk", w.joined(1, 0), {"catch up 1 k=0", "pull 1 step=4"}},
-      {"meanwhile the first one counts", w.values(0, 4, 4, {0, 4}), {"compute step=5 ticket=1 of 1"}},
+      {"the first is ahead", w.joined(0, 4, {0, 4}), {"pull 0 step=4"}},
+      {"the second has lost its disk", w.joined(1, 0), {"catch up 1 k=0", "pull 1 step=4"}},
+      {"meanwhile the first alone counts", w.values(0, 4, 4, {0, 4}), {"compute step=5 ticket=1 of 1"}},
   });
   CHECK(w.core.common_cut() == 4);
   tell(WorkerStory{
-      {"it is there", w.joined(1, 4, {0, 4}), {"pull 1 step=4"}},
+      {"it has caught up", w.joined(1, 4, {0, 4}), {"pull 1 step=4"}},
       {"",
        [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=5 rank=0 common=4", "push 1 step=5 rank=0 common=4", "pull 0 step=5"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what there is, and counts when it has moved", "[ps]") {
+TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what is kept, and counts again when it advances",
+          "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
   tell(WorkerStory{
-      {"one is ahead, and has no cut", w.joined(0, 4), {"pull 0 step=4"}},
-      {"the other one has lost its disk", w.joined(1, 3), {"catch up 1 k=3", "pull 1 step=4"}},
-      {"there was no room for a cut", w.joined(1, 3), {"pull 1 step=4"}},
-      {"goes on", w.values(0, 4, 4), {"compute step=5 ticket=1 of 1"}},
-      {"it may have 4 of somebody else",
+      {"the first is ahead, and has no cut", w.joined(0, 4), {"pull 0 step=4"}},
+      {"the second has lost its disk", w.joined(1, 3), {"catch up 1 k=3", "pull 1 step=4"}},
+      {"there was no disk space for a cut", w.joined(1, 3), {"pull 1 step=4"}},
+      {"continues", w.values(0, 4, 4), {"compute step=5 ticket=1 of 1"}},
+      {"the second may get 4 from another worker",
        [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=5 rank=0 common=0", "push 1 step=5 rank=0 common=0", "pull 0 step=5"}},
-      {"it had", w.pushed(1, 4), {}},
-      {"the first one is lost: this one is asked",
+      {"it did", w.pushed(1, 4), {}},
+      {"the first is lost: pulls from the second",
        [&w](WorkerActions& out) { w.core.disconnected(0, out); },
        {"pull 1 step=5"}},
   });
 }
 
 TEST_CASE(
-    "SyncWorkerCore: when nobody can give the values of t any more, all go back, a replica that is left behind too",
+    "SyncWorkerCore: when no replica can give the values of t any more, all go back, also one that is left behind",
     "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
   tell(WorkerStory{
-      {"all are there", w.reconnected(0), {"join 0"}},
+      {"all are connected", w.reconnected(0), {"join 0"}},
       {"", w.reconnected(1), {"join 1"}},
       {"", w.reconnected(2), {"join 2"}},
       {"", w.reconnected(3), {"join 3"}},
-      {"one is beyond what the other shard has", w.joined(0, 4, {0, 1}), {}},
+      {"a replica is beyond what the other shard has", w.joined(0, 4, {0, 1}), {}},
       {"", w.joined(1, 2, {0, 2}), {}},
       {"", w.joined(3, 2, {0, 2}), {}},
-      {"its replica lacks what is gone", w.joined(2, 1, {0, 1}), {"pull 1 step=2", "pull 2 step=2", "catch up 2 k=1"}},
-      {"there was no room for a cut", w.joined(2, 1, {0, 1}), {"pull 0 step=2", "pull 2 step=2"}},
+      {"the other replica of its shard lacks what is no longer kept",
+       w.joined(2, 1, {0, 1}),
+       {"pull 1 step=2", "pull 2 step=2", "catch up 2 k=1"}},
+      {"there was no disk space for a cut", w.joined(2, 1, {0, 1}), {"pull 0 step=2", "pull 2 step=2"}},
       {"", w.gone(0, 2, 4, {0, 1}), {"join 0", "join 1", "join 2", "join 3"}},
       {"", w.joined(0, 4, {0, 1}), {}},
       {"", w.joined(1, 2, {0, 2}), {}},
@@ -872,32 +895,35 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
+TEST_CASE("SyncWorkerCore: replicas whose values differ are reported", "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
   WorkerActions ignored;
   for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) w.joined(replica, 0)(ignored);
-  w.joined(2, 0)(ignored);  // it is asked, too
+  w.joined(2, 0)(ignored);  // it is pulled from too
   tell(WorkerStory{
       {"", w.values(0, 0, 0), {}},
       {"equal", w.values(2, 0, 0), {}},
-      {"joins anew", w.joined(2, 0), {"pull 2 step=0"}},
+      {"joins again", w.joined(2, 0), {"pull 2 step=0"}},
       {"not equal",
        [&w](WorkerActions& out) { w.core.values(2, 0, block(7), {0, {0}}, out); },
        {"replicas differ 0 step=0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
+TEST_CASE("SyncWorkerCore: contribution 0 is sent to each shard that waits for it, whenever the shard starts at step 0",
+          "[ps]") {
   SyncWorker w = sync_worker(9, 0, {.initial_values = {block(8), block(9)}});
   const auto joined = [&w](std::uint32_t shard, Step k, bool no_values) {
     return [&w, shard, k, no_values](WorkerActions& out) { w.core.joined(shard, {k, {0}, false, no_values}, out); };
   };
   tell(WorkerStory{
       {"", w.start(), {"join 0", "join 1"}},
-      {"when all have answered", joined(0, 0, true), {}},
-      {"to whom it lacks", joined(1, 0, false), {"pull 0 step=0", "push 0 step=0 rank=1 common=0", "pull 1 step=0"}},
+      {"not before all have answered", joined(0, 0, true), {}},
+      {"to the shard that lacks it",
+       joined(1, 0, false),
+       {"pull 0 step=0", "push 0 step=0 rank=1 common=0", "pull 1 step=0"}},
       {"once", [&w](WorkerActions& out) { w.core.pushed(0, {0, {0}, false, true}, out); }, {}},
       {"", w.values(0, 0, 0), {}},
       {"", w.values(1, 0, 0), {"compute step=1 ticket=2 of 2"}},
@@ -905,7 +931,7 @@ TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, 
       {"",
        w.computed(2),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
-      {"before what follows",
+      {"before the contributions that follow",
        joined(1, 0, true),
        {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
   });
@@ -913,7 +939,7 @@ TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, 
 
 namespace {
 
-/// Rank 1 of 2 and two shards, which tell histories: the numbers of their lineages are those given.
+/// Rank 1 of 2, with two shards that report histories: the numbers are the digests of their lineages.
 struct WorkerOfHistories : SyncWorker {
   using Names = std::vector<distrib::NamedCut>;
 
@@ -940,13 +966,13 @@ TEST_CASE("SyncWorkerCore: shards of two histories go to the newest cut that is 
   WorkerOfHistories w = worker_of_histories();
   tell(WorkerStory{
       {"", w.start(), {"join 0", "join 1"}},
-      {"at a cut of before", w.joined_in(0, 70, 6, {0, 2, 4, 6}, {{0, 5}, {2, 50}, {4, 50}, {6, 50}}), {}},
-      {"what it had told stays known", w.notice_in(0, 70, 6, {0, 2, 4, 6}), {}},
-      {"6 is not the same, 4 neither",
+      {"at a cut of an earlier history", w.joined_in(0, 70, 6, {0, 2, 4, 6}, {{0, 5}, {2, 50}, {4, 50}, {6, 50}}), {}},
+      {"the names that it reported stay known", w.notice_in(0, 70, 6, {0, 2, 4, 6}), {}},
+      {"neither 6 nor 4 is the same",
        w.joined_in(1, 80, 6, {0, 4, 6}, {{0, 5}, {2, 50}, {4, 60}, {6, 60}}),
        {"restore 0 cut=2 lineage=50", "restore 1 cut=2 lineage=50"}},
-      {"there", w.joined_in(0, 90, 2, {0, 2}, {{0, 5}, {2, 50}, {4, 50}, {6, 50}}), {}},
-      {"both", w.joined_in(1, 90, 2, {0, 2}, {{0, 5}, {2, 50}}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"loaded", w.joined_in(0, 90, 2, {0, 2}, {{0, 5}, {2, 50}, {4, 50}, {6, 50}}), {}},
+      {"both loaded", w.joined_in(1, 90, 2, {0, 2}, {{0, 5}, {2, 50}}), {"pull 0 step=2", "pull 1 step=2"}},
       {"values", w.values_in(0, 90, 2, 2, {0, 2}), {}},
       {"values", w.values_in(1, 90, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 2"}},
   });
@@ -955,12 +981,12 @@ TEST_CASE("SyncWorkerCore: shards of two histories go to the newest cut that is 
   CHECK(std::get<distrib::SendPush>(out.front()).contribution.history == 90);
 }
 
-TEST_CASE("SyncWorkerCore: cuts of one step and two histories are no common cut at the end", "[ps]") {
+TEST_CASE("SyncWorkerCore: cuts of one step and two histories are no common cut at the end of the job", "[ps]") {
   WorkerOfHistories w = worker_of_histories();
   tell(WorkerStory{
       {"", w.start(), {"join 0", "join 1"}},
-      {"done, by old settings", w.joined_in(0, 70, 9, {0, 9}, {{0, 5}, {9, 50}}), {}},
-      {"done, by others",
+      {"at the end, with old settings", w.joined_in(0, 70, 9, {0, 9}, {{0, 5}, {9, 50}}), {}},
+      {"at the end, with other settings",
        w.joined_in(1, 80, 9, {0, 9}, {{0, 5}, {9, 60}}),
        {"restore 0 cut=0 lineage=5", "restore 1 cut=0 lineage=5"}},
   });
@@ -968,7 +994,7 @@ TEST_CASE("SyncWorkerCore: cuts of one step and two histories are no common cut 
   CHECK(w.core.common_cut() == 0);
 }
 
-TEST_CASE("SyncWorkerCore: who hears of another history asks all where they are", "[ps]") {
+TEST_CASE("SyncWorkerCore: when a shard reports another history, the worker joins all again", "[ps]") {
   for (const auto hears : {+[](WorkerOfHistories& w, WorkerActions& out) { w.notice_in(1, 90, 3)(out); },
                            +[](WorkerOfHistories& w, WorkerActions& out) { w.values_in(1, 90, 2, 2)(out); }}) {
     WorkerOfHistories w = worker_of_histories();
@@ -979,7 +1005,7 @@ TEST_CASE("SyncWorkerCore: who hears of another history asks all where they are"
         {"", w.values_in(0, 70, 2, 2), {}},
         {"of another history", [&](WorkerActions& out) { hears(w, out); }, {"join 0", "join 1"}},
         {"", w.joined_in(0, 90, 0, {0}, {{0, 5}}), {}},
-        {"goes on in that", w.joined_in(1, 90, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
+        {"continues in that history", w.joined_in(1, 90, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
     });
   }
 }
@@ -1001,24 +1027,26 @@ TEST_CASE("SyncWorkerCore: contributions of another history are not sent again",
   });
 }
 
-TEST_CASE("SyncWorkerCore: a shard of an older version takes part as long as settings were never changed", "[ps]") {
+TEST_CASE("SyncWorkerCore: a shard of an older version takes part if settings were never changed", "[ps]") {
   const std::uint64_t only = story::only_lineage(story::job(2, 2, 9, 2)).digest();
   WorkerOfHistories same = worker_of_histories();
   tell(WorkerStory{
       {"", same.start(), {"join 0", "join 1"}},
-      {"tells none", same.joined(0, 2, {0, 2}), {}},
+      {"reports no history", same.joined(0, 2, {0, 2}), {}},
       {"the only one", same.joined_in(1, only, 2, {0, 2}, {{0, 5}, {2, only}}), {"pull 0 step=2", "pull 1 step=2"}},
   });
   WorkerOfHistories other = worker_of_histories();
   tell(WorkerStory{
       {"", other.start(), {"join 0", "join 1"}},
-      {"tells none", other.joined(0, 2, {0, 2}), {}},
-      {"another one", other.joined_in(1, 70, 2, {0, 2}, {{0, 5}, {2, 50}}), {"tells no history 0"}},
+      {"reports no history", other.joined(0, 2, {0, 2}), {}},
+      {"another history", other.joined_in(1, 70, 2, {0, 2}, {{0, 5}, {2, 50}}), {"tells no history 0"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a replica that is one step beyond t still has its values, one that is two is not asked",
-          "[ps]") {
+TEST_CASE(
+    "SyncWorkerCore: a replica that is one step beyond t still has its values, one that is two steps beyond is not "
+    "asked",
+    "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
   const auto begin_with = [&job](Step of_first) {

@@ -38,7 +38,7 @@ auto refusal(const JoinRequest& of, const std::optional<Job>& known = {}, std::u
 
 }  // namespace
 
-TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]") {
+TEST_CASE("adopt_job: returns the job, its updaters, and the memory for its tables", "[ps]") {
   Error error;
   const AdoptedJob adopted = adopt_job(request(good_job()), {}, joined_place, shard_kinds(StandardUpdaters{}),
                                        ShardOptions{.memory_budget_bytes = 1 << 20}, error);
@@ -47,10 +47,10 @@ TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]"
   CHECK(adopted.job.consistency.is_synchronous());
   REQUIRE(adopted.kind.updaters.size() == 1);
   CHECK(adopted.kind.table_budget_bytes == (1 << 20) - 3 * 64);  // three versions of one small block
-  CHECK_FALSE(refusal(request(good_job()), {}, 3 * 64 + 50 * 64));  // the half of the numbered rows, too
+  CHECK_FALSE(refusal(request(good_job()), {}, 3 * 64 + 50 * 64));  // enough for half of the numbered rows too
 }
 
-TEST_CASE("adopt_job: shards share what their task may have", "[ps]") {
+TEST_CASE("adopt_job: the shards of a task share its memory", "[ps]") {
   Error error;
   const ShardOptions options{.memory_budget_bytes = 1 << 20, .task_memory_bytes = 1 << 20};
   const AdoptedJob adopted =
@@ -60,7 +60,7 @@ TEST_CASE("adopt_job: shards share what their task may have", "[ps]") {
   CHECK(adopted.kind.table_budget_bytes == (1 << 19) - 3 * 64);
 }
 
-TEST_CASE("adopt_job: refusals", "[ps]") {
+TEST_CASE("adopt_job: refuses a wrong hash, another job, an unknown updater, and too much memory", "[ps]") {
   JoinRequest other_hash = request(good_job());
   other_hash.job_hash.back() = other_hash.job_hash.back() == '0' ? '1' : '0';
   CHECK(refusal(other_hash).code == ps_errc::bad_job);

@@ -9,7 +9,7 @@ using distrib::cluster_mismatch;
 using distrib::Job;
 using distrib::ShardIdentity;
 
-TEST_CASE("cluster_mismatch: the number that differs, or nothing", "[ps]") {
+TEST_CASE("cluster_mismatch: names the number that differs, or nothing", "[ps]") {
   Job job;
   job.tasks = 2;
   job.ranks = 3;

@@ -10,7 +10,7 @@
 using distrib::metrics_text;
 using distrib::ShardStatus;
 
-TEST_CASE("metrics_text: the judge of the format refuses what is none", "[ps]") {
+TEST_CASE("metrics_text: the test's reader refuses text that does not have the format", "[ps]") {
   const std::string head = "# HELP a b\n# TYPE a gauge\n";
   CHECK(exposition::read(head + "a 1\n") == exposition::Samples{{"a", 1}});
   CHECK(exposition::read(head + "a{b=\"c\",d=\"\\\"\\\\\\n\"} 0.5\n").has_value());
@@ -32,7 +32,7 @@ TEST_CASE("metrics_text: the judge of the format refuses what is none", "[ps]") 
   }
 }
 
-TEST_CASE("metrics_text: no shard, a shard without a job", "[ps]") {
+TEST_CASE("metrics_text: no shard, and a shard without a job", "[ps]") {
   CHECK(exposition::read(metrics_text({})) == exposition::Samples{});
   ShardStatus idle;
   idle.task = 3;
@@ -46,7 +46,7 @@ TEST_CASE("metrics_text: no shard, a shard without a job", "[ps]") {
   CHECK(samples->at("distrib_ps_ranks{task=\"3\",shard=\"0\"}") == 2);
 }
 
-TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
+TEST_CASE("metrics_text: shows every number of every shard", "[ps]") {
   std::vector<ShardStatus> shards(2);
   for (std::uint32_t s = 0; s < 2; ++s) {
     ShardStatus& shard = shards[s];

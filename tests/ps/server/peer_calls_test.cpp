@@ -24,9 +24,9 @@ struct CallingPeer {
 
 }  // namespace
 
-TEST_CASE("PeerCalls: items of the stream, until it is over", "[ps]") {
+TEST_CASE("PeerCalls: sends items on the stream until it is over", "[ps]") {
   CallingPeer peer;
-  peer.calls.tell(JoinItem::Kind::notice, {1, {0}});  // nobody is joined
+  peer.calls.tell(JoinItem::Kind::notice, {1, {0}});  // there is no stream
   peer.calls.tell_lost(7);
   peer.calls.end();
   peer.calls.refuse(distrib::ps_errc::bad_job, "");
@@ -50,18 +50,18 @@ TEST_CASE("PeerCalls: items of the stream, until it is over", "[ps]") {
           "a2 failed: this server cannot use the job description: run one version of the program on all tasks (here)"});
 }
 
-TEST_CASE("PeerCalls: what the client has not asked for yet is owed, as it is then", "[ps]") {
+TEST_CASE("PeerCalls: an item without credit is owed, and sent with the progress of a later time", "[ps]") {
   CallingPeer peer;
   peer.join(1);
-  peer.calls.tell_owed({9, {0}});  // nothing is
+  peer.calls.tell_owed({9, {0}});  // nothing is owed
   peer.connection.credit = 0;
   peer.calls.tell(JoinItem::Kind::notice, {1, {0}});
   peer.calls.tell(JoinItem::Kind::joined, {2, {0}});
   peer.calls.tell(JoinItem::Kind::notice, {3, {0}});
-  peer.calls.tell_owed({4, {0}});  // still not taken
+  peer.calls.tell_owed({4, {0}});  // still without credit
   peer.connection.credit = 9;
   peer.calls.tell_owed({5, {0}});
-  peer.calls.tell_owed({6, {0}});  // once
+  peer.calls.tell_owed({6, {0}});  // only once
   peer.connection.credit = 0;
   peer.calls.tell(JoinItem::Kind::notice, {7, {0}});
   peer.connection.credit = 9;
@@ -69,7 +69,7 @@ TEST_CASE("PeerCalls: what the client has not asked for yet is owed, as it is th
   CHECK(peer.told == Texts{"a1 joined k=5 cuts=0", "a1 notice k=8 cuts=0"});
 }
 
-TEST_CASE("PeerCalls: nothing is owed to a new stream", "[ps]") {
+TEST_CASE("PeerCalls: a new stream is owed nothing", "[ps]") {
   CallingPeer peer;
   peer.join(1);
   peer.connection.credit = 0;
@@ -81,7 +81,7 @@ TEST_CASE("PeerCalls: nothing is owed to a new stream", "[ps]") {
   CHECK(peer.told == Texts{"a1 end"});
 }
 
-TEST_CASE("PeerCalls: a lost rank is told in any case", "[ps]") {
+TEST_CASE("PeerCalls: a lost rank is reported even without credit", "[ps]") {
   CallingPeer peer;
   peer.join(1);
   peer.connection.credit = 0;
@@ -90,7 +90,7 @@ TEST_CASE("PeerCalls: a lost rank is told in any case", "[ps]") {
   CHECK(peer.told == Texts{"a1 failed: a worker is lost permanently: find out why, then start the job again (rank 3)"});
 }
 
-TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
+TEST_CASE("PeerCalls: pulls of a step are answered in order of arrival", "[ps]") {
   CallingPeer peer;
   peer.park(1, 5);
   peer.park(2, 6);
@@ -98,14 +98,14 @@ TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
   CHECK(peer.calls.parked() == 3);
   CHECK(peer.calls.came(5) == distrib::Instant{});
   peer.answer(5);
-  peer.answer(7);  // nobody asked
+  peer.answer(7);  // no pull of this step
   peer.answer(6);
   peer.answer(5);
   peer.answer(5);
   CHECK(peer.told == Texts{"a1 gone k=5 cuts=0", "a2 gone k=6 cuts=0", "a3 gone k=5 cuts=0"});
 }
 
-TEST_CASE("PeerCalls: calls that are taken back, or never answered", "[ps]") {
+TEST_CASE("PeerCalls: calls that are cancelled, or never answered", "[ps]") {
   CallingPeer peer;
   peer.join(1);
   peer.park(2, 5);
@@ -115,7 +115,7 @@ TEST_CASE("PeerCalls: calls that are taken back, or never answered", "[ps]") {
   CHECK_FALSE(peer.calls.forget(2));
   peer.connection.cancel(2);
   CHECK(peer.calls.joined());
-  peer.answer(5);  // of the one that was taken back
+  peer.answer(5);  // the answer to the cancelled pull
   CHECK(peer.told.empty());
   peer.answer(5);
   CHECK(peer.calls.forget(1));

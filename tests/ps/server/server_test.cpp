@@ -41,7 +41,7 @@ auto addresses(const Servers&... servers) -> std::vector<Address> {
   return {Address{"127.0.0.1", servers.port()}...};
 }
 
-// Of a server whose end is near.
+// Returns the exit code of a server that is about to end.
 template <class ServerType>
 auto code_of(ServerType& server) -> int {
   std::promise<int> ended;
@@ -57,7 +57,7 @@ void train(asio::io_context& context, std::vector<std::unique_ptr<Worker>>& work
 
 }  // namespace
 
-TEST_CASE("Server: two servers and two workers, to the end", "[ps]") {
+TEST_CASE("Server: two servers and two workers train to the end", "[ps]") {
   IoPool pool{2};
   const ClusterSpec cluster = cluster_of(two, 2);
   Server first{pool, cluster, "ps", 0};
@@ -80,7 +80,7 @@ TEST_CASE("Server: two servers and two workers, to the end", "[ps]") {
   CHECK_FALSE(first.why());
 }
 
-TEST_CASE("Server: the thread of files gives way to those of shards", "[ps]") {
+TEST_CASE("Server: the thread of files has a lower priority than the threads of shards", "[ps]") {
   for (const std::size_t threads : {1U, 3U}) {
     IoPool pool{threads};
     const Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
@@ -100,7 +100,7 @@ TEST_CASE("Server: the thread of files gives way to those of shards", "[ps]") {
   }
 }
 
-TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]") {
+TEST_CASE("Server: stopped in the middle and started again, the job has the same bits", "[ps]") {
   const Job job = loopback_job::make(1, 1, 40);
   IoPool pool{2};
   asio::io_context context{1};
@@ -113,7 +113,7 @@ TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]")
       worker.at_step = nullptr;
       server->stop();
       CHECK(code_of(*server) == 1);
-      server.reset();  // and another process of the task takes its place
+      server.reset();  // another process of the task replaces it
       ServerOptions options;
       options.directory = directory;
       server.emplace(pool, ClusterSpec{{"ps", {to.front().to_string()}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0U,
@@ -130,7 +130,7 @@ TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]")
   CHECK(run((directory / "twice").string(), 17) == undisturbed);
 }
 
-TEST_CASE("Server: whoever does not know its secret is turned away at once, and the others train", "[ps]") {
+TEST_CASE("Server: refuses a client without its secret at once, and trains with the others", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
   const Job job = loopback_job::make(1, 1);
@@ -153,7 +153,7 @@ TEST_CASE("Server: whoever does not know its secret is turned away at once, and 
   CHECK(code_of(server) == 0);
 }
 
-TEST_CASE("Server: what it refuses, and whom it names", "[ps]") {
+TEST_CASE("Server: what it refuses, and the texts that say why", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
   const auto refused = [&](auto& server, const Job& job) -> Error {
@@ -203,7 +203,7 @@ TEST_CASE("Server: what it refuses, and whom it names", "[ps]") {
   }
 }
 
-TEST_CASE("Server: a page of metrics, before the job and in the middle of it", "[ps]") {
+TEST_CASE("Server: shows a page of metrics before the job and during it", "[ps]") {
   ServerOptions options;
   options.metrics = Address{"127.0.0.1", 0};
   IoPool pool{2};
@@ -227,12 +227,12 @@ TEST_CASE("Server: a page of metrics, before the job and in the middle of it", "
   const std::string of = "{task=\"0\",shard=\"0\"}";
   exposition::Samples seen;
   for (seen = look(); !seen.contains("distrib_ps_open" + of); seen = look()) {
-  }  // it begins on the pool's thread
+  }  // the shard starts on a thread of the pool
   CHECK(seen.at("distrib_ps_open" + of) == 0);
   CHECK(ask("GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
   CHECK(ask("\n\n").starts_with("HTTP/1.1 400 "));
   {
-    std::vector<TcpSocket> silent;  // as many as may be there; whoever comes then is turned away
+    std::vector<TcpSocket> silent;  // as many visitors as are allowed; further ones are disconnected
     for (int i = 0; i < 16; ++i) {
       silent.emplace_back(context.get_executor());
       silent.back().connect({asio::ip::address_v4::loopback(), server.metrics_port()});
@@ -265,7 +265,7 @@ TEST_CASE("Server: a page of metrics, before the job and in the middle of it", "
   CHECK(code_of(server) == 0);
 }
 
-TEST_CASE("Server: an address for metrics that cannot be", "[ps]") {
+TEST_CASE("Server: an address for metrics that is in use is an error", "[ps]") {
   IoPool pool{1};
   Server other{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
   ServerOptions options;
@@ -279,7 +279,7 @@ TEST_CASE("Server: an address for metrics that cannot be", "[ps]") {
   }
 }
 
-TEST_CASE("Server: a stranger's bytes change nothing", "[ps]") {
+TEST_CASE("Server: bytes of another protocol change nothing", "[ps]") {
   IoPool pool{1};
   Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
   asio::io_context context{1};
@@ -287,7 +287,7 @@ TEST_CASE("Server: a stranger's bytes change nothing", "[ps]") {
     TcpSocket socket{context.get_executor()};
     socket.connect({asio::ip::address_v4::loopback(), server.port()});
     asio::write(socket, asio::buffer(text));
-    CHECK(support::SocketPair::read_all(socket).size() < 200);  // and then it hangs up
+    CHECK(support::SocketPair::read_all(socket).size() < 200);  // and then it closes the connection
   };
   shout("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
   shout(std::string(5000, '\xff'));
@@ -298,7 +298,7 @@ TEST_CASE("Server: a stranger's bytes change nothing", "[ps]") {
   CHECK(code_of(server) == 0);
 }
 
-TEST_CASE("Server: places that cannot be", "[ps]") {
+TEST_CASE("Server: refuses tasks that the cluster does not have, and an address that is in use", "[ps]") {
   IoPool pool{1};
   const ClusterSpec cluster = cluster_of({"127.0.0.1:0"}, 1);
   CHECK_THROWS_AS((Server{pool, cluster, "ps", 1}), std::system_error);
@@ -318,10 +318,10 @@ TEST_CASE("Server: places that cannot be", "[ps]") {
   }
 }
 
-TEST_CASE("Server: of the cuts beyond those that the job keeps one each n hours stays", "[ps]") {
-  for (const double hours : {0.0, 1e-9}) {  // each is as old as that
+TEST_CASE("Server: of the checkpoints beyond max_to_keep one per n hours is kept", "[ps]") {
+  for (const double hours : {0.0, 1e-9}) {  // every checkpoint is older than that
     const support::TempDirectory folder;
-    for (const Step last : {8U, 16U, 24U, 32U}) {  // runs that go on
+    for (const Step last : {8U, 16U, 24U, 32U}) {  // each run continues the one before
       IoPool pool{2};
       Server first{pool, cluster_of(two, 1), "ps", 0};
       Server second{pool, cluster_of(two, 1), "ps", 1};
@@ -341,7 +341,7 @@ TEST_CASE("Server: of the cuts beyond those that the job keeps one each n hours 
   }
 }
 
-TEST_CASE("Server: one process of a task at a time has the directory of its cuts", "[ps]") {
+TEST_CASE("Server: only one process of a task at a time uses the directory of its cuts", "[ps]") {
   const support::TempDirectory folder;
   IoPool pool{2};
   const ClusterSpec cluster = cluster_of(two, 1);
@@ -364,25 +364,25 @@ TEST_CASE("Server: one process of a task at a time has the directory of its cuts
     }
   }
 
-  SECTION("it is free as soon as the other one has ended") {
+  SECTION("it is free as soon as the other process has ended") {
     options.lock_within = 60s;
     std::thread ends{[&] { first.reset(); }};
-    const auto second = start(0);  // waits, when it comes first
+    const auto second = start(0);  // waits if the other one has not ended yet
     ends.join();
     CHECK(second->port() != 0);
     options.lock_within = 0ms;
     CHECK_THROWS_AS(start(0), std::system_error);
   }
-  SECTION("where there are no locks nobody is refused") {
+  SECTION("without locks no process is refused") {
     options.directory = folder / "here";
-    std::filesystem::create_directories(folder / "here/.ps-0.lock");  // no file, hence no lock
+    std::filesystem::create_directories(folder / "here/.ps-0.lock");  // not a file, so there is no lock
     const auto one = start(0);
     const auto another = start(0);
     CHECK(another->port() != 0);
   }
 }
 
-TEST_CASE("Server: a directory that the job says is looked at when the job comes, and workers go on", "[ps]") {
+TEST_CASE("Server: a directory that only the job names is locked when the job arrives, and workers continue", "[ps]") {
   const support::TempDirectory folder;
   const Job job = loopback_job::make(1, 1);
   IoPool pool{2};
@@ -404,7 +404,7 @@ TEST_CASE("Server: a directory that the job says is looked at when the job comes
   CHECK(second->why().code == ps_errc::directory_in_use);
   CHECK_FALSE(worker.is_over);
   for (const auto& file : std::filesystem::directory_iterator{folder.path()})
-    CHECK(file.path().filename() == ".ps-0.lock");  // it has written nothing there
+    CHECK(file.path().filename() == ".ps-0.lock");  // the server has written nothing there
 
   first.reset();
   second.reset();
@@ -414,7 +414,7 @@ TEST_CASE("Server: a directory that the job says is looked at when the job comes
   CHECK(code_of(*second) == 0);
 }
 
-TEST_CASE("Server: nobody comes", "[ps]") {
+TEST_CASE("Server: ends if no worker comes", "[ps]") {
   IoPool pool{1};
   ServerOptions options;
   options.shard.lease = 20ms;
@@ -424,7 +424,7 @@ TEST_CASE("Server: nobody comes", "[ps]") {
   CHECK(server.why().code == ps_errc::nobody_joined);
 }
 
-TEST_CASE("Server: nobody comes, and others make the last checkpoint meanwhile", "[ps]") {
+TEST_CASE("Server: ends if no worker comes and others make the last checkpoint meanwhile", "[ps]") {
   const support::TempDirectory directory;
   IoPool pool{2};
   ServerOptions options;
@@ -439,14 +439,14 @@ TEST_CASE("Server: nobody comes, and others make the last checkpoint meanwhile",
   CHECK(code_of(server) == 0);
 }
 
-TEST_CASE("Server: a worker that is lost for good ends the others too", "[ps]") {
+TEST_CASE("Server: a worker that is lost permanently ends the others too", "[ps]") {
   IoPool pool{1};
   ServerOptions options;
   options.shard.lease = 100ms;
   options.shard.restart_window = 100ms;
   Server server{pool, cluster_of({"127.0.0.1:0"}, 2), "ps", 0, StandardUpdaters{}, options};
   asio::io_context context{1};
-  Worker worker{context, loopback_job::make(1, 2), 0, addresses(server)};  // rank 1 never comes
+  Worker worker{context, loopback_job::make(1, 2), 0, addresses(server)};  // rank 1 never joins
   support::run_until(context, [&] { return worker.is_over; });
   CHECK(worker.end.code == 70);
   CHECK(worker.end.why.code == ps_errc::rank_lost);
@@ -455,7 +455,7 @@ TEST_CASE("Server: a worker that is lost for good ends the others too", "[ps]") 
   CHECK(server.why().where == "rank 1");
 }
 
-TEST_CASE("Server: a gradient that is not finite ends the job at every worker, when the job asks for it", "[ps]") {
+TEST_CASE("Server: a gradient with NaN or infinity ends the job for every worker, if the job checks numerics", "[ps]") {
   const ClusterSpec cluster = cluster_of(two, 2);
   for (const bool strict : {true, false}) {
     CAPTURE(strict);
@@ -488,7 +488,7 @@ TEST_CASE("Server: a gradient that is not finite ends the job at every worker, w
   }
 }
 
-TEST_CASE("Server: a second process of a rank is told of, and does no harm", "[ps]") {
+TEST_CASE("Server: a second process of a rank is reported, and does no harm", "[ps]") {
   std::promise<std::string> heard;
   ServerOptions options;
   options.observer = [&heard, told = false](const Event& event) mutable {
@@ -503,13 +503,15 @@ TEST_CASE("Server: a second process of a rank is told of, and does no harm", "[p
   auto text = heard.get_future();
   while (text.wait_for(0s) != std::future_status::ready) context.run_one_for(1s);
   CHECK(text.get() ==
-        "/job:ps/task:0: somebody joined for rank 1, which is here already: a second process of it does no harm");
+        "/job:ps/task:0: a second process joined as rank 1 while the first is connected: harmless, each contribution "
+        "counts once; end one of them");
   Worker first{context, job, 0, addresses(server)};
   support::run_until(context, [&] { return first.is_over && (second.is_over || zombie.is_over); });
   CHECK(first.end.code == 0);
 }
 
-TEST_CASE("Server: with backup workers the others go on without a late one, which goes on where they are", "[ps]") {
+TEST_CASE("Server: with backup workers the others continue without a late one, which continues where they are",
+          "[ps]") {
   ServerOptions options;
   options.metrics = Address{"127.0.0.1", 0};
   IoPool pool{2};
@@ -525,8 +527,8 @@ TEST_CASE("Server: with backup workers the others go on without a late one, whic
     return samples ? samples->at("distrib_ps_" + name + "{task=\"0\",shard=\"0\"}") : -1;
   };
 
-  // Rank 0 stays in step 1 until rank 2 is there too, however late its thread runs, and rank 2 until rank 0 is in
-  // step 8; rank 0 stays there until rank 2 is in its next one.
+  // Rank 0 stays in step 1 until rank 2 is in step 1 too, however late its thread runs. Rank 2 stays there until rank 0
+  // is in step 8, and rank 0 stays there until rank 2 is in its next step.
   std::promise<void> late_one_began;
   std::promise<void> others_are_ahead;
   std::promise<void> late_one_is_back;

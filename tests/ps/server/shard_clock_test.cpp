@@ -21,7 +21,7 @@ auto clock_of(distrib::Rank ranks, bool finished = false) -> ShardClock {
   return {clock_options, ShardIdentity{.ranks = ranks, .finished = finished}, start};
 }
 
-/// "lost 1 at 10s": the first verdict, and when; it comes then and not before. "never".
+/// "lost 1 at 10s": the first verdict and its time; checks that it is not given before. "never": none.
 auto verdict(const ShardClock& clock, bool complete = false) -> std::string {
   const auto wake = clock.wake(complete);
   CHECK(clock.look(start, complete).kind == ShardClock::Verdict::Kind::none);
@@ -39,24 +39,24 @@ auto verdict(const ShardClock& clock, bool complete = false) -> std::string {
 
 }  // namespace
 
-TEST_CASE("ShardClock: nobody brings a job", "[ps]") {
+TEST_CASE("ShardClock: ends if no job arrives", "[ps]") {
   CHECK(verdict(clock_of(2)) == "nobody came at 10s");
-  CHECK(verdict(clock_of(2, true)) == "finished at 3s");  // it was done before
+  CHECK(verdict(clock_of(2, true)) == "finished at 3s");  // the job was done before
   ShardClock clock = clock_of(2);
   clock.found_finished();
   CHECK(verdict(clock) == "finished at 3s");
 }
 
-TEST_CASE("ShardClock: where nobody is joined any more the other replica is asked, once each pause", "[ps]") {
+TEST_CASE("ShardClock: when no worker is joined any more, the other replica is asked, once per pause", "[ps]") {
   ShardClock clock = clock_of(2);
   clock.opened(start, true);
-  CHECK_FALSE(clock.asks_sibling(start + 1000h));  // nobody was there yet: that is asked at the beginning
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));  // no worker was joined yet: it is asked at the start instead
   clock.joined(0);
   clock.joined(1);
   clock.parted(0, start + 1s);
   CHECK_FALSE(clock.asks_sibling(start + 1000h));
   clock.parted(1, start + 2s);
-  CHECK(clock.wake(true) == start + 5s);  // it has all
+  CHECK(clock.wake(true) == start + 5s);  // it has the last cut
   CHECK(clock.wake(false) == start + 2s);
   CHECK(clock.asks_sibling(start + 2s));
   CHECK_FALSE(clock.asks_sibling(start + 5s));
@@ -71,15 +71,15 @@ TEST_CASE("ShardClock: where nobody is joined any more the other replica is aske
   CHECK_FALSE(alone.asks_sibling(start + 1000h));
 }
 
-TEST_CASE("ShardClock: a rank is lost when it was away for lease and restart window", "[ps]") {
+TEST_CASE("ShardClock: a rank is lost if it is away for lease and restart window", "[ps]") {
   ShardClock clock = clock_of(2);
-  clock.opened(start + 5s);  // all leases begin then
+  clock.opened(start + 5s);  // absence counts from then on
   CHECK(verdict(clock) == "lost 0 at 15s");
   clock.joined(0);
   CHECK(verdict(clock) == "lost 1 at 15s");
   clock.joined(1);
   CHECK(verdict(clock) == "never");
-  CHECK(clock.joined(1));  // a second incarnation
+  CHECK(clock.joined(1));  // a second connection of the rank
   clock.parted(1, start + 20s);
   CHECK(verdict(clock) == "never");
   clock.parted(0, start + 22s);
@@ -91,7 +91,8 @@ TEST_CASE("ShardClock: a rank is lost when it was away for lease and restart win
   CHECK(verdict(clock) == "never");
 }
 
-TEST_CASE("ShardClock: at the end it waits for goodbyes while somebody is joined, and for the linger time", "[ps]") {
+TEST_CASE("ShardClock: at the end it waits for goodbyes while a worker is joined, and then for the linger time",
+          "[ps]") {
   ShardClock clock = clock_of(2);
   clock.opened(start + 1s);
   CHECK(verdict(clock, true) == "finished at 4s");  // it came back with the last cut
@@ -104,13 +105,12 @@ TEST_CASE("ShardClock: at the end it waits for goodbyes while somebody is joined
   CHECK(verdict(clock) == "lost 1 at 15s");
   clock.parted(0, start + 7s);
   CHECK(verdict(clock, true) == "finished at 10s");
-  clock.saved(start + 9s);  // the last cut was durable after the last connection was lost
+  clock.saved(start + 9s);  // the last cut became durable after the last connection was lost
   CHECK(verdict(clock, true) == "finished at 12s");
   CHECK(verdict(clock) == "lost 1 at 15s");
 }
 
-TEST_CASE("ShardClock: a cut that found no room is tried again after a pause, and no verdict comes later for it",
-          "[ps]") {
+TEST_CASE("ShardClock: a cut without disk space is tried again after a pause, which delays no verdict", "[ps]") {
   ShardClock clock = clock_of(1);
   clock.opened(start);
   CHECK_FALSE(clock.tries_again(start + 1000h));
@@ -125,7 +125,7 @@ TEST_CASE("ShardClock: a cut that found no room is tried again after a pause, an
   CHECK(clock.look(start + 10s, false).kind == ShardClock::Verdict::Kind::lost);
 }
 
-TEST_CASE("ShardClock: options as the protocol says", "[ps]") {
+TEST_CASE("ShardClock: the defaults are those of the protocol", "[ps]") {
   CHECK(ShardOptions{}.lease == 60s);
   CHECK(ShardOptions{}.restart_window == 10min);
   CHECK(ShardOptions{}.linger == 30s);

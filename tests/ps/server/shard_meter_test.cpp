@@ -58,7 +58,7 @@ struct MeterBench {
 
 }  // namespace
 
-TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
+TEST_CASE("ShardMeter: describes a shard without a job, and one whose cuts are being read", "[ps]") {
   const Instant began{1h};
   const ShardMeter meter{began};
   const ShardIdentity identity{.task = 3, .shard = 1, .tasks = 4, .ranks = 5};
@@ -67,7 +67,7 @@ TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
   expected.shard = 1;
   expected.tasks = 4;
   expected.ranks = 5;
-  CHECK(meter.describe(identity, {}, {}, nullptr, began - 1s) == expected);  // no time runs backwards
+  CHECK(meter.describe(identity, {}, {}, nullptr, began - 1s) == expected);  // a time before the start counts as 0
   expected.uptime = 1s;
   CHECK(meter.describe(identity, {}, {}, nullptr, began + 1s + 999us) == expected);
   const ShardStatus known = meter.describe(identity, metered_job(1, 5), {}, nullptr, began);
@@ -77,18 +77,18 @@ TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
   CHECK(known.of_ranks.empty());
 }
 
-TEST_CASE("ShardMeter: bytes of values and slots, variables whose parts are many", "[ps]") {
+TEST_CASE("ShardMeter: reports the bytes of values and slots, and variables with several parts", "[ps]") {
   const MeterBench bench{metered_job(2, 1)};
   const ShardStatus status = bench.status();
   CHECK(status.open);
   CHECK(status.uptime == 2s);
-  CHECK(status.value_bytes == 256);  // four parts, each begins at a multiple of 64
-  CHECK(status.slot_bytes == 128);   // momentum has one
+  CHECK(status.value_bytes == 256);  // four parts, each at a multiple of 64
+  CHECK(status.slot_bytes == 128);  // momentum has one slot
   CHECK(status.variables == 2);
   CHECK(status.of_variables == std::vector<distrib::ShardStatus::VariableStatus>{{"v0", 64}, {"v1", 64}});
 }
 
-TEST_CASE("ShardMeter: what is listed is bounded, what is counted is not", "[ps]") {
+TEST_CASE("ShardMeter: lists are bounded, counts are not", "[ps]") {
   constexpr auto most = ShardStatus::most_listed;
   const MeterBench bench{metered_job(most + 2, static_cast<distrib::Rank>(most + 1))};
   const ShardStatus status = bench.status();
@@ -97,13 +97,13 @@ TEST_CASE("ShardMeter: what is listed is bounded, what is counted is not", "[ps]
   CHECK(status.of_ranks.size() == most);
 }
 
-TEST_CASE("ShardMeter: who is how far", "[ps]") {
-  MeterBench bench{metered_job(1, 3)};  // stores 8 steps beyond its own
+TEST_CASE("ShardMeter: reports how far each rank is", "[ps]") {
+  MeterBench bench{metered_job(1, 3)};  // the window is 8 steps
   bench.meter.pushed(0, 3, 0, 100);
-  bench.meter.pushed(0, 2, 0, 10);   // it came late
+  bench.meter.pushed(0, 2, 0, 10);  // arrived late
   bench.meter.pushed(1, 8, 0, 1);
-  bench.meter.pushed(1, 9, 0, 1);    // not taken
-  bench.meter.pushed(9, 1, 0, 1);    // nobody
+  bench.meter.pushed(1, 9, 0, 1);  // beyond the window
+  bench.meter.pushed(9, 1, 0, 1);  // an unknown rank
   bench.meter.pulled(1000, {});
   ShardStatus status = bench.status();
   CHECK(status.of_ranks == std::vector<distrib::ShardStatus::RankStatus>{{0, false, 3}, {1, false, 8}, {2, false, 0}});
@@ -112,7 +112,7 @@ TEST_CASE("ShardMeter: who is how far", "[ps]") {
   CHECK(status.pushed_bytes == 113);
   CHECK(status.pulls == 1);
   CHECK(status.pulled_bytes == 1000);
-  CHECK_FALSE(bench.meter.has_answered());  // no times were told
+  CHECK_FALSE(bench.meter.has_answered());  // no times were reported
   CHECK(status.push_times.count() == 0);
   bench.meter.opened(*bench.job);
   status = bench.status();
@@ -120,12 +120,12 @@ TEST_CASE("ShardMeter: who is how far", "[ps]") {
   CHECK(status.pushes == 5);
 }
 
-TEST_CASE("ShardMeter: from when a call came to the end of the event that answered it", "[ps]") {
+TEST_CASE("ShardMeter: measures from the arrival of a call to the end of the event that answered it", "[ps]") {
   MeterBench bench{metered_job(1, 2)};
   ShardMeter& meter = bench.meter;
   const Instant came = bench.began + 1s;
   meter.arrived(came);
-  const Instant pull_came = meter.arrived();  // kept by whoever lets it wait
+  const Instant pull_came = meter.arrived();  // kept by the caller while the pull waits
   CHECK_FALSE(meter.has_answered());
   meter.arrived(came + 5ms);
   meter.pushed(0, 1, 0, 100);
@@ -144,11 +144,11 @@ TEST_CASE("ShardMeter: from when a call came to the end of the event that answer
   CHECK(status.pull_times.count() == 2);
   CHECK(status.pull_times.sum() == 30ms);
   CHECK(status.pull_times.max() == 20ms);
-  meter.answered(came + 1h);  // nothing was
+  meter.answered(came + 1h);  // nothing was answered
   CHECK(bench.status() == status);
 }
 
-TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
+TEST_CASE("ShardMeter: reports whether the shard waits for custom initial values", "[ps]") {
   Job job = metered_job(1, 1);
   CHECK_FALSE(MeterBench{job}.status().no_values);
   const distrib::AlignedBuffer values{2 * 8 * sizeof(float)};
@@ -163,7 +163,7 @@ TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
   }
 }
 
-TEST_CASE("ShardMeter: with backup workers, what counted and what came too late", "[ps]") {
+TEST_CASE("ShardMeter: with backup workers it reports what counted and what arrived too late", "[ps]") {
   Job job = metered_job(1, 3);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
   MeterBench bench{job};

@@ -40,7 +40,7 @@ constexpr distrib::Consistency asynchronous = distrib::AsynchronousParallel{};
 
 auto job_of(Rank ranks, Step total, Step interval, distrib::Consistency consistency = synchronous) -> Job {
   Job job = story::job(1, ranks, total, interval);
-  job.updater = "sgd learning_rate=1";  // values are what was contributed, with a minus
+  job.updater = "sgd learning_rate=1";  // values are the negative of the contributions
   job.consistency = consistency;
   return job;
 }
@@ -58,13 +58,13 @@ auto replicated() -> Job {
 auto hash_of(const Job& job) -> std::string { return distrib::to_hex(distrib::job_hash(job)); }
 
 struct ShellEvent {
-  const char* what;                ///< What happens, for people.
+  const char* what;  ///< Describes the event; shown if the check fails.
   std::function<void()> happens;
-  Texts expected;                  ///< What the service tells connections and its shell then, in order.
+  Texts expected;  ///< What the service tells connections and its shell then, in order.
 };
 
-/// A service, three connections and a shell that writes down what it is told: "a1 joined ...", "shell save 2 ...".
-/// Rank r speaks through connection "a", "b", "c".
+/// A service with three connections and a shell that records what it is told: "a1 joined ...", "shell save 2 ...".
+/// Ranks 0, 1 and 2 use connections "a", "b" and "c".
 struct ServiceBench : distrib::ShardShell {
   explicit ServiceBench(Job of, ShardIdentity identity = {}, const ShardOptions& options = {})
       : job{std::move(of)},
@@ -128,7 +128,7 @@ struct ServiceBench : distrib::ShardShell {
   auto copied() {
     return [this] { service.copy_cut(now); };
   }
-  /// The other replica has this; step 0: nothing.
+  /// The answer of the other replica; step 0: nothing newer.
   auto state_came(Step step, float value) {
     return [=, this] {
       const Cut cut{step, block(value), {}, {}, {}, story::only_lineage(job)};
@@ -150,7 +150,7 @@ struct ServiceBench : distrib::ShardShell {
   auto stop() {
     return [this] { service.stop(); };
   }
-  /// Woken when it asked to be, and not before.
+  /// Wakes the service at the time that it asked for, and checks that nothing is due before.
   auto wakes_after(std::chrono::milliseconds time) {
     return [=, this] {
       const auto wake = service.wake();
@@ -170,7 +170,7 @@ struct ServiceBench : distrib::ShardShell {
       CHECK(told == event.expected);
     }
   }
-  /// The job is known, and ranks 0, 1, ... are joined by their connections' call 1.
+  /// The job is known, and ranks 0, 1, ... have joined by call 1 of their connections.
   void join_all() {
     bring('a', 1, 0)();
     opened()();
@@ -178,7 +178,7 @@ struct ServiceBench : distrib::ShardShell {
     told.clear();
   }
 
-  // --- what the service tells ---
+  // --- what the service tells its shell ---
 
   void open(const Job& of_job, std::uint32_t number, const distrib::CutSettings& cuts,
             const distrib::JobUpdaters& updaters) override {
@@ -214,7 +214,7 @@ struct ServiceBench : distrib::ShardShell {
 
   Instant now{1'000h};
   Texts told;
-  distrib::Peer asked = 0;  ///< Who is to be sent a state.
+  distrib::Peer asked = 0;  ///< The peer that is to be sent a state.
   Job job;
   std::array<fake::Connection, 3> connections{{{"a", told}, {"b", told}, {"c", told}}};
   distrib::ShardService<fake::Connection*> service;
@@ -222,25 +222,25 @@ struct ServiceBench : distrib::ShardShell {
 
 }  // namespace
 
-TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", "[ps]") {
+TEST_CASE("ShardService: asks for the job's text, then waits until the cuts are found", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   CHECK_FALSE(bench.service.job());
   bench.tell({
-      {"its hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
+      {"the hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
       {"not joined", bench.pull('a', 2, 0), {"a2 failed: a call before Join"}},
       {"the text", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"the cuts are not read yet", bench.pull('a', 4, 0), {"a4 failed: a call before Join"}},
-      {"its hash is known", bench.join('b', 1, 1), {}},
+      {"the hash is known", bench.join('b', 1, 1), {}},
       {"so is the text", bench.bring('c', 1, 1), {}},
-      {"gone meanwhile", bench.cancel('c', 1), {}},
-      {"all who wait", bench.opened(), {"a3 joined k=0 cuts=0", "b1 joined k=0 cuts=0"}},
+      {"cancelled meanwhile", bench.cancel('c', 1), {}},
+      {"all that still wait", bench.opened(), {"a3 joined k=0 cuts=0", "b1 joined k=0 cuts=0"}},
       {"late", bench.join('c', 2, 1), {"shell rank 1 is here twice", "c2 joined k=0 cuts=0"}},
   });
   CHECK(bench.service.job()->total_steps == 9);
   CHECK_FALSE(bench.service.over());
 }
 
-TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
+TEST_CASE("ShardService: continues from its newest cut", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -250,7 +250,7 @@ TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
   });
 }
 
-TEST_CASE("ShardService: a job that it cannot serve is refused with the reason", "[ps]") {
+TEST_CASE("ShardService: refuses a job that it cannot serve, with the reason", "[ps]") {
   struct Row {
     ShardIdentity identity;
     std::function<void(Job&)> change;
@@ -276,14 +276,14 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
   for (const Row& row : rows) {
     Job job = job_of(2, 9, 3);
     row.change(job);
-    ServiceBench bench{job, row.identity, {.memory_budget_bytes = 200}};  // enough for one without slots
+    ServiceBench bench{job, row.identity, {.memory_budget_bytes = 200}};  // enough for a job without slots
     bench.tell({{row.refused.c_str(), bench.bring('a', 1, 0), {"a1 failed: " + row.refused}}});
     CHECK_FALSE(bench.service.job());
-    bench.tell({{"it still has none", bench.join('b', 1, 0), {"b1 text wanted", "b1 end"}}});
+    bench.tell({{"it still has no job", bench.join('b', 1, 0), {"b1 text wanted", "b1 end"}}});
   }
 }
 
-TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
+TEST_CASE("ShardService: refuses a text that does not match its hash, and a second job", "[ps]") {
   const Job job = job_of(1, 9, 3);
   Job other = job;
   other.total_steps = 10;
@@ -293,21 +293,22 @@ TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
       "9', this job has 'total_steps 10')";
   const distrib::JoinRequest forged{0, hash_of(other), to_text(job), {}};
   const std::string bad =
-      " failed: this server cannot use the job description: run one version of the program on all tasks (its hash)";
+      " failed: this server cannot use the job description: run one version of the program on all tasks (its text does "
+      "not match its hash)";
   bench.tell({
       {"forged", bench.call<distrib::Join>('a', 1, forged), {"a1" + bad}},
       {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another hash", bench.join('a', 3, 0), {"a2 end"}},
-      {"by mistake", bench.opened(), {"a3 joined k=0 cuts=0"}},
+      {"the cuts of the first job", bench.opened(), {"a3 joined k=0 cuts=0"}},
       {"another text", bench.bring('b', 1, 0, other), {"b1 " + differs}},
       {"its hash alone", bench.call<distrib::Join>('b', 2, {0, hash_of(other), {}, {}}), {"b2 text wanted", "b2 end"}},
       {"forged", bench.call<distrib::Join>('b', 3, forged), {"b3" + bad}},
-      {"who was joined is not any more", bench.bring('a', 4, 0, other), {"a3 end", "a4 " + differs}},
+      {"a worker that had joined no longer is", bench.bring('a', 4, 0, other), {"a3 end", "a4 " + differs}},
       {"not joined", bench.pull('a', 5, 0), {"a5 failed: a call before Join"}},
   });
 }
 
-TEST_CASE("ShardService: a shard of a later task", "[ps]") {
+TEST_CASE("ShardService: names the replica that a service of a later task serves", "[ps]") {
   Job job = story::job(6, 1, 9, 3);
   job.tasks = 3;
   job.shards_per_task = 2;
@@ -317,64 +318,64 @@ TEST_CASE("ShardService: a shard of a later task", "[ps]") {
   bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, sgd learning_rate=1"}}});
 }
 
-TEST_CASE("ShardService: a replica asks the other one before anybody joins", "[ps]") {
+TEST_CASE("ShardService: a replica asks the other one before any worker may join", "[ps]") {
   ServiceBench bench{replicated(), {.tasks = 2}};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
       {"waits", bench.join('b', 1, 1), {}},
       {"not joined", bench.pull('b', 2, 3), {"b2 failed: a call before Join"}},
-      {"it is ahead",
+      {"the other replica is ahead",
        bench.state_came(6, -4),
        {"shell save 6 w=-4", "a1 joined k=6 cuts=0,3", "b1 joined k=6 cuts=0,3"}},
-      {"goes on from there", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3"}},
+      {"continues from there", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3"}},
       {"durable", bench.saved(6), {"a1 notice k=6 cuts=0,3,6", "b1 notice k=6 cuts=0,3,6"}},
   });
 }
 
-TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[ps]") {
+TEST_CASE("ShardService: a replica that workers cannot send what it lacks asks the other one", "[ps]") {
   ServiceBench bench{replicated(), {.tasks = 2}};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened(), {"shell ask sibling, have 0"}},
-      {"there is none", bench.state_came(0, 0), {"a1 joined k=0 cuts=0"}},
+      {"nothing newer", bench.state_came(0, 0), {"a1 joined k=0 cuts=0"}},
       {"behind", bench.call<distrib::CatchUp>('a', 2, {0}), {"a2 ok", "shell ask sibling, have 0"}},
-      {"once is enough", bench.call<distrib::CatchUp>('a', 3, {0}), {"a3 ok"}},
-      {"it goes on meanwhile", bench.push('a', 4, 5, 0, 2), {"a4 pushed k=0 cuts=0"}},
-      {"there", bench.state_came(4, -3), {"shell save 4 w=-3", "a1 joined k=4 cuts=0"}},
-      {"it has moved since", bench.call<distrib::CatchUp>('a', 5, {0}), {"a5 ok", "a1 joined k=4 cuts=0"}},
-      {"none", bench.call<distrib::CatchUp>('a', 6, {4}), {"a6 ok", "shell ask sibling, have 4"}},
-      {"none", bench.state_came(0, 0), {"a1 joined k=4 cuts=0"}},
+      {"it has asked already", bench.call<distrib::CatchUp>('a', 3, {0}), {"a3 ok"}},
+      {"it works on meanwhile", bench.push('a', 4, 5, 0, 2), {"a4 pushed k=0 cuts=0"}},
+      {"the state arrives", bench.state_came(4, -3), {"shell save 4 w=-3", "a1 joined k=4 cuts=0"}},
+      {"it has advanced since", bench.call<distrib::CatchUp>('a', 5, {0}), {"a5 ok", "a1 joined k=4 cuts=0"}},
+      {"asks again", bench.call<distrib::CatchUp>('a', 6, {4}), {"a6 ok", "shell ask sibling, have 4"}},
+      {"nothing newer", bench.state_came(0, 0), {"a1 joined k=4 cuts=0"}},
   });
 }
 
-TEST_CASE("ShardService: a replica that everybody has left asks the other one for what it lacks", "[ps]") {
+TEST_CASE("ShardService: a replica that all workers have left asks the other one for what it lacks", "[ps]") {
   const distrib::ShardOptions options{.lease = 1s, .restart_window = 4s, .save_again_after = 2s, .linger = 3s};
   for (const bool is_there : {true, false}) {
     ServiceBench bench{replicated(), {.tasks = 2}, options};
     bench.tell({
         {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
         {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
-        {"none is newer", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+        {"nothing newer", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
         {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
-        {"gone", bench.closed('a'), {}},
-        {"gone", bench.closed('b'), {}},
+        {"lost", bench.closed('a'), {}},
+        {"lost", bench.closed('b'), {}},
         {"at once", [&] { bench.service.woken(bench.now); }, {"shell ask sibling, have 3"}},
-        {"none", bench.state_came(0, 0), {}},
+        {"nothing newer", bench.state_came(0, 0), {}},
         {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
     });
     if (is_there)
       bench.tell({
           {"the end", bench.state_came(9, -9), {"shell save 9 w=-9"}},
           {"durable", bench.saved(9), {}},
-          {"nobody comes", bench.wakes_after(3s), {"shell ended 0"}},
+          {"no worker comes", bench.wakes_after(3s), {"shell ended 0"}},
       });
     else
       bench.tell({
-          {"none", bench.state_came(0, 0), {}},
+          {"nothing newer", bench.state_came(0, 0), {}},
           {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
-          {"none", bench.state_came(0, 0), {}},
-          {"nobody comes",
+          {"nothing newer", bench.state_came(0, 0), {}},
+          {"no worker comes",
            bench.wakes_after(1s),
            {"shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0; no other "
             "replica is ahead of step 3)"}},
@@ -382,14 +383,14 @@ TEST_CASE("ShardService: a replica that everybody has left asks the other one fo
   }
 }
 
-TEST_CASE("ShardService: the other replica is sent the newest cut, or one that is made for it", "[ps]") {
+TEST_CASE("ShardService: sends the other replica the newest cut, or a cut that is made for it", "[ps]") {
   ServiceBench bench{replicated(), {.tasks = 2}};
   const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});
   bench.tell({
       {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"waits", bench.ask_state('b', 1, 0), {}},
-      {"they could not be read",
+      {"the cuts could not be read",
        [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); },
        {"b1 no state",
         "a1 failed: this belongs to another job: use the same program and flags, or another directory (cut-3)"}},
@@ -399,46 +400,47 @@ TEST_CASE("ShardService: the other replica is sent the newest cut, or one that i
       {"opened", bench.opened_from(3, -1, {3}), {"shell send 3", "shell ask sibling, have 3"}},
       {"read", bench.state_read(3, -1), {"c3 state 3 of 64 bytes w=-1"}},
       {"one more piece", bench.ask_state('c', 4, 0, 32), {"c4 state 3 more"}},
-      {"nobody is ahead", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+      {"the other replica is not ahead", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
       {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
-      {"it has all", bench.ask_state('c', 5, 3), {"c5 no state"}},
+      {"nothing newer", bench.ask_state('c', 5, 3), {"c5 no state"}},
       {"4", bench.push('a', 5, 4, 0, 1), {"a5 pushed k=3 cuts=0,3"}},
       {"4", bench.push('b', 5, 4, 1, 1), {"b5 pushed k=4 cuts=0,3"}},
-      {"one is made", bench.ask_state('c', 6, 3), {"shell save 4 w=-2"}},
+      {"a cut is made", bench.ask_state('c', 6, 3), {"shell save 4 w=-2"}},
       {"durable", bench.saved(4), {"a1 notice k=4 cuts=0,3,4", "b1 notice k=4 cuts=0,3,4", "shell send 4"}},
       {"it could not be read", bench.state_read(0, 0), {"c6 no state"}},
-      {"who has joined is a worker", bench.ask_state('a', 6, 0), {"a6 failed: a call before Join"}},
+      {"a connection that has joined is a worker's", bench.ask_state('a', 6, 0), {"a6 failed: a call before Join"}},
   });
   bench.tell({
       {"5", bench.push('a', 7, 5, 0, 1), {"a7 pushed k=4 cuts=0,3,4"}},
       {"5", bench.push('b', 7, 5, 1, 1), {"b7 pushed k=5 cuts=0,3,4"}},
       {"waits", bench.ask_state('c', 7, 4), {"shell save 5 w=-3"}},
-      {"is gone", bench.closed('c'), {"c7 failed: the call was cancelled"}},
+      {"its connection is lost", bench.closed('c'), {"c7 failed: the call was cancelled"}},
       {"durable", bench.saved(5), {"a1 notice k=5 cuts=0,3,4,5", "b1 notice k=5 cuts=0,3,4,5"}},
   });
 }
 
-TEST_CASE("ShardService: a replica that is behind when all is done elsewhere ends when nobody is here", "[ps]") {
+TEST_CASE("ShardService: a replica that is behind when the job is done elsewhere ends when no worker is joined",
+          "[ps]") {
   ServiceBench bench{replicated(), {.tasks = 2}};
   bench.bring('a', 1, 0)();
   bench.opened()();
   bench.state_came(0, 0)();
   bench.tell({
-      {"a checkpoint of an earlier run is there", [&] { bench.service.found_finished(8, bench.now); }, {}},
+      {"there is a checkpoint of an earlier run", [&] { bench.service.found_finished(8, bench.now); }, {}},
       {"", [&] { CHECK(bench.service.wake()); }, {}},
-      {"the checkpoint of the last step is there", [&] { bench.service.found_finished(9, bench.now); }, {}},
-      {"somebody is here yet", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
-      {"gone", bench.closed('a'), {}},
+      {"there is a checkpoint of the last step", [&] { bench.service.found_finished(9, bench.now); }, {}},
+      {"a worker is still joined", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"lost", bench.closed('a'), {}},
       {"", bench.wakes_after(30s), {"shell ended 0"}},
   });
 }
 
-TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
+TEST_CASE("ShardService: refuses the workers if the cuts could not be read", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
-      {"another one", bench.join('b', 1, 1), {}},
+      {"another worker", bench.join('b', 1, 1), {}},
       {"both are refused",
        not_opened,
        {"a1 failed: this belongs to another job: use the same program and flags, or another directory (cut-3)",
@@ -449,10 +451,10 @@ TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
   });
 }
 
-TEST_CASE("ShardService: calls before Join are refused", "[ps]") {
+TEST_CASE("ShardService: refuses calls before Join", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
   const std::string refused = " failed: a call before Join";
-  for (int i = 0; i < 2; ++i) {  // without a job, and with one
+  for (int i = 0; i < 2; ++i) {  // without a job, and with a job
     bench.tell({
         {"pull", bench.pull('b', 1, 0), {"b1" + refused}},
         {"push", bench.push('b', 2, 1, 0, 1), {"b2" + refused}},
@@ -460,16 +462,16 @@ TEST_CASE("ShardService: calls before Join are refused", "[ps]") {
         {"save", bench.call<distrib::Save>('b', 4), {"b4" + refused}},
         {"leave", bench.call<distrib::Leave>('b', 5), {"b5" + refused}},
         {"goodbye", bench.call<distrib::Goodbye>('b', 6), {"b6" + refused}},
-        {"nothing is owed", bench.credit('b', 9), {}},
-        {"nothing to take back", bench.cancel('b', 7), {}},
-        {"unknown", bench.closed('c'), {}},
+        {"no item is owed", bench.credit('b', 9), {}},
+        {"nothing to cancel", bench.cancel('b', 7), {}},
+        {"an unknown connection", bench.closed('c'), {}},
     });
     bench.join_all();
   }
   CHECK(bench.service.job());
 }
 
-TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
+TEST_CASE("ShardService: refuses a rank that the job does not have", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
   const std::string refused = " failed: the job has no such rank (step 0 of rank 1)";
   bench.tell({
@@ -477,11 +479,11 @@ TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
       {"and is refused", bench.opened(), {"a1" + refused}},
       {"at once", bench.join('a', 2, 1), {"a2" + refused}},
       {"it is not joined", bench.pull('a', 3, 0), {"a3 failed: a call before Join"}},
-      {"its connection goes", bench.closed('a'), {}},
+      {"its connection is lost", bench.closed('a'), {}},
   });
 }
 
-TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", "[ps]") {
+TEST_CASE("ShardService: pulls wait for their step, answers to pushes say how far the shard is", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   bench.tell({
@@ -489,9 +491,9 @@ TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", 
       {"parked", bench.pull('a', 3, 1), {}},
       {"parked", bench.pull('b', 3, 2), {}},
       {"parked", bench.pull('b', 4, 1), {}},
-      {"twice", bench.pull('a', 5, 1), {}},
+      {"a second pull", bench.pull('a', 5, 1), {}},
       {"stored, not counted", bench.push('a', 6, 1, 0, 2), {"a6 pushed k=0 cuts=0"}},
-      {"in the order they came",
+      {"in the order of arrival",
        bench.push('b', 6, 1, 1, 4),
        {"a3 values counted=1 w=-3 k=1 cuts=0", "b4 values counted=1 w=-3 k=1 cuts=0",
         "a5 values counted=1 w=-3 k=1 cuts=0", "b6 pushed k=1 cuts=0"}},
@@ -499,14 +501,15 @@ TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", 
       {"2", bench.push('b', 7, 2, 1, 0), {"b3 values counted=2 w=-3 k=2 cuts=0", "b7 pushed k=2 cuts=0"}},
       {"gone", bench.pull('a', 8, 0), {"a8 gone k=2 cuts=0"}},
       {"stored", bench.push('a', 11, 3, 0, 1), {"a11 pushed k=2 cuts=0"}},
-      {"its checksum is that of the bytes", bench.push('a', 12, 3, 0, 1), {"a12 pushed k=2 cuts=0"}},
+      {"the same bytes", bench.push('a', 12, 3, 0, 1), {"a12 pushed k=2 cuts=0"}},
       {"with other bytes", bench.push('a', 13, 3, 0, 2), {"a13 pushed k=2 cuts=0 not repeatable"}},
-      {"said once", bench.push('a', 14, 3, 0, 1), {"a14 pushed k=2 cuts=0"}},
+      {"reported once", bench.push('a', 14, 3, 0, 1), {"a14 pushed k=2 cuts=0"}},
   });
   CHECK(bench.of('a').open() == 1);  // the stream
 }
 
-TEST_CASE("ShardService: the answer to a push goes with that to the pull behind it, where the worker says so", "[ps]") {
+TEST_CASE("ShardService: the answer to a push is sent with that to the following pull, if the worker asks for this",
+          "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   const auto push = [&bench](char who, std::uint64_t number, Step step, Rank rank) {
@@ -515,11 +518,11 @@ TEST_CASE("ShardService: the answer to a push goes with that to the pull behind 
   bench.tell({
       {"stored", push('a', 2, 1, 0), {"a2 pushed k=0 cuts=0 with the next"}},
       {"counted", push('b', 2, 1, 1), {"b2 pushed k=1 cuts=0 with the next"}},
-      {"of another that says nothing", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=1 cuts=0"}},
+      {"from a worker that does not ask for this", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=1 cuts=0"}},
   });
 }
 
-TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]") {
+TEST_CASE("ShardService: the shell saves, loads and drops cuts", "[ps]") {
   ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   const auto push = [&](std::uint64_t number, Step step, Step common) {
@@ -536,12 +539,11 @@ TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]
       {"back", bench.call<distrib::Restore>('a', 6, {0}), {"shell load 0", "a6 ok"}},
       {"loaded", [&] { bench.service.cut_loaded({0, block(0), {}, {}}, bench.now); }, {"a1 joined k=0 cuts=0,2,3"}},
       {"1", push(7, 1, 0), {"shell save 1 w=-1", "a7 pushed k=1 cuts=0,2,3"}},
-      {"there is one under way", bench.call<distrib::Save>('a', 8), {"a8 ok"}},
+      {"this cut is being written", bench.call<distrib::Save>('a', 8), {"a8 ok"}},
   });
 }
 
-TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loaded; what cannot be read ends it",
-          "[ps]") {
+TEST_CASE("ShardService: loads the newest cut if a cut is damaged or missing; any other error ends it", "[ps]") {
   ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   const auto push = [&](std::uint64_t number, Step step) {
@@ -557,11 +559,11 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
   const Cut of_four{4, block(-4), {}, {}, {}, story::only_lineage(bench.job)};
   bench.tell({
       {"back", bench.call<distrib::Restore>('a', 7, {3}), {"shell load 3", "a7 ok"}},
-      {"not there", fails(distrib::checkpoint_errc::not_found), {"shell load 5"}},
+      {"missing", fails(distrib::checkpoint_errc::not_found), {"shell load 5"}},
       {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 4"}},
       {"loaded", [&] { bench.service.cut_loaded(of_four, bench.now); }, {"a1 joined k=4 cuts=0,1,2,4"}},
       {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell load 0", "a8 ok"}},
-      {"there is none before",
+      {"there is no earlier one",
        fails(distrib::checkpoint_errc::not_found),
        {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
   });
@@ -573,20 +575,20 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
   for (Step step = 2; step <= 4; ++step) other.call<distrib::Push>('a', step + 1, {step, 0, 0, block(1)})();
   other.tell({
       {"back", other.call<distrib::Restore>('a', 9, {1}), {"shell load 1", "a9 ok"}},
-      {"the disk says no",
+      {"a disk error",
        [&] { other.service.load_failed({distrib::checkpoint_errc::cannot_read, "cut"}, other.now); },
        {"a1 end", "shell ended 74: cannot read (cut)"}},
   });
 }
 
-TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, and the call all the same", "[ps]") {
+TEST_CASE("ShardService: in an asynchronous job a gap is answered on the stream, and the call too", "[ps]") {
   ServiceBench bench{job_of(2, 3, 0, asynchronous)};
   bench.join_all();
   bench.tell({
       {"counted at once", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
       {"a gap", bench.push('b', 2, 2, 1, 1), {"b1 joined k=0 cuts=0", "b2 pushed k=0 cuts=0"}},
       {"all contributions together", bench.pull('b', 3, 0), {"b3 values counted=1 w=-1 k=0 cuts=0"}},
-      {"there is nothing to restore", bench.call<distrib::Restore>('a', 3, {0}), {"a3 ok"}},
+      {"nothing to restore", bench.call<distrib::Restore>('a', 3, {0}), {"a3 ok"}},
       {"asked", bench.call<distrib::Save>('a', 4), {"a4 ok", "shell save 1 w=-1"}},
       {"durable", bench.saved(1), {"a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
       {"nothing newer", bench.call<distrib::Save>('a', 5), {"a5 ok", "a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
@@ -596,63 +598,63 @@ TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, a
       {"durable",
        bench.saved(3),
        {"a1 notice k=2 cuts=2", "b1 notice k=1 cuts=1", "a6 values counted=3 w=-3 k=2 cuts=2"}},
-      {"away", bench.closed('a'), {}},
-      {"away", bench.closed('b'), {}},
+      {"disconnected", bench.closed('a'), {}},
+      {"disconnected", bench.closed('b'), {}},
       {"complete", bench.wakes_after(30s), {"shell ended 0"}},
   });
 }
 
-TEST_CASE("ShardService: a notice that was not asked for yet is told as it is then", "[ps]") {
+TEST_CASE("ShardService: a notice without credit is sent later, with the progress of that time", "[ps]") {
   ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   bench.tell({
       {"no credit", bench.credit('a', 0), {}},
       {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
-      {"not taken", bench.saved(1), {}},
+      {"without credit", bench.saved(1), {}},
       {"due", bench.push('a', 3, 2, 0, 1), {"shell save 2 w=-2", "a3 pushed k=2 cuts=0,1"}},
-      {"not taken", bench.saved(2), {}},
-      {"one, of now", bench.credit('a', 9), {"a1 notice k=2 cuts=0,1,2"}},
-      {"nothing more is owed", bench.credit('a', 0), {}},
-      {"joined again: not taken", bench.join('a', 4, 0), {"a1 end"}},
-      {"of now", bench.credit('a', 1), {"a4 joined k=2 cuts=0,1,2"}},
+      {"without credit", bench.saved(2), {}},
+      {"one notice, with the present progress", bench.credit('a', 9), {"a1 notice k=2 cuts=0,1,2"}},
+      {"nothing else is owed", bench.credit('a', 0), {}},
+      {"joined again, without credit", bench.join('a', 4, 0), {"a1 end"}},
+      {"the present progress", bench.credit('a', 1), {"a4 joined k=2 cuts=0,1,2"}},
   });
 }
 
-TEST_CASE("ShardService: a Join ends the one before and what was asked by it", "[ps]") {
+TEST_CASE("ShardService: a Join ends the stream and the pulls of the earlier one", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
       {"again", bench.join('a', 3, 0), {"a2 failed: the call was cancelled", "a1 end", "a3 joined k=0 cuts=0"}},
       {"as another rank", bench.join('a', 4, 1), {"a3 end", "shell rank 1 is here twice", "a4 joined k=0 cuts=0"}},
-      {"the stream before is over", bench.cancel('a', 3), {}},
-      {"it is joined", bench.pull('a', 5, 0), {"a5 values counted=0 w=0 k=0 cuts=0"}},
-      {"two of one rank", bench.pull('b', 5, 0), {"b5 values counted=0 w=0 k=0 cuts=0"}},
+      {"the earlier stream is over", bench.cancel('a', 3), {}},
+      {"the new one is joined", bench.pull('a', 5, 0), {"a5 values counted=0 w=0 k=0 cuts=0"}},
+      {"two connections of one rank", bench.pull('b', 5, 0), {"b5 values counted=0 w=0 k=0 cuts=0"}},
   });
 }
 
-TEST_CASE("ShardService: calls that are taken back, connections that are lost", "[ps]") {
+TEST_CASE("ShardService: calls that are cancelled, connections that are lost", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
       {"parked", bench.pull('a', 3, 1), {}},
-      {"taken back", bench.cancel('a', 2), {}},
+      {"cancelled", bench.cancel('a', 2), {}},
       {"stored", bench.push('a', 4, 1, 0, 1), {"a4 pushed k=0 cuts=0"}},
       {"the other one is answered",
        bench.push('b', 2, 1, 1, 1),
        {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
       {"parked", bench.pull('a', 5, 2), {}},
-      {"Join taken back: not joined", bench.cancel('a', 1), {"a5 failed: the call was cancelled"}},
+      {"Join cancelled: not joined", bench.cancel('a', 1), {"a5 failed: the call was cancelled"}},
       {"not joined", bench.pull('a', 6, 1), {"a6 failed: a call before Join"}},
       {"joined", bench.join('a', 7, 0), {"a7 joined k=1 cuts=0"}},
-      {"gone", bench.closed('b'), {}},
-      {"the same is a new one", bench.pull('b', 7, 1), {"b7 failed: a call before Join"}},
+      {"lost", bench.closed('b'), {}},
+      {"the same connection is a new peer", bench.pull('b', 7, 1), {"b7 failed: a call before Join"}},
       {"and may join", bench.join('b', 8, 1), {"b8 joined k=1 cuts=0"}},
   });
 }
 
-TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
+TEST_CASE("ShardService: any connection may ask for its status", "[ps]") {
   using RankStatus = distrib::ShardStatus::RankStatus;
   ServiceBench bench{job_of(2, 9, 2), {.task = 0, .tasks = 1}};
   const auto status = [&](std::uint64_t call) {
@@ -679,7 +681,7 @@ TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
   bench.pull('a', 3, 2)();
   bench.push('a', 4, 1, 0, 1)();
   bench.push('a', 5, 2, 0, 1)();
-  bench.push('a', 6, 1'000'000, 0, 1)();  // beyond what is stored
+  bench.push('a', 6, 1'000'000, 0, 1)();  // beyond the window
   const std::size_t size = block(1)->size();
   expected.open = true;
   expected.value_bytes = size;
@@ -716,12 +718,12 @@ TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
   bench.call<distrib::Restore>('b', 4, {0})();
   CHECK(status(6).of_ranks == std::vector<RankStatus>{{0, false, 0}, {1, true, 0}});
   bench.tell({
-      {"who asks is not joined by it", bench.pull('c', 7, 0), {"c7 failed: a call before Join"}},
-      {"and is not missed", bench.closed('c'), {}},
+      {"asking does not join", bench.pull('c', 7, 0), {"c7 failed: a call before Join"}},
+      {"and the connection does not count", bench.closed('c'), {}},
   });
 }
 
-TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[ps]") {
+TEST_CASE("ShardService: with 16-bit floats a push and a pull have half the bytes", "[ps]") {
   for (const bool with_tables : {false, true}) {
     const auto bytes = [&](distrib::FloatFormat format) {
       Job job = job_of(1, 9, 9);
@@ -776,7 +778,7 @@ TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
   CHECK(status.of_ranks == std::vector<distrib::ShardStatus::RankStatus>{{0, true, 2}, {1, true, 2}});
 }
 
-TEST_CASE("ShardService: Leave", "[ps]") {
+TEST_CASE("ShardService: a rank that leaves may come back, and is lost permanently if it does not", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   bench.join_all();
   CHECK_FALSE(bench.service.wake());
@@ -786,38 +788,38 @@ TEST_CASE("ShardService: Leave", "[ps]") {
       {"it is not joined", bench.call<distrib::Leave>('a', 4), {"a4 failed: a call before Join"}},
       {"it may come back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
       {"it leaves", bench.call<distrib::Leave>('a', 6), {"a6 ok", "a5 end"}},
-      {"it is missed",
+      {"it does not come back",
        bench.wakes_after(3s),
        {"b1 lost rank 0", "b1 end",
         "shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0)"}},
   });
 }
 
-TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
+TEST_CASE("ShardService: is over when all ranks said goodbye and the last cut is durable", "[ps]") {
   ServiceBench bench{job_of(2, 1, 0)};
   bench.join_all();
   bench.tell({
       {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
       {"the last step", bench.push('b', 2, 1, 1, 1), {"shell save 1 w=-1", "b2 pushed k=1 cuts=0"}},
       {"goodbye", bench.call<distrib::Goodbye>('a', 3), {"a3 ok", "a1 end"}},
-      {"it is not missed", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"this rank is not missed", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
       {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1"}},
       {"parked", bench.pull('b', 3, 2), {}},
       {"the last goodbye",
        bench.call<distrib::Goodbye>('b', 4),
        {"b4 ok", "b3 failed: the connection is closed", "b1 end", "shell ended 0"}},
-      {"it is over", bench.join('a', 5, 0), {"a5 failed: the connection is closed"}},
-      {"and no cut matters", bench.saved(1), {}},
-      {"nor any loss", bench.closed('a'), {}},
+      {"calls after the end", bench.join('a', 5, 0), {"a5 failed: the connection is closed"}},
+      {"a cut does not matter any more", bench.saved(1), {}},
+      {"nor does a lost connection", bench.closed('a'), {}},
       {"nor a signal", bench.stop(), {}},
-      {"nor a disk", [&] { bench.service.save_failed({distrib::ps_errc::bad_job, "cut"}, bench.now); }, {}},
+      {"nor a disk error", [&] { bench.service.save_failed({distrib::ps_errc::bad_job, "cut"}, bench.now); }, {}},
       {"nor time", [&] { bench.service.woken(bench.now + 1000h); }, {}},
   });
   CHECK(bench.service.over());
   CHECK_FALSE(bench.service.wake());
 }
 
-TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it is asked to stop", "[ps]") {
+TEST_CASE("ShardService: the last cut may become durable after the goodbyes, even after a stop", "[ps]") {
   for (const bool stopped : {false, true}) {
     ServiceBench bench{job_of(1, 1, 0)};
     bench.join_all();
@@ -829,23 +831,23 @@ TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it
            if (stopped) bench.service.stop();
          },
          {}},
-        {"done, and nothing to be tried again", bench.saved(1), {"shell ended 0"}},
+        {"done, so it is not to be started again", bench.saved(1), {"shell ended 0"}},
     });
   }
 }
 
-TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
+TEST_CASE("ShardService: a rank that is lost permanently ends it", "[ps]") {
   ServiceBench bench{job_of(3, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   bench.join_all();
   bench.tell({
-      {"nobody is away", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"no rank is away", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
       {"lost", bench.closed('b'), {}},
       {"time", [&] { bench.now += 2s; }, {}},
       {"back", bench.join('b', 1, 1), {"b1 joined k=0 cuts=0"}},
       {"lost", bench.closed('b'), {}},
-      {"not taken", bench.credit('c', 0), {}},
+      {"without credit", bench.credit('c', 0), {}},
       {"parked", bench.pull('a', 2, 1), {}},
-      {"the others hear of it",
+      {"the others are told",
        bench.wakes_after(3s),
        {"a1 lost rank 1", "c1 failed: a worker is lost permanently: find out why, then start the job again (rank 1)",
         "a2 failed: the connection is closed", "a1 end",
@@ -855,7 +857,7 @@ TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
   CHECK(bench.of('a').open() == 0);
 }
 
-TEST_CASE("ShardService: ranks that never come are lost, counted from when the job was known", "[ps]") {
+TEST_CASE("ShardService: ranks that never join are lost, counted from when the job was known", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   const auto time = [&] {
     CHECK_FALSE(bench.service.wake());
@@ -874,27 +876,27 @@ TEST_CASE("ShardService: ranks that never come are lost, counted from when the j
   });
 }
 
-TEST_CASE("ShardService: nobody comes", "[ps]") {
+TEST_CASE("ShardService: ends if no worker comes", "[ps]") {
   const ShardOptions options{.lease = 1s, .restart_window = 2s, .linger = 500ms};
   ServiceBench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
-  bench.tell({{"in vain",
+  bench.tell({{"no worker came",
                bench.wakes_after(3s),
                {"shell ended 1: no worker connected in time: look at the workers' logs, then start this task again "
                 "(/job:ps/task:4)"}}});
   ServiceBench finished{job_of(1, 9, 3), {.finished = true}, options};
-  finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
+  finished.tell({{"the job was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
   ServiceBench meanwhile{job_of(1, 9, 3), {}, options};
   meanwhile.tell({{"too early", [&] { meanwhile.service.found_finished(4, meanwhile.now); }, {}},
-                  {"others have ended it", meanwhile.wakes_after(500ms), {"shell ended 0"}}});
+                  {"others have ended the job", meanwhile.wakes_after(500ms), {"shell ended 0"}}});
 }
 
-TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]") {
+TEST_CASE("ShardService: without goodbyes it is done after the linger time", "[ps]") {
   ServiceBench bench{job_of(2, 3, 3), {}, {.linger = 500ms}};
   bench.bring('a', 1, 0)();
   bench.opened_from(3, -1, {3})();
   bench.tell({
-      {"somebody is joined", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
-      {"away", bench.closed('a'), {}},
+      {"a worker is joined", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"lost", bench.closed('a'), {}},
       {"done", bench.wakes_after(500ms), {"shell ended 0"}},
   });
   ServiceBench late{job_of(1, 1, 0), {}, {.linger = 500ms}};
@@ -903,20 +905,22 @@ TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]
   late.closed('a')();
   late.now += 1h;
   late.tell({
-      {"the last cut was long in coming", late.saved(1), {}},
-      {"but workers have their time", late.wakes_after(500ms), {"shell ended 0"}},
+      {"the last cut became durable late", late.saved(1), {}},
+      {"but workers still have the linger time", late.wakes_after(500ms), {"shell ended 0"}},
   });
 }
 
-TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", "[ps]") {
+TEST_CASE("ShardService: asked to stop, it saves, and is to be started again", "[ps]") {
   ServiceBench bench{job_of(1, 9, 5)};
   bench.join_all();
   bench.tell({
       {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
       {"parked", bench.pull('a', 3, 2), {}},
       {"it saves", bench.stop(), {"shell save 1 w=-1"}},
-      {"once", bench.stop(), {}},
-      {"what the cut is without is not counted", bench.push('a', 4, 2, 0, 1), {"a4 failed: the connection is closed"}},
+      {"only once", bench.stop(), {}},
+      {"a contribution that the cut does not contain is refused",
+       bench.push('a', 4, 2, 0, 1),
+       {"a4 failed: the connection is closed"}},
       {"saved",
        bench.saved(1),
        {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
@@ -933,26 +937,26 @@ TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", 
                {"and ends", tables.saved(1), {"a1 notice k=1 cuts=0,1", "a1 end", "shell ended 1"}}});
   ServiceBench saved{job_of(1, 9, 5)};
   saved.join_all();
-  saved.tell({{"there is nothing to save", saved.stop(), {"a1 end", "shell ended 1"}}});
+  saved.tell({{"nothing to save", saved.stop(), {"a1 end", "shell ended 1"}}});
   ServiceBench unopened{job_of(1, 9, 5)};
   unopened.bring('a', 1, 0)();
   unopened.tell({
       {"its cuts are being read", unopened.stop(), {"a1 end", "shell ended 1"}},
       {"too late", unopened.opened(), {}},
-      {"over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed"}},
+      {"it is over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed"}},
   });
   ServiceBench without{job_of(1, 9, 5)};
   without.tell({{"no job", without.stop(), {"shell ended 1"}}});
 }
 
-TEST_CASE("ShardService: asked to stop while a cut is under way it makes the newest one after it", "[ps]") {
+TEST_CASE("ShardService: asked to stop while a cut is being written, it makes the newest cut after that", "[ps]") {
   ServiceBench bench{job_of(1, 9, 1)};
   bench.join_all();
   bench.push('a', 2, 1, 0, 1)();
   bench.push('a', 3, 2, 0, 1)();
   bench.tell({
-      {"under way", bench.stop(), {}},
-      {"the next", bench.saved(1), {"shell save 2 w=-2", "a1 notice k=2 cuts=0,1"}},
+      {"being written", bench.stop(), {}},
+      {"the newest", bench.saved(1), {"shell save 2 w=-2", "a1 notice k=2 cuts=0,1"}},
       {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,1,2", "a1 end", "shell ended 1"}},
   });
 }
@@ -963,24 +967,24 @@ TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
   const distrib::Error full{std::make_error_code(std::errc::io_error), "cut-1"};
   const auto failed = [&] { bench.service.save_failed(full, bench.now); };
   bench.tell({
-      {"broken", failed, {"a1 end", "shell ended 74: Input/output error (cut-1)"}},
-      {"once", failed, {}},
-      {"nothing is loaded", [&] { bench.service.cut_loaded({}, bench.now); }, {}},
+      {"a disk error", failed, {"a1 end", "shell ended 74: Input/output error (cut-1)"}},
+      {"only once", failed, {}},
+      {"cuts do not matter any more", [&] { bench.service.cut_loaded({}, bench.now); }, {}},
   });
 }
 
-TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, and training goes on", "[ps]") {
+TEST_CASE("ShardService: without disk space a cut is tried again after a pause, and training continues", "[ps]") {
   const distrib::Error full{distrib::checkpoint_errc::no_room, "cut-1"};
   ServiceBench bench{job_of(1, 2, 1)};
   const auto failed = [&] { bench.service.save_failed(full, bench.now); };
   bench.join_all();
   bench.tell({
       {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
-      {"no room", failed, {"a1 notice k=1 cuts=0 no room"}},
-      {"it goes on", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0 no room"}},
-      {"the newest", bench.wakes_after(5s), {"shell save 2 w=-2"}},
-      {"no room", failed, {"a1 notice k=2 cuts=0 no room"}},
-      {"the last, again", bench.wakes_after(5s), {"shell save 2 w=-2"}},
+      {"no disk space", failed, {"a1 notice k=1 cuts=0 no room"}},
+      {"it continues", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0 no room"}},
+      {"the newest cut", bench.wakes_after(5s), {"shell save 2 w=-2"}},
+      {"no disk space", failed, {"a1 notice k=2 cuts=0 no room"}},
+      {"the last cut again", bench.wakes_after(5s), {"shell save 2 w=-2"}},
       {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,2"}},
   });
 
@@ -989,14 +993,14 @@ TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, 
   asked.push('a', 2, 1, 0, 1)();
   asked.service.save_failed(full, asked.now);
   asked.tell({
-      {"asked to stop it tries at once", asked.stop(), {"shell save 1 w=-1"}},
-      {"and ends without",
+      {"asked to stop, it tries at once", asked.stop(), {"shell save 1 w=-1"}},
+      {"and ends without the cut",
        [&] { asked.service.save_failed(full, asked.now); },
        {"a1 end", "shell ended 1: no room on the disk (cut-1)"}},
   });
 }
 
-TEST_CASE("ShardService: a push takes until its answer, a pull too, however long it waits for its step", "[ps]") {
+TEST_CASE("ShardService: measures pushes and pulls until their answers, with the wait for their step", "[ps]") {
   ServiceBench bench{job_of(2, 9, 5)};
   bench.join_all();
   const auto at = [&](std::chrono::milliseconds time, const auto& happens) {
@@ -1011,7 +1015,7 @@ TEST_CASE("ShardService: a push takes until its answer, a pull too, however long
   CHECK(status.push_times.count() == 1);
   CHECK(status.push_times.sum() == 1ms);
   CHECK(status.pull_times.count() == 0);
-  at(50ms, bench.push('b', 3, 1, 1, 1));  // which answers both pulls
+  at(50ms, bench.push('b', 3, 1, 1, 1));  // this answers both pulls
   at(60ms, bench.pull('a', 4, 1));
   status = bench.service.status(bench.now);
   CHECK(status.push_times.sum() == 2ms);
@@ -1020,7 +1024,7 @@ TEST_CASE("ShardService: a push takes until its answer, a pull too, however long
   CHECK(status.pull_times.sum() == 41ms + 31ms + 1ms);
 }
 
-TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
+TEST_CASE("ShardService: refuses a method that does not exist and a message that does not decode", "[ps]") {
   ServiceBench bench{job_of(1, 9, 5)};
   ServerEvent event = bench.of('a').begin<distrib::Pull>(1, {});
   event.method = 7;
@@ -1035,28 +1039,32 @@ TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
         Texts{"a1 failed: the server has no such method", "a2 failed: the message does not decode (distrib.ps.Pull)"});
 }
 
-TEST_CASE("ShardService: rows come with values, and what is parked keeps its rows", "[ps]") {
+TEST_CASE("ShardService: rows are sent with values, and a parked pull keeps its rows", "[ps]") {
   ServiceBench bench{story::with_tables(job_of(2, 9, 2))};
   bench.join_all();
   bench.tell({
       {"initial rows", bench.pull('a', 2, 0, {{5, 7}, {0}}), {"a2 values counted=0 w=0 rows=8,8,8 k=0 cuts=0"}},
       {"parked", bench.pull('a', 3, 1, {{5}, {}}), {}},
-      {"parked with others", bench.pull('a', 4, 1, {{7}, {}}), {}},
-      {"parked without", bench.pull('a', 5, 1), {}},
-      {"the first one is taken back", bench.cancel('a', 3), {}},
+      {"parked with other rows", bench.pull('a', 4, 1, {{7}, {}}), {}},
+      {"parked without rows", bench.pull('a', 5, 1), {}},
+      {"the first one is cancelled", bench.cancel('a', 3), {}},
       {"stored", bench.push('a', 6, 1, 0, block(1, {{5, 1}})), {"a6 pushed k=0 cuts=0"}},
-      {"each its own rows",
+      {"each gets its own rows",
        bench.push('b', 2, 1, 1, block(1, {{7, 2}}, {{0, 3}})),
        {"a4 values counted=1 w=-1 rows=6 k=1 cuts=0", "a5 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
-      {"of the step before", bench.pull('b', 3, 0, {{5, 7}, {0}}), {"b3 values counted=0 w=0 rows=8,8,8 k=1 cuts=0"}},
-      {"of now", bench.pull('b', 4, 1, {{5, 7}, {0}}), {"b4 values counted=1 w=-1 rows=7,6,5 k=1 cuts=0"}},
+      {"rows of the step before",
+       bench.pull('b', 3, 0, {{5, 7}, {0}}),
+       {"b3 values counted=0 w=0 rows=8,8,8 k=1 cuts=0"}},
+      {"rows of the present step",
+       bench.pull('b', 4, 1, {{5, 7}, {0}}),
+       {"b4 values counted=1 w=-1 rows=7,6,5 k=1 cuts=0"}},
       {"2", bench.push('a', 7, 2, 0, block(0, {})), {"a7 pushed k=1 cuts=0"}},
       {"a cut has the rows", bench.push('b', 5, 2, 1, block(0, {})), {"shell copy", "b5 pushed k=2 cuts=0"}},
-      {"that are copied", bench.copied(), {"shell save 2 w=-1 keys=5,7;0,1,2"}},
+      {"when they are copied", bench.copied(), {"shell save 2 w=-1 keys=5,7;0,1,2"}},
   });
 }
 
-TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and ends the job at every worker", "[ps]") {
+TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the job for every worker", "[ps]") {
   const auto body = [](std::initializer_list<unsigned char> bytes) -> distrib::SharedBuffer {
     auto made = std::make_shared<distrib::AlignedBuffer>(bytes.size());
     std::ranges::transform(bytes, made->data(), [](unsigned char byte) { return std::byte{byte}; });
@@ -1064,7 +1072,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
   };
   auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
   std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
-  unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
+  unsorted->data()[64 + 8 + 2] = std::byte{0};  // the second key becomes 5 too
   auto longer = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}})->size() + 64);
   std::ranges::copy(block(1, {{5, 1}})->bytes(), longer->data());
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -1092,25 +1100,26 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes, allowed are 256",
        "a pull asks for more rows than one answer may hold"},
       {"the same key twice", raw_pull(0, body({2, 5, 0, 0, 0})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
-      {"a list too few", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},
+      {"one list is missing", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},
       {"no keys at all", raw_pull(0, body({255})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
-      {"a key that the table has not", pull(0, {{}, {3}}), "step 0 of rank 0", no_such_row},
-      {"the same of a later step", pull(1, {{}, {3}}), "step 1 of rank 0", no_such_row},
-      {"of a contribution", push(0, block(1, {{5, 1}}, {{3, 1}})), "step 1 of rank 0", no_such_row},
+      {"a key that the table does not have", pull(0, {{}, {3}}), "step 0 of rank 0", no_such_row},
+      {"the same at a later step", pull(1, {{}, {3}}), "step 1 of rank 0", no_such_row},
+      {"the same in a contribution", push(0, block(1, {{5, 1}}, {{3, 1}})), "step 1 of rank 0", no_such_row},
       {"the same key twice", push(0, unsorted), "step 1 of rank 0", unsorted_keys},
       {"without a body", push(0, nullptr), "step 1 of rank 0", wrong_size},
       {"no keys", push(0, block(1)), "step 1 of rank 0", wrong_size},
-      {"more than it says", push(0, longer), "step 1 of rank 0", wrong_size},
-      {"a rank that the job has not", push(2, block(1, {})), "step 1 of rank 2", "the job has no such rank"},
-      {"NaN", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
-      {"NaN of a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
+      {"longer than its keys say", push(0, longer), "step 1 of rank 0", wrong_size},
+      {"a rank that the job does not have", push(2, block(1, {})), "step 1 of rank 2", "the job has no such rank"},
+      {"NaN in a dense value", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
+      {"NaN in a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
       {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
        "a table needs more memory than its budget has"},
   };
   for (const distrib::Consistency consistency : {synchronous, asynchronous})
     for (const Row& row : rows) {
       CAPTURE(consistency.mode(), row.what);
-      // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
+      // Dense values and the items' rows take 128 bytes and 4 KiB; the rest is enough for an index of keys, but for no
+      // row of words.
       Job job = story::with_tables(job_of(2, 9, 9, consistency));
       job.check_numerics = true;
       ServiceBench bench{job, {}, {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
@@ -1118,7 +1127,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       const bool is_pull = std::holds_alternative<distrib::PullRequest>(row.request);
       const bool completes = row.refused.starts_with("a table needs") && consistency == synchronous;
       if (completes) bench.push('b', 2, 1, 1, block(1, {}))();
-      bench.pull('b', 3, 0, {{5, 6, 7}, {0}})();  // as much as there may be
+      bench.pull('b', 3, 0, {{5, 6, 7}, {0}})();  // as much as is allowed
       CHECK(bench.told.back() == "b3 values counted=0 w=0 rows=8,8,8,8 k=0 cuts=0");
       const distrib::ShardStatus before = bench.service.status(bench.now);
       const std::string why = row.refused + " (" + row.where + ")";
@@ -1131,7 +1140,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
            is_pull ? bench.call<distrib::Pull>('a', 9, std::get<distrib::PullRequest>(row.request))
                    : bench.call<distrib::Push>('a', 9, std::get<distrib::PushRequest>(row.request)),
            told},
-          {"whoever comes late hears why", bench.join('b', 4, 1), {"b4 failed: " + why}},
+          {"a worker that joins later is told why", bench.join('b', 4, 1), {"b4 failed: " + why}},
       });
       CHECK(bench.service.over());
       const distrib::ShardStatus after = bench.service.status(bench.now);
@@ -1144,18 +1153,18 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
     }
 }
 
-TEST_CASE("ShardService: what waits is told why the job ends", "[ps]") {
+TEST_CASE("ShardService: calls that wait are told why the job ends", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   const std::string refused = " failed: the job has no such rank";
   bench.tell({
       {"parked", bench.pull('b', 2, 1), {}},
-      {"not taken", bench.credit('b', 0), {}},
+      {"without credit", bench.credit('b', 0), {}},
       {"refused",
        bench.push('a', 2, 3, 2, 1),
        {"a2" + refused + " (step 3 of rank 2)", "a1" + refused + " (step 3 of rank 2)",
         "b1" + refused + " (step 3 of rank 2)", "b2" + refused,
         "shell ended 65: the job has no such rank (step 3 of rank 2)"}},
-      {"and is over", bench.saved(3), {}},
+      {"it is over", bench.saved(3), {}},
   });
 }

@@ -17,7 +17,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// A task of two threads, and a shell that writes down what it is told.
+/// A task of two threads, with a shell that records what it is told.
 struct EndBench {
   void operator()(const LookForEnd& look) { told.push_back("look after " + std::to_string(look.after.count())); }
   void operator()(const TellFinished& tell) { told.push_back("finished at " + std::to_string(tell.step)); }
@@ -33,9 +33,9 @@ struct EndBench {
   }
 
   struct Event {
-    const char* what;  ///< What happens, for people.
+    const char* what;  ///< Describes the event; shown if the check fails.
     std::function<void()> happens;
-    Texts expected;  ///< What the shell is to do then.
+    Texts expected;  ///< What the shell must do then.
   };
   void tell(const std::vector<Event>& events) {
     for (const Event& event : events) {
@@ -52,45 +52,45 @@ struct EndBench {
 
 }  // namespace
 
-TEST_CASE("TaskEndCore: a task is done when all its shards are, and goes when its connections have", "[ps]") {
+TEST_CASE("TaskEndCore: a task is done when all its shards are, and ends when its connections have ended", "[ps]") {
   EndBench bench;
   bench.tell({
-      {"a job comes", bench.counts(0, {1, 0, 2, 3}), {}},
+      {"a job arrives", bench.counts(0, {1, 0, 2, 3}), {}},
       {"two more shards", bench.counts(1, {2, 0, 4, 3}), {}},
       {"one is done", bench.ends(0, {1, 1, 2, 3}, 0), {}},
       {"another", bench.ends(1, {2, 1, 4, 3}, 0), {}},
       {"the last", bench.ends(1, {2, 2, 4, 3}, 0), {"files: done"}},
-      {"a connection goes", bench.counts(1, {2, 2, 3, 3}), {}},
-      {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"a connection ends", bench.counts(1, {2, 2, 3, 3}), {}},
+      {"the work with files is done", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
       {"connections are counted", [&] { bench.core.counts_connections(bench); }, {}},
-      {"some go", bench.counts(1, {2, 2, 0, 3}), {}},
-      {"the last goes", bench.counts(0, {1, 1, 0, 3}), {"over 0"}},
-      {"time is over", [&] { bench.core.hung_up(bench); }, {}},
+      {"some connections end", bench.counts(1, {2, 2, 0, 3}), {}},
+      {"the last connection ends", bench.counts(0, {1, 1, 0, 3}), {"over 0"}},
+      {"the time is over", [&] { bench.core.hung_up(bench); }, {}},
   });
   CHECK(bench.core.shards_of_job() == 3);
   CHECK_FALSE(bench.core.why());
 }
 
-TEST_CASE("TaskEndCore: a connection that reads nothing is not waited for", "[ps]") {
+TEST_CASE("TaskEndCore: it does not wait for a connection whose client reads nothing", "[ps]") {
   EndBench bench;
   bench.tell({
       {"a shard is done", bench.ends(0, {1, 1, 1, 1}, 0), {"files: done"}},
-      {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"the work with files is done", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
       {"connections are counted", [&] { bench.core.counts_connections(bench); }, {}},
-      {"time is over", [&] { bench.core.hung_up(bench); }, {"over 0"}},
-      {"it goes", bench.counts(0, {1, 1, 0, 1}), {}},
+      {"the time is over", [&] { bench.core.hung_up(bench); }, {"over 0"}},
+      {"the connection ends", bench.counts(0, {1, 1, 0, 1}), {}},
   });
 }
 
-TEST_CASE("TaskEndCore: a shard that cannot go on ends the task at once, with its code and reason", "[ps]") {
+TEST_CASE("TaskEndCore: a shard that cannot continue ends the task at once, with its code and reason", "[ps]") {
   EndBench bench;
   bench.tell({
-      {"a job of two shards comes", bench.counts(0, {2, 0, 1, 2}), {}},
+      {"a job of two shards arrives", bench.counts(0, {2, 0, 1, 2}), {}},
       {"one has lost a rank",
        bench.ends(0, {2, 1, 1, 2}, exit_code::somebody_lost, ps_errc::rank_lost),
        {"files: not done"}},
-      {"the other says so, too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
-      {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"the other one fails too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
+      {"the work with files is done", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
       {"no connection", bench.counts(0, {2, 2, 0, 2}), {}},
       {"connections are counted", [&] { bench.core.counts_connections(bench); }, {"over 70"}},
   });
@@ -100,43 +100,44 @@ TEST_CASE("TaskEndCore: a shard that cannot go on ends the task at once, with it
 TEST_CASE("TaskEndCore: a task that is asked to stop waits until all its shards have saved", "[ps]") {
   EndBench bench;
   bench.tell({
-      {"a job of two shards comes", bench.counts(0, {2, 0, 0, 2}), {}},
+      {"a job of two shards arrives", bench.counts(0, {2, 0, 0, 2}), {}},
       {"one has saved", bench.ends(0, {2, 1, 0, 2}, exit_code::again), {}},
-      {"the other one, too", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+      {"and the other one", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
   EndBench done;
   done.tell({
-      {"a job of two shards comes", done.counts(0, {2, 0, 0, 2}), {}},
-      {"one was done", done.ends(0, {2, 1, 0, 2}, 0), {}},
+      {"a job of two shards arrives", done.counts(0, {2, 0, 0, 2}), {}},
+      {"one is done", done.ends(0, {2, 1, 0, 2}, 0), {}},
       {"the other one is asked to stop", done.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
 }
 
-TEST_CASE("TaskEndCore: a shard to which no worker came ends a task only while there is no job", "[ps]") {
+TEST_CASE("TaskEndCore: a shard without workers ends the task only while no job is known", "[ps]") {
   EndBench bench;
   bench.tell({
-      {"a job of two shards comes to one", bench.counts(0, {1, 0, 1, 2}), {}},
-      {"no worker came to the other", bench.ends(1, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {}},
+      {"a job of two shards arrives at one", bench.counts(0, {1, 0, 1, 2}), {}},
+      {"no worker joined the other", bench.ends(1, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {}},
   });
   CHECK_FALSE(bench.core.why());
   EndBench alone;
   CHECK(alone.core.shards_of_job() == TaskEndCore::most_shards);
-  alone.tell(
-      {{"no worker came", alone.ends(0, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {"files: not done"}}});
+  alone.tell({{"no worker joined",
+               alone.ends(0, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined),
+               {"files: not done"}}});
   CHECK(alone.core.why().code == ps_errc::nobody_joined);
   EndBench late;
   late.tell({{"the job was done before", late.ends(0, {1, 1, 0, 0}, 0), {"files: done"}}});
 }
 
-TEST_CASE("TaskEndCore: a directory is looked at again and again until the task ends", "[ps]") {
+TEST_CASE("TaskEndCore: the directory is checked regularly until the task ends", "[ps]") {
   EndBench bench;
   bench.tell({
-      {"begins", [&] { bench.core.start(true, bench); }, {"look after 30000"}},
-      {"no end", [&] { bench.core.looked({}, bench); }, {"look after 30000"}},
-      {"an end", [&] { bench.core.looked(9, bench); }, {"finished at 9", "look after 30000"}},
+      {"start", [&] { bench.core.start(true, bench); }, {"look after 30000"}},
+      {"no finished job", [&] { bench.core.looked({}, bench); }, {"look after 30000"}},
+      {"a finished job", [&] { bench.core.looked(9, bench); }, {"finished at 9", "look after 30000"}},
       {"a shard is done", bench.ends(0, {1, 1, 0, 0}, 0), {"files: done"}},
-      {"an end", [&] { bench.core.looked(9, bench); }, {}},
+      {"a finished job", [&] { bench.core.looked(9, bench); }, {}},
   });
   EndBench memory;
-  memory.tell({{"begins without a directory", [&] { memory.core.start(false, memory); }, {}}});
+  memory.tell({{"start without a directory", [&] { memory.core.start(false, memory); }, {}}});
 }

@@ -13,7 +13,7 @@ using distrib::WireWriter;
 
 namespace {
 
-/// What is left of a message that was written and read.
+/// Returns `message` after it was encoded and decoded.
 template <class T>
 auto carried(const T& message) -> T {
   WireWriter head;
@@ -25,7 +25,7 @@ auto carried(const T& message) -> T {
 
 }  // namespace
 
-TEST_CASE("messages: they are written and read back", "[ps]") {
+TEST_CASE("messages: decoding returns what was encoded", "[ps]") {
   const Progress progress{1ULL << 40, {0, 100, 1ULL << 40}};
   const JoinRequest join = carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, {3, 1.5}}});
   CHECK(join.rank == 7);
@@ -80,7 +80,7 @@ TEST_CASE("messages: they are written and read back", "[ps]") {
   CHECK(carried(distrib::StateReply{}).step == 0);
 }
 
-TEST_CASE("methods: what tells no history is written as before there were histories", "[ps]") {
+TEST_CASE("methods: a message without a history is encoded as by versions that had no histories", "[ps]") {
   const auto bytes_of = [](const auto& message) {
     WireWriter head;
     message.encode(head);
@@ -104,7 +104,7 @@ TEST_CASE("methods: what tells no history is written as before there were histor
                          "310807060504030201"));
 }
 
-TEST_CASE("methods: what does not decode is refused", "[ps]") {
+TEST_CASE("methods: a message that does not decode is refused", "[ps]") {
   Progress progress;
   CHECK(distrib::decode_progress({}, progress));
   WireWriter cuts;
@@ -112,7 +112,7 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
     packed.raw_varint(5);
     packed.raw_varint(5);
   });
-  CHECK_FALSE(distrib::decode_progress(cuts.view(), progress));  // they ascend
+  CHECK_FALSE(distrib::decode_progress(cuts.view(), progress));  // steps must ascend
   WireWriter half;
   half.bytes(2, distrib::as_bytes("\x80"));
   CHECK_FALSE(distrib::decode_progress(half.view(), progress));
@@ -129,7 +129,8 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
                                                       10}}) {
     WireWriter names;
     names.bytes(7, distrib::as_bytes(bad));
-    CHECK_FALSE(distrib::decode_progress(names.view(), progress));  // each has a lineage, steps ascend
+    // each cut must have a lineage, and steps must ascend
+    CHECK_FALSE(distrib::decode_progress(names.view(), progress));
   }
   WireWriter nested;
   nested.bytes(1, cuts.view());
@@ -139,12 +140,12 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
   CHECK_FALSE(pull.decode(nested.view()));
 
   JoinItem item;
-  CHECK_FALSE(item.decode({}));  // of no kind
+  CHECK_FALSE(item.decode({}));  // an item without a kind
   WireWriter kind;
   kind.varint(1, 5);
   CHECK_FALSE(item.decode(kind.view()));
   WireWriter far;
-  far.varint(1, 257);  // no number is cut off
+  far.varint(1, 257);  // 257 must not be truncated to 1
   CHECK_FALSE(item.decode(far.view()));
   WireWriter twice;
   twice.varint(1, 1);
@@ -162,13 +163,13 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
   CHECK_FALSE(restore.decode(damaged));
 }
 
-TEST_CASE("methods: cuts go with the text only", "[ps]") {
+TEST_CASE("methods: cut settings are sent only with the text of the job", "[ps]") {
   const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, {.max_to_keep = 3}}});
   CHECK(join.cuts.directory.empty());
   CHECK(join.cuts.keep_every == 0);
 }
 
-TEST_CASE("methods: errors of shards are known by their categories", "[ps]") {
+TEST_CASE("methods: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;
     distrib::encode_error(head, code, "here");
@@ -179,7 +180,7 @@ TEST_CASE("methods: errors of shards are known by their categories", "[ps]") {
   CHECK(carry(std::make_error_code(std::errc::permission_denied)).code.category() == distrib::remote_category());
 }
 
-TEST_CASE("methods: their ids differ", "[ps]") {
+TEST_CASE("methods: all methods have different ids", "[ps]") {
   const auto nothing = [](auto, auto) {};
   distrib::Router router{distrib::on<distrib::Join>(nothing),    distrib::on<distrib::Pull>(nothing),
                          distrib::on<distrib::Push>(nothing),    distrib::on<distrib::Restore>(nothing),

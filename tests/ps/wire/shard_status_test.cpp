@@ -52,7 +52,7 @@ auto written(const ShardStatus& status) -> std::vector<std::byte> {
   return head.take();
 }
 
-/// Whether it decodes, and then can be written and read back.
+/// True if `bytes` decode. Then checks that the result can be encoded and decoded again.
 auto reads(ByteView bytes) -> bool {
   ShardStatus read;
   if (!read.decode(bytes)) return false;
@@ -64,7 +64,7 @@ auto reads(ByteView bytes) -> bool {
 
 }  // namespace
 
-TEST_CASE("ShardStatus: written and read back", "[ps]") {
+TEST_CASE("ShardStatus: decoding returns what was encoded", "[ps]") {
   for (const ShardStatus& status : {ShardStatus{}, full()}) {
     ShardStatus read;
     REQUIRE(read.decode(written(status)));
@@ -72,7 +72,7 @@ TEST_CASE("ShardStatus: written and read back", "[ps]") {
   }
 }
 
-TEST_CASE("ShardStatus: what does not decode is refused", "[ps]") {
+TEST_CASE("ShardStatus: a message that does not decode is refused", "[ps]") {
   CHECK(reads({}));
   WireWriter unknown;
   unknown.text(99, "of a later version");
@@ -97,7 +97,10 @@ TEST_CASE("ShardStatus: what does not decode is refused", "[ps]") {
   }
 }
 
-TEST_CASE("ShardStatus: cut anywhere, with any byte another one", "[ps]") {
+TEST_CASE(
+    "ShardStatus: a message that is truncated, or has one byte changed, decodes or is refused without undefined "
+    "behaviour",
+    "[ps]") {
   const std::vector<std::byte> good = written(full());
   std::size_t refused = 0;
   for (std::size_t size = 0; size < good.size(); ++size) refused += reads(ByteView{good}.first(size)) ? 0U : 1U;
@@ -106,6 +109,6 @@ TEST_CASE("ShardStatus: cut anywhere, with any byte another one", "[ps]") {
     for (const unsigned flipped : {0x01U, 0x08U, 0x80U, 0xffU}) {
       std::vector<std::byte> bad = good;
       bad[i] ^= static_cast<std::byte>(flipped);
-      (void)reads(bad);  // no sanitizer complains, whatever it says
+      (void)reads(bad);  // only the sanitizers decide here; the result does not matter
     }
 }

@@ -26,13 +26,13 @@ auto failure_of(const Address& server, const AskOptions& how) -> Error {
   } catch (const std::system_error& error) {
     return error_of(error);
   }
-  FAIL("somebody answered");
+  FAIL("a server answered");
   return {};
 }
 
 }  // namespace
 
-TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[ps][status]") {
+TEST_CASE("ask_status: one shard before the job, all shards during it", "[ps][status]") {
   IoPool pool{1};
   Server server{pool, asked_cluster, "ps", 0};
   const Address address{"127.0.0.1", server.port()};
@@ -61,9 +61,9 @@ TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[ps
   }
 }
 
-TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a secret", "[ps][status]") {
+TEST_CASE("ask_status: no server, a silent server, and a secret", "[ps][status]") {
   asio::io_context context{1};
-  SECTION("nobody") {
+  SECTION("no server") {
     support::Acceptor acceptor{context, support::loopback()};
     const Address address{"127.0.0.1", acceptor.local_endpoint().port()};
     acceptor.close();
@@ -71,7 +71,7 @@ TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a 
     CHECK(error.code == net_errc::refused);
     CHECK(error.where == "shard 0 of the parameter server at " + address.to_string());
   }
-  SECTION("silence") {
+  SECTION("a silent server") {
     const support::Acceptor acceptor{context, support::loopback()};
     AskOptions how;
     how.within = 50ms;
@@ -79,7 +79,7 @@ TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a 
     CHECK(error.code == failure::timeout);
     CHECK_THAT(error.where, ContainsSubstring("shard 0 of the parameter server at 127.0.0.1:"));
   }
-  SECTION("secrets") {
+  SECTION("a secret") {
     IoPool pool{1};
     ServerOptions options;
     options.rpc.secret = SharedSecret::from_bytes(as_bytes("sixteen bytes ok"));

@@ -28,7 +28,7 @@ auto flags_of(const std::string& job, const std::string& ps) -> ClusterFlags {
 
 }  // namespace
 
-TEST_CASE("probe: a parameter server, by its address or its port alone, with its secret", "[ps][probe]") {
+TEST_CASE("probe: asks a parameter server by its address, or by its port on loopback, with its secret", "[ps][probe]") {
   IoPool pool{1};
   ServerOptions options;
   options.rpc.secret = SharedSecret::from_bytes(as_bytes("sixteen bytes ok"));
@@ -45,7 +45,7 @@ TEST_CASE("probe: a parameter server, by its address or its port alone, with its
   CHECK(probe(flags_of("ps", "127.0.0.1" + port)).code == rpc_errc::unauthorized);
 }
 
-TEST_CASE("probe: nobody, somebody who says nothing, a wrong address", "[ps][probe]") {
+TEST_CASE("probe: a silent server, no server, a wrong address", "[ps][probe]") {
   asio::io_context context{1};
   support::Acceptor acceptor{context, support::loopback()};
   const std::string address = "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
@@ -59,7 +59,7 @@ TEST_CASE("probe: nobody, somebody who says nothing, a wrong address", "[ps][pro
   CHECK(probe(flags_of("ps", "nonsense"), how).where == "nonsense");
 }
 
-TEST_CASE("probe: who listens to nobody is as well as its process", "[ps][probe]") {
+TEST_CASE("probe: a task that does not listen is healthy", "[ps][probe]") {
   CHECK_FALSE(probe(flags_of("worker", "127.0.0.1:1")));
   CHECK_FALSE(probe(ClusterFlags{}));
 }

@@ -23,19 +23,19 @@ auto count(const std::vector<Event>& events, Event::Kind kind) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::count(events, kind, &Event::kind));
 }
 
-// A port on which nobody listens.
+// Returns a port on which no process listens.
 auto free_port(asio::io_context& context) -> std::uint16_t {
   return support::Acceptor{context, support::loopback()}.local_endpoint().port();
 }
 
 }  // namespace
 
-TEST_CASE("WorkerClientOptions: a server is lost for good when one of its ranks would be", "[ps]") {
+TEST_CASE("WorkerClientOptions: a server is lost permanently after the same time as a rank", "[ps]") {
   const ShardOptions shard;
   CHECK(WorkerClientOptions{}.lost_after == shard.lease + shard.restart_window);
 }
 
-TEST_CASE("WorkerClient: a server that never comes is named", "[ps]") {
+TEST_CASE("WorkerClient: names a server that never comes", "[ps]") {
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);
   WorkerClientOptions options;
@@ -47,7 +47,7 @@ TEST_CASE("WorkerClient: a server that never comes is named", "[ps]") {
   CHECK(worker.end.why.where == "/job:ps/task:0 at 127.0.0.1:" + std::to_string(port));
 }
 
-TEST_CASE("WorkerClient: a name that nobody knows is named", "[ps]") {
+TEST_CASE("WorkerClient: names a server whose host name does not resolve", "[ps]") {
   asio::io_context context{1};
   WorkerClientOptions options;
   options.start_within = 100ms;
@@ -57,7 +57,7 @@ TEST_CASE("WorkerClient: a name that nobody knows is named", "[ps]") {
   CHECK(worker.end.why.where == "/job:ps/task:0 at no-such-host.invalid:7000");
 }
 
-TEST_CASE("WorkerClient: a server that comes late is found", "[ps]") {
+TEST_CASE("WorkerClient: finds a server that comes late", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);
@@ -68,7 +68,7 @@ TEST_CASE("WorkerClient: a server that comes late is found", "[ps]") {
   CHECK(worker.end.code == 0);
 }
 
-TEST_CASE("WorkerClient: a server that dies is waited for, and forgets nothing that counts", "[ps]") {
+TEST_CASE("WorkerClient: waits for a server that dies, and loses nothing that counts", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
   const auto run = [&](Step dies_at) {
@@ -92,7 +92,7 @@ TEST_CASE("WorkerClient: a server that dies is waited for, and forgets nothing t
   CHECK(run(11) == run(0));
 }
 
-TEST_CASE("WorkerClient: a server that does not come back is lost for good", "[ps]") {
+TEST_CASE("WorkerClient: a server that does not come back is lost permanently", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
   std::optional<Server> server{std::in_place, pool, cluster_of(0), "ps", 0U};
@@ -107,7 +107,7 @@ TEST_CASE("WorkerClient: a server that does not come back is lost for good", "[p
   CHECK(worker.end.why.where.starts_with("/job:ps/task:0 at "));
 }
 
-TEST_CASE("WorkerClient: asked to stop, it finishes what is in flight and leaves", "[ps]") {
+TEST_CASE("WorkerClient: asked to stop, it finishes the contribution being computed and leaves", "[ps]") {
   IoPool pool{1};
   Server server{pool, cluster_of(0), "ps", 0};
   asio::io_context context{1};
@@ -137,7 +137,7 @@ TEST_CASE("WorkerClient: two processes of one rank do no harm", "[ps]") {
     Server server{pool, cluster_of(0), "ps", 0};
     const Job job = loopback_job::make(1, 1, 30);
     WorkerClientOptions options;
-    options.goodbye_within = 300ms;  // one of the two may hear so late that the server is gone
+    options.goodbye_within = 300ms;  // the server may be gone before one of the two learns of the end
     Worker worker{context, job, 0, {{"127.0.0.1", server.port()}}, options};
     std::optional<Worker> zombie;
     if (twice) zombie.emplace(context, job, 0, std::vector{Address{"127.0.0.1", server.port()}}, options);

@@ -42,12 +42,12 @@ using namespace std::chrono_literals;
 namespace {
 
 struct NodeEvent {
-  const char* what;                ///< What happens, for people.
+  const char* what;  ///< Describes the event; shown if the check fails.
   std::function<void()> happens;
-  Texts expected;                  ///< What the shards hear and the shell is told then.
+  Texts expected;  ///< What the shards receive and the shell is told then.
 };
 
-/// Both ends of a connection, and the calls that the shard has heard and not answered.
+/// Both ends of a connection, and the calls that the shard has received and not answered.
 struct Link {
   explicit Link(distrib::Instant now) : client{options(), now}, server{distrib::RpcServerOptions{}, now} {}
 
@@ -62,8 +62,8 @@ struct Link {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> calls;
 };
 
-/// Rank 1 of 2 in a node, its connections carried by hand: "0 push 3 of 1 common=0 w=4" is heard by shard 0. What it
-/// computes for step k is k in every block.
+/// Rank 1 of 2 in a node, with connections that the test carries by hand. "0 push 3 of 1 common=0 w=4": shard 0
+/// received a push. The contribution of step k has k in every block.
 struct NodeBench : distrib::WorkerShell {
   explicit NodeBench(const distrib::Job& of, distrib::WorkerOptions options = {})
       : job{of}, node{job, 1, options, {"the directory", 7, {.max_to_keep = 3}}, *this} {}
@@ -86,7 +86,7 @@ struct NodeBench : distrib::WorkerShell {
     };
   }
 
-  /// The oldest call of M that shard has heard and not answered.
+  /// Returns the oldest call of M that the shard has received and not answered, and takes it off the list.
   template <class M>
   auto take_call(std::uint32_t shard) -> std::uint64_t {
     auto& calls = links[shard]->calls;
@@ -112,7 +112,7 @@ struct NodeBench : distrib::WorkerShell {
       carry();
     };
   }
-  /// On the newest stream.
+  /// Sends an item on the newest stream.
   auto item(std::uint32_t shard, JoinItem said) {
     return [=, this] {
       std::uint64_t stream = 0;
@@ -182,7 +182,7 @@ struct NodeBench : distrib::WorkerShell {
 
   // --- the wires ---
 
-  /// Until nobody has anything to say. What the shards hear comes after what the shell was told.
+  /// Carries bytes until neither side has more. What shards receive is recorded after what the shell was told.
   void carry() {
     for (bool more = true; more;) {
       more = false;
@@ -257,7 +257,7 @@ struct NodeBench : distrib::WorkerShell {
     return event.method == Goodbye::id ? "goodbye" : "what?";
   }
 
-  // --- what the node tells ---
+  // --- what the node tells its shell ---
 
   void prepare(distrib::Prepare asked) override { told.push_back("shell prepare " + std::to_string(asked.step)); }
   void compute(distrib::Compute asked) override {
@@ -304,33 +304,33 @@ TEST_CASE("WorkerNode: a whole job", "[ps]") {
       {"waits for all", bench.joined(0, 0), {}},
       {"values", bench.joined(1, 0), {"0 pull 0", "1 pull 0"}},
       {"waits for all", bench.values(0, 0), {}},
-      {"all there", bench.values(1, 0), {"shell compute 1 of w=0 w=0"}},
+      {"all values are here", bench.values(1, 0), {"shell compute 1 of w=0 w=0"}},
       {"made", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull 1", "1 push 1 of 1 common=0 w=1", "1 pull 1"}},
       {"counted", bench.pushed(0, 1), {}},
       {"stored", bench.pushed(1, 0), {}},
       {"values", bench.values(0, 1), {}},
       {"values", bench.values(1, 1), {}},
       {"durable", bench.notice(0, 1, {0, 1}), {}},
-      {"all are: saved is told before done",
+      {"durable on all: saved is reported before done",
        bench.notice(1, 1, {0, 1}),
        {"shell saved 1", "shell done", "0 goodbye", "0 takes back join", "1 goodbye", "1 takes back join"}},
   });
   CHECK(bench.node.over());
   CHECK(bench.node.step() == 1);
   CHECK(bench.counts == Cuts{0, 0, 1, 1});
-  CHECK_FALSE(bench.links[0]->client.finished());  // its goodbye is not answered
+  CHECK_FALSE(bench.links[0]->client.finished());  // its goodbye is not answered yet
   bench.tell({{"goodbye", bench.reply<Goodbye>(0), {}}, {"goodbye", bench.reply<Goodbye>(1), {}}});
   CHECK(bench.links[0]->client.finished());
   CHECK(bench.links[1]->client.finished());
   bench.tell({
-      {"over", bench.loses(0), {}},
-      {"nobody joins", bench.connects(0), {}},
+      {"the node is over", bench.loses(0), {}},
+      {"it does not join", bench.connects(0), {}},
       {"nothing is made", bench.computed(), {}},
-      {"nothing is left", bench.stop(), {}},
+      {"it does not leave", bench.stop(), {}},
   });
 }
 
-TEST_CASE("WorkerNode: the job's text goes to a shard that asks, on every Join of that connection", "[ps]") {
+TEST_CASE("WorkerNode: sends the job's text to a shard that asks, in every Join of that connection", "[ps]") {
   NodeBench bench{node_job(1, 9, 3)};
   const auto asks = [&] {
     bench.item(0, {JoinItem::Kind::text_wanted, {}, 0})();
@@ -342,12 +342,12 @@ TEST_CASE("WorkerNode: the job's text goes to a shard that asks, on every Join o
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
       {"gone", bench.gone(0, 1), {"0 join 1 with the text, cuts in the directory"}},
       {"lost", bench.loses(0), {}},
-      {"the next may know it", bench.connects(0), {"0 join 1"}},
+      {"the next server may know the hash", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
   });
 }
 
-TEST_CASE("WorkerNode: only the newest Join is listened to", "[ps]") {
+TEST_CASE("WorkerNode: only items of the newest Join count", "[ps]") {
   NodeBench bench{node_job(1, 9, 3)};
   bench.connect(0);
   bench.joined(0, 2)();
@@ -362,52 +362,52 @@ TEST_CASE("WorkerNode: only the newest Join is listened to", "[ps]") {
   };
   bench.tell({
       {"gone", bench.gone(0, 2), {"0 join 1"}},
-      {"late", says(old), {}},
-      {"the old one ends", bench.ends(0), {}},
+      {"an item of the old stream", says(old), {}},
+      {"the old stream ends", bench.ends(0), {}},
       {"joined", bench.joined(0, 2), {"0 pull 2"}},
   });
 }
 
-TEST_CASE("WorkerNode: told Gone twice it restores", "[ps]") {
+TEST_CASE("WorkerNode: told Gone twice, it sends Restore", "[ps]") {
   NodeBench bench{node_job(1, 9, 3)};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 4, {0, 3}), {"shell saved 3", "0 pull 4"}},
       {"gone", bench.gone(0, 6, {0, 3, 6}), {"shell saved 6", "0 join 1"}},
-      {"the old stream", bench.ends(0), {}},
+      {"the old stream ends", bench.ends(0), {}},
       {"joined", bench.joined(0, 4, {0, 3}), {"0 pull 4"}},
       {"gone", bench.gone(0, 6, {0, 3}), {"0 restore 3"}},
       {"answered", bench.reply<Restore>(0), {}},
-      {"there", bench.joined(0, 3, {0, 3}), {"0 pull 3"}},
+      {"restored", bench.joined(0, 3, {0, 3}), {"0 pull 3"}},
       {"values", bench.values(0, 3, {0, 3}), {"shell compute 4 of w=3"}},
   });
 }
 
-TEST_CASE("WorkerNode: who is told Joined again and again takes back what it has asked before", "[ps]") {
+TEST_CASE("WorkerNode: each Joined makes it cancel its earlier pulls", "[ps]") {
   NodeBench bench{node_job(1, 9, 3)};
   bench.connect(0);
   bench.joined(0, 3)();
   for (int again = 0; again < 300; ++again)
-    bench.tell({{"somebody sends all to a cut", bench.joined(0, 3), {"0 takes back pull", "0 pull 3"}}});
+    bench.tell({{"a worker sends all shards to a cut", bench.joined(0, 3), {"0 takes back pull", "0 pull 3"}}});
   bench.tell({{"values", bench.values(0, 3), {"shell compute 4 of w=3"}}});
 }
 
-TEST_CASE("WorkerNode: a full buffer asks for a cut; one that differs is told", "[ps]") {
+TEST_CASE("WorkerNode: with a full buffer it asks for a cut; a repeat with other bytes is reported", "[ps]") {
   NodeBench bench{node_job(1, 9, 5), {.replay_budget_bytes = 64}};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
       {"values", bench.values(0, 0), {"shell compute 1 of w=0"}},
       {"made", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull 1"}},
-      {"differs", bench.reply<Push>(0, {{1, {0}}, true}), {"shell not repeatable 1"}},
+      {"other bytes", bench.reply<Push>(0, {{1, {0}}, true}), {"shell not repeatable 1"}},
       {"full", bench.values(0, 1), {"0 save"}},
       {"answered", bench.reply<Save>(0), {}},
       {"saved", bench.notice(0, 1, {0, 1}), {"shell compute 2 of w=1", "shell saved 1"}},
-      {"told once", bench.notice(0, 1, {0, 1}), {}},
+      {"reported only once", bench.notice(0, 1, {0, 1}), {}},
   });
 }
 
-TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[ps]") {
+TEST_CASE("WorkerNode: with a connection all calls on it are lost", "[ps]") {
   NodeBench bench{node_job(2, 9, 9)};
   bench.connect(0);
   bench.connect(1);
@@ -416,45 +416,45 @@ TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[p
   bench.tell({
       {"values", bench.values(0, 0), {}},
       {"lost", bench.loses(1), {}},
-      {"it is down", [&] { CHECK_FALSE(bench.node.is_connected(1)); }, {}},
-      {"there again", bench.connects(1), {"1 join 1"}},
+      {"it is not connected", [&] { CHECK_FALSE(bench.node.is_connected(1)); }, {}},
+      {"connected again", bench.connects(1), {"1 join 1"}},
       {"pulled again", bench.joined(1, 0), {"1 pull 0"}},
       {"values", bench.values(1, 0), {"shell compute 1 of w=0 w=0"}},
       {"lost", bench.loses(1), {}},
-      {"to the other one only", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull 1"}},
-      {"there again", bench.connects(1), {"1 join 1"}},
-      {"what it lacks", bench.joined(1, 0), {"1 push 1 of 1 common=0 w=1", "1 pull 1"}},
+      {"only to the other shard", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull 1"}},
+      {"connected again", bench.connects(1), {"1 join 1"}},
+      {"what the shard lacks", bench.joined(1, 0), {"1 push 1 of 1 common=0 w=1", "1 pull 1"}},
       {"values", bench.values(1, 1), {}},
-      {"go on", bench.values(0, 1), {"shell compute 2 of w=1 w=1"}},
-      {"leaves", bench.loses(0), {}},
-      {"in flight", bench.stop(), {}},
-      {"only one hears the rest",
+      {"continue", bench.values(0, 1), {"shell compute 2 of w=1 w=1"}},
+      {"lost", bench.loses(0), {}},
+      {"while it computes", bench.stop(), {}},
+      {"only one shard receives the rest",
        bench.computed(),
        {"shell left", "1 push 2 of 1 common=0 w=2", "1 leave", "1 takes back join", "1 takes back push",
         "1 takes back push"}},
   });
 }
 
-TEST_CASE("WorkerNode: the stream may end, and calls of rpc fail, without an end of the job", "[ps]") {
+TEST_CASE("WorkerNode: the end of a stream and failures of rpc do not end the job", "[ps]") {
   NodeBench bench{node_job(1, 9, 9)};
   bench.connect(0);
   bench.joined(0, 0)();
   for (const rpc_errc code : {rpc_errc::closed, rpc_errc::cancelled, rpc_errc::lost, rpc_errc::exhausted})
     bench.tell({
         {"failed", bench.fails<Pull>(0, code), {}},
-        {"asked again when it says where it is", bench.joined(0, 0), {"0 pull 0"}},
+        {"pulled again when the shard reports where it is", bench.joined(0, 0), {"0 pull 0"}},
     });
   bench.tell({
       {"not joined any more", bench.fails<Pull>(0, ps_errc::not_joined), {}},
       {"its stream ends", bench.ends(0), {}},
       {"lost", bench.loses(0), {}},
-      {"there again", bench.connects(0), {"0 join 1"}},
+      {"connected again", bench.connects(0), {"0 join 1"}},
       {"refused by a service that is over", bench.fails<Join>(0, rpc_errc::closed), {}},
   });
   CHECK_FALSE(bench.node.over());
 }
 
-TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[ps]") {
+TEST_CASE("WorkerNode: a refusal by a shard ends it, with the text of the shard", "[ps]") {
   struct Row {
     std::error_code code;
     std::string where;
@@ -475,13 +475,13 @@ TEST_CASE("WorkerNode: what a shard refuses ends it, with the shard's words", "[
     bench.connect(1);
     bench.tell({
         {row.failed.c_str(), bench.fails<Join>(1, row.code, row.where), {"shell failed: " + row.failed}},
-        {"that was it", bench.fails<Join>(0, row.code, row.where), {}},
+        {"nothing follows", bench.fails<Join>(0, row.code, row.where), {}},
     });
     CHECK(bench.node.over());
   }
 }
 
-TEST_CASE("WorkerNode: somebody who is lost ends it", "[ps]") {
+TEST_CASE("WorkerNode: a rank that is lost permanently ends it", "[ps]") {
   NodeBench bench{node_job(1, 9, 9)};
   bench.connect(0);
   bench.joined(0, 0)();
@@ -489,13 +489,13 @@ TEST_CASE("WorkerNode: somebody who is lost ends it", "[ps]") {
       {"lost",
        bench.item(0, {JoinItem::Kind::rank_lost, {}, 7}),
        {"shell failed: a worker is lost permanently: find out why, then start the job again (rank 7)"}},
-      {"nothing is told any more", bench.values(0, 0), {}},
-      {"nor said", bench.item(0, {JoinItem::Kind::text_wanted, {}, 0}), {}},
+      {"the shell is told nothing any more", bench.values(0, 0), {}},
+      {"and the shard neither", bench.item(0, {JoinItem::Kind::text_wanted, {}, 0}), {}},
   });
   CHECK(bench.counts.empty());
 }
 
-TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps]") {
+TEST_CASE("WorkerNode: an answer that does not decode, or a block of another size, ends it", "[ps]") {
   const auto answer = [](NodeBench& bench, std::uint64_t call, std::string_view head,
                          const distrib::SharedBuffer& body) {
     bench.links[0]->server.reply(call, distrib::as_bytes(head), body);
@@ -520,7 +520,7 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
   push.tell({{"counted", [&] { answer(push, push.take_call<Push>(0), "\x0a", nullptr); }, {failed + "Push)"}}});
   NodeBench join{node_job(1, 9, 9)};
   join.connect(0);
-  join.tell({{"an item of no kind",
+  join.tell({{"an item without a kind",
               [&] {
                 CHECK(join.links[0]->server.item(join.links[0]->calls[0].second, {}));
                 join.carry();
@@ -528,7 +528,7 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
               {failed + "Join)"}}});
 }
 
-TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost is not waited for", "[ps]") {
+TEST_CASE("WorkerNode: of two replicas either gives the values, and one that is lost is not waited for", "[ps]") {
   distrib::Job job = node_job(1, 9, 0);
   job.replicas = 2;
   NodeBench bench{job};
@@ -539,9 +539,9 @@ TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost i
       {"the other one is behind", bench.joined(1, 0), {"0 pull 4", "1 catch up 0"}},
       {"", bench.reply<distrib::CatchUp>(1), {}},
       {"values", bench.values(0, 4, {0, 4}), {"shell compute 5 of w=4"}},
-      {"it is there", bench.joined(1, 4, {0, 4}), {"1 pull 4"}},
+      {"it has caught up", bench.joined(1, 4, {0, 4}), {"1 pull 4"}},
       {"made", bench.computed(), {"0 push 5 of 1 common=4 w=5", "0 pull 5", "1 push 5 of 1 common=4 w=5"}},
-      {"it is lost: the other one is asked", bench.loses(0), {"1 pull 5"}},
+      {"it is lost: pulls from the other one", bench.loses(0), {"1 pull 5"}},
       {"", bench.values(1, 5, {0, 4}), {}},
   });
 }
@@ -556,7 +556,7 @@ TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
     return bench.reply<Pull>(replica, {{0, {0}}, false, 0, block(value)});
   };
   bench.tell({
-      {"it is asked, too", bench.joined(2, 0), {"2 pull 0"}},
+      {"it is pulled from too", bench.joined(2, 0), {"2 pull 0"}},
       {"", values(0, 7), {}},
       {"",
        values(2, 8),
@@ -565,7 +565,7 @@ TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
   });
 }
 
-TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]") {
+TEST_CASE("WorkerNode: blocks have the size of the wire format", "[ps]") {
   for (const std::size_t size : {64U, 128U}) {
     distrib::Job job = node_job(1, 9, 9);
     job.variables[0].shape = {32};
@@ -582,7 +582,7 @@ TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]"
   }
 }
 
-TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
+TEST_CASE("WorkerNode: a shard without variables has no body in pulls and pushes", "[ps]") {
   distrib::Job job = node_job(2, 9, 9);
   job.parts[1].shard = 0;
   NodeBench bench{job};
@@ -593,7 +593,7 @@ TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
   bench.reply<Pull>(0, {{0, {0}}, false, 0, std::make_shared<distrib::AlignedBuffer>(128)})();
   const auto nothing = std::make_shared<distrib::AlignedBuffer>();
   bench.tell({
-      {"values without a body; the second variable is told like a row",
+      {"values without a body; the second variable is shown as a row",
        bench.reply<Pull>(1, {{0, {0}}, false, 0, nullptr}),
        {"shell compute 1 of w=0 rows=0 nothing"}},
       {"a contribution without a body",
@@ -607,7 +607,8 @@ TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
 
 namespace {
 
-/// A worker that has made the contributions of `steps` steps, all of which its shard has lost.
+/// Brings a worker to the point where it has made the contributions of `steps` steps, and its shard has lost all of
+/// them.
 void lose_all(NodeBench& bench, Step steps) {
   bench.connect(0);
   bench.joined(0, 0)();
@@ -624,10 +625,10 @@ void lose_all(NodeBench& bench, Step steps) {
 
 }  // namespace
 
-TEST_CASE("WorkerNode: more than 256 calls wait their turn and keep their order", "[ps]") {
+TEST_CASE("WorkerNode: calls beyond 256 wait, and keep their order", "[ps]") {
   NodeBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
-  REQUIRE(bench.told.size() == 255);  // and the stream
+  REQUIRE(bench.told.size() == 255);  // one more is the stream
   CHECK(bench.told.front() == "0 push 1 of 1 common=0 w=1");
   CHECK(bench.told.back() == "0 push 255 of 1 common=0 w=255");
   bench.tell({
@@ -637,22 +638,22 @@ TEST_CASE("WorkerNode: more than 256 calls wait their turn and keep their order"
   for (Step step = 258; step <= 300; ++step) bench.pushed(0, step - 255)();
   bench.tell({{"the last", bench.pushed(0, 46), {"0 pull 300"}}, {"no more", bench.pushed(0, 47), {}}});
   bench.tell({
-      {"go on", bench.values(0, 300), {"shell compute 301 of w=300"}},
+      {"continue", bench.values(0, 300), {"shell compute 301 of w=300"}},
       {"made", bench.computed(), {"0 push 301 of 1 common=0 w=301", "0 pull 301"}},
   });
 }
 
-TEST_CASE("WorkerNode: what waits is dropped with its connection", "[ps]") {
+TEST_CASE("WorkerNode: calls that wait are dropped with their connection", "[ps]") {
   NodeBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   bench.loses(0)();
   bench.tell({
-      {"there again", bench.connects(0), {"0 join 1"}},
-      {"it had most of it", bench.joined(0, 299), {"0 push 300 of 1 common=0 w=300", "0 pull 300"}},
+      {"connected again", bench.connects(0), {"0 join 1"}},
+      {"the shard had most contributions", bench.joined(0, 299), {"0 push 300 of 1 common=0 w=300", "0 pull 300"}},
   });
 }
 
-TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is taken back", "[ps]") {
+TEST_CASE("WorkerNode: the last call does not wait, and is sent before Join is cancelled", "[ps]") {
   NodeBench bench{node_job(1, 999, 999)};
   lose_all(bench, 300);
   bench.told.clear();
@@ -667,7 +668,7 @@ TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is tak
   CHECK(bench.links[0]->client.finished());
 }
 
-TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]") {
+TEST_CASE("WorkerNode: an asynchronous worker gets the result", "[ps]") {
   NodeBench bench{story::asynchronous(node_job(1, 2, 0)), {.wants_result = true}};  // one of two contributions
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
@@ -687,18 +688,18 @@ TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]
   CHECK(bench.counts == Cuts{1, 2});
 }
 
-TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and asks for them", "[ps]") {
+TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and pulls them", "[ps]") {
   NodeBench bench{story::with_tables(node_job(2, 9, 9))};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 0)();
   bench.tell({
       {"which rows?", bench.joined(1, 0), {"shell prepare 1"}},
-      {"another step's", bench.prepared(2), {}},
+      {"rows of another step", bench.prepared(2), {}},
       {"these", bench.prepared(1), {"0 pull 0 rows=1;", "1 pull 0 rows=;1"}},
       {"values", bench.rows(0, 0, {8}), {}},
       {"a connection is lost with its pull", bench.loses(1), {}},
-      {"and there again", bench.connects(1), {"1 join 1"}},
+      {"and connected again", bench.connects(1), {"1 join 1"}},
       {"the same rows", bench.joined(1, 0), {"1 pull 0 rows=;1"}},
       {"values", bench.rows(1, 0, {7}), {"shell compute 1 of w=0 rows=8 w=0 rows=7"}},
       {"made, and the next rows are known",
@@ -711,7 +712,7 @@ TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and asks fo
   CHECK(bench.node.over());
 }
 
-TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's words", "[ps]") {
+TEST_CASE("WorkerNode: a refusal because of tables ends it, with the text of the shard", "[ps]") {
   const std::pair<ps_errc, std::string> refusals[] = {
       {ps_errc::no_such_row, "the table has no such row"},
       {ps_errc::unsorted_keys, "the keys of a sparse gradient must ascend and be unique"},
@@ -745,8 +746,8 @@ TEST_CASE("WorkerNode: an asynchronous worker with tables", "[ps]") {
       {"which rows?", bench.joined(1, 3), {"shell prepare 4"}},
       {"these", bench.prepared(4), {"0 pull 3 rows=4;", "1 pull 3 rows=;1"}},
       {"values", bench.rows(0, 3, {8}), {}},
-      {"shard 1 has lost what is not kept", bench.joined(1, 2), {"shell prepare 3"}},
-      {"values of before", bench.rows(1, 3, {8}), {}},
+      {"shard 1 has lost contributions that are not kept", bench.joined(1, 2), {"shell prepare 3"}},
+      {"values of an earlier pull", bench.rows(1, 3, {8}), {}},
       {"these", bench.prepared(3), {"0 pull 2 rows=3;", "1 pull 2 rows=;0"}},
   });
 }

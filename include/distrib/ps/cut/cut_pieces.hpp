@@ -22,7 +22,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// A cut of a synchronous shard on its way to another replica. Its blocks follow each other: values, slots, then keys,
-/// uses and rows of each table; one that is null is empty. Pieces are cut from them by position. A value.
+/// uses and rows of each table; a null block is empty. Pieces are taken from them by position. A value.
 class CutPieces {
  public:
   CutPieces() = default;
@@ -33,7 +33,8 @@ class CutPieces {
       for (SharedBuffer* block : {&table.keys, &table.uses, &table.rows}) blocks_.push_back(std::move(*block));
   }
 
-  /// The piece that begins at byte `at`, `most_bytes` at most and within one block; beyond the end an empty one.
+  /// Returns the piece that begins at byte `at`: at most `most_bytes`, and from one block. At the end an empty piece.
+  /// Piece 0 also has the lineage and the sizes of the blocks.
   [[nodiscard]] DISTRIB_DECL auto piece(std::uint64_t at, std::size_t most_bytes) const -> StateReply;
 
  private:
@@ -44,11 +45,13 @@ class CutPieces {
   std::vector<SharedBuffer> blocks_;
 };
 
-/// Puts the pieces of a cut together again, of which the first says how large it is. Takes memory for a cut only that can
-/// be one of this shard, and no more than `most_bytes`. Threads: one at a time.
+/// Puts the pieces of a cut together. The first piece says how large the cut is; memory is allocated only if a cut of
+/// this shard has these sizes and they are at most `most_bytes` together.
+///
+/// Threads: one at a time.
 class CutAssembly {
  public:
-  /// `only_settings`: the lineage of a cut that comes without one, from an older version.
+  /// `only_settings`: the lineage of a cut that arrives without one, from an older version.
   CutAssembly(const ShardLayout& layout, const JobUpdaters& updaters, Lineage only_settings, std::uint64_t most_bytes)
       : tables_{layout.tables().size()}, lineage_{std::move(only_settings)}, most_bytes_{most_bytes} {
     sizes_.push_back(layout.block_bytes());
@@ -56,15 +59,16 @@ class CutAssembly {
       sizes_.insert(sizes_.end(), updaters[group.updater].slots().size(), group.size_bytes);
   }
 
-  /// Bytes that have come: what is to be asked for next begins there.
+  /// Returns how many bytes have arrived: the position of the next piece.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_; }
-  /// Whether nothing is missing.
+  /// True if nothing is missing.
   [[nodiscard]] auto whole() const noexcept -> bool { return !blocks_.empty() && filling_ == blocks_.size(); }
 
-  /// What came for `bytes()`. False: it is no piece of a cut of this shard, or of another cut than the first one.
+  /// Adds the piece that was requested from `bytes()` on. Returns false if it is no piece of a cut of this shard, or of
+  /// another cut than the first piece.
   [[nodiscard]] DISTRIB_DECL auto take(const StateReply& reply) -> bool;
 
-  /// The cut, once it is whole.
+  /// Returns the cut. Only if `whole()`.
   [[nodiscard]] DISTRIB_DECL auto finish() && -> Cut;
 
  private:
@@ -80,8 +84,8 @@ class CutAssembly {
   std::uint64_t most_bytes_;
   Step step_ = 0;
   std::vector<std::shared_ptr<AlignedBuffer>> blocks_;
-  std::size_t filling_ = 0;  // the first that is not full, which has
-  std::size_t filled_ = 0;  // so many bytes
+  std::size_t filling_ = 0;  // the first block that is not full,
+  std::size_t filled_ = 0;  // and how many bytes it has
   std::uint64_t bytes_ = 0;
 };
 

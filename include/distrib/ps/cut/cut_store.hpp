@@ -39,23 +39,31 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
-/// part of `model.ckpt-STEP` alone (`plan_part`); whoever writes the last part of a step that the user wants makes the
-/// checkpoint of it (`plan_merge`), lets older ones go, and removes the part files. A process may die at any point: the
-/// cut before or the new one is found by `list`, and what was left half done is finished or cleared away there.
-/// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
-/// because workers may yet go back to the one before. A second replica of a shard has its cuts in the same directory, as
-/// `replica-1.ckpt-STEP`; what the first has not of a checkpoint is taken from there. Which older ones stay is decided,
-/// for all shards, by whoever makes a checkpoint, from the times in the state file, of which each is the clock of
-/// whoever made that one.
+/// The durable cuts of one replica of a shard, in the directory that all shards of the job share.
 ///
-/// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
-/// processes or machines; there must be one store of a shard. Throws `std::system_error` that names the file or tensor.
-/// `Perform` performs a plan, throws where it cannot go on, and tells the time; a test's stops where it shall die.
+/// Each shard writes its part of `model.ckpt-STEP` alone (`plan_part`). The shard that writes the last part of a step
+/// that the user wants makes the checkpoint of it (`plan_merge`), removes older checkpoints, and then the part files. A
+/// process may die at any point: `list` then finds the previous cut or the new one, and finishes or removes what was
+/// left half done.
+///
+/// Of the checkpoints the two newest stay, whatever `max_to_keep` says, because workers may still send shards back to
+/// the one before the newest. Which older ones stay is decided for all shards by the store that makes a checkpoint,
+/// from the times in the state file; each time was taken from the clock of the process that made that checkpoint.
+///
+/// The second replica of a shard has its cuts in the same directory, as `replica-1.ckpt-STEP`. Parts of a checkpoint
+/// that the first replicas lack are taken from there. With an empty directory cuts are kept in memory.
+///
+/// `Perform` performs a plan, throws if it cannot continue, and tells the time; a test's `Perform` stops where the
+/// process shall die.
+///
+/// Errors: throws `std::system_error` that names the file or tensor.
+///
+/// Threads: one at a time. Blocks. Stores of other shards and replicas may work in the directory at the same time, in
+/// other threads, processes or machines; each replica of a shard must have only one store.
 template <class Perform = PosixFiles>
 class CutStore {
  public:
-  /// Makes the directory when it is not there. Throws when it cannot be written.
+  /// Makes the directory if it does not exist. Throws if it cannot be written to.
   CutStore(CutSettings settings, const Job& job, std::uint32_t replica, JobUpdaters updaters, Perform perform = {})
       : settings_{std::move(settings)},
         tensors_{job, replica % job.shards(), std::move(updaters)},
@@ -69,14 +77,14 @@ class CutStore {
     throw_if(error);
   }
 
-  /// The cuts that the shard can go on from, steps ascending: those that it has saved, and the checkpoints of this
-  /// job whatever the parts and shards that saved them. Reads its share of each, so that they are known to be good;
-  /// what is damaged is passed over and added to `refused`. Of those that are preserved, which are old and may be many,
-  /// only index and sizes are looked at while there are two newer ones. A checkpoint that is complete but for its index
-  /// gets it here.
+  /// Returns the cuts that the shard can continue from, steps ascending: those that it has saved, and the checkpoints
+  /// of this job, whatever parts and shards saved them. Reads this shard's share of each, so that they are known to be
+  /// good; damaged cuts are skipped and added to `refused`. Of preserved checkpoints, which are old and may be many,
+  /// only the index and the file sizes are checked if there are two newer cuts. Makes the index of a checkpoint that is
+  /// complete but for that.
   ///
-  /// Throws `ps_errc::job_mismatch` with the first difference when there are cuts of another job, and what is wrong
-  /// when there is one that is not damaged and still cannot be read by this job.
+  /// Errors: throws `ps_errc::job_mismatch` with the first difference if there are cuts of another job, and the reason
+  /// if a cut is not damaged and still cannot be read by this job.
   [[nodiscard]] auto list(std::vector<Error>& refused) -> std::vector<DurableCut> {
     std::vector<DurableCut> cuts;
     if (in_memory()) {
@@ -98,7 +106,7 @@ class CutStore {
     };
     const auto look_at = [&](const Found& found, bool all) {
       if (auto lineage = usable(found, all, refused)) cuts.push_back({found.step, *std::move(lineage)});
-      // Left by a save that was killed, or by the part's end.
+      // left by a save that was killed, or by the removal of the part
       if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
         perform_(FilePlan{FileAction::remove(files_.own_data(found.prefix))});
     };
@@ -113,7 +121,7 @@ class CutStore {
     return cuts;
   }
 
-  /// The shard's cut of `step`, which must be in its list.
+  /// Returns the shard's cut of `step`, which must be in its list.
   [[nodiscard]] auto read(Step step) const -> Cut {
     if (in_memory()) {
       const auto at = in_memory_.find(step);
@@ -131,8 +139,12 @@ class CutStore {
     return tensors_.read(BundleReader::open(prefix));
   }
 
-  /// Saves a cut: it is durable on return. Returns the prefix of the checkpoint when it was the last part of one that
-  /// the user wants, else an empty text. Of an asynchronous shard, which never drops a cut, the two newest stay.
+  /// Saves a cut: it is durable on return. Returns the prefix of the checkpoint if this was the last part of one that
+  /// the user wants, otherwise an empty text. An asynchronous shard never drops cuts, so here its cuts are removed, but
+  /// for the two newest and the user's checkpoints.
+  ///
+  /// Errors: `checkpoint_errc::no_room` if the disk is full; the same cut or a newer one may be saved later.
+  ///
   /// Memory: the rows of the tables once more, see `TableTensors::add_to`.
   auto save(const Cut& cut) -> std::string {
     if (in_memory()) {
@@ -156,15 +168,16 @@ class CutStore {
       last = merge_if_whole(cut.step, error);
       if (error.code == failure::io) throw_if(error);
     };
-    // It is durable without an index, which another start makes; but who is done relies on that of the last step.
+    // The cut is durable without an index, which a later start makes. But of the last step workers rely on the index.
     if (cut.step == last_step_) merge_it();
     else if_there_is_room(merge_it);
     let_older_go(cut.step);
     return last ? files_.users_prefix(cut.step) : std::string{};
   }
 
-  /// The protocol has no more use for the cut of `step`. What the user wants stays: checkpoints until they are beyond
-  /// `max_to_keep`, and parts of one that waits for the others', unless it does so `in_vain`.
+  /// The protocol no longer needs the cut of `step`: removes it, unless the user wants it. A checkpoint stays until it
+  /// is beyond `max_to_keep`. A part of a wanted step that waits for the parts of other shards stays, unless `in_vain`:
+  /// they will not come.
   void drop(Step step, bool in_vain = false) {
     if (in_memory()) {
       in_memory_.erase(step);
@@ -175,7 +188,8 @@ class CutStore {
     if (may_go && detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
   }
 
-  /// The job is done: when the checkpoint of its last step is whole, the shard's cuts that were not for the user go.
+  /// The job is done: if the checkpoint of its last step is complete, removes the shard's cuts that the user does not
+  /// want.
   void finish() {
     if (in_memory() || !files_.has_index(last_step_)) return;
     const detail::FileLock lock{lock_file()};
@@ -187,14 +201,14 @@ class CutStore {
   using Found = detail::FoundCut;
 
   auto in_memory() const -> bool { return settings_.directory.empty(); }
-  // Merging and letting go are done by one store at a time, where the file system has locks; elsewhere they do no harm
-  // to each other, but what one lets go another may just have merged.
+  // Only one store at a time merges and removes, if the file system has locks. Without locks stores do no harm to each
+  // other, but one may remove a checkpoint that another has just made.
   auto lock_file() const -> std::string { return detail::join_path(settings_.directory, ".saving.lock"); }
   auto writer() const -> std::string { return detail::shard_of_shards(files_.shard, files_.shards); }
 
   auto is_users(Step step) const -> bool { return settings_.is_users(step, last_step_); }
 
-  // What need not be done now is left where the disk is full.
+  // Work that need not be done now is skipped if the disk is full.
   static void if_there_is_room(const auto& work) try { work(); } catch (const std::system_error& error) {
     if (error.code() != checkpoint_errc::no_room) throw;
   }
@@ -212,7 +226,7 @@ class CutStore {
 
   // --- reading ---
 
-  // The lineage of a cut that the shard can go on from; the values are read when they are `all` to be verified.
+  // Returns the lineage of a cut if the shard can continue from it. `all`: reads the values too, to verify them.
   auto usable(const Found& found, bool all, std::vector<Error>& refused) const -> std::optional<Lineage> {
     Error error;
     if (found.own_part) {
@@ -240,8 +254,8 @@ class CutStore {
 
   // --- merging ---
 
-  // At a start: what the user wants, and of all steps the newest that can be, which another number of shards may go on
-  // from.
+  // At a start: makes the checkpoints that the user wants, and of the other steps the newest one that is complete, from
+  // which another number of shards can continue.
   void merge_found(std::vector<Error>& refused) {
     const std::vector<Found> list = scan();
     for (const Found& found : list) {
@@ -255,7 +269,7 @@ class CutStore {
     }
   }
 
-  // Of the numbers of shards whose parts are all there the first that makes a checkpoint.
+  // Tries each number of shards whose parts are all there, until one makes a checkpoint.
   auto merge_some(const Found& found, std::vector<Error>& refused) -> bool {
     for (const std::uint32_t shards : found.complete) {
       Error error;
@@ -265,7 +279,9 @@ class CutStore {
     return false;
   }
 
-  // Second replicas may have parts of checkpoints that were let go: those count of a step after the newest one only.
+  // Makes the index of `step` if the user wants it and all its parts are there. Second replicas may still have parts of
+  // checkpoints that were removed, so their parts count only if no checkpoint of this step or a later one exists.
+  // Returns true if it made the index.
   auto merge_if_whole(Step step, Error& error) -> bool {
     if (!is_users(step)) return false;
     if (files_.is_first() && files_.has_all_parts(step, false)) return merge(step, files_.shards, error);
@@ -278,12 +294,13 @@ class CutStore {
     return false;
   }
 
-  // Ends what whoever made the index of a step that the user wants could not, being killed or without room.
+  // Finishes the work of a store that made the index of a wanted step and was killed or found no disk space after it.
   void settle(const Found& found) const {
     if (found.has_index && is_users(found.step) && !found.part_files.empty()) perform_(plan_settled(found));
   }
 
-  // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
+  // Makes the index of a step if the parts of all `shards` are there. Returns false if that is not possible; `error`
+  // says why.
   auto merge(Step step, std::uint32_t shards, Error& error) -> bool {
     const std::string prefix = files_.users_prefix(step);
     for (std::uint32_t shard = 0; shard < shards && shards == files_.shards; ++shard)
@@ -292,7 +309,10 @@ class CutStore {
             detail::plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
     const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
     if (!error && !CutTensors::are_of_one_history(parts))
-      error = {checkpoint_errc::mismatch, prefix + ": its parts are of different histories"};
+      error = {
+          checkpoint_errc::mismatch,
+          prefix +
+              ": its parts are of different histories: only some were saved after the job's settings were changed"};
     if (error) return false;
     const auto first = BundleReader::open_part(prefix, 0, shards, error);
     if (error) return false;
@@ -314,9 +334,9 @@ class CutStore {
     return true;
   }
 
-  // What follows when a checkpoint that the user wants has its index: the newest is named, which is another one where
-  // this index found no room before; older ones are let go (but the one before the newest, to which workers may yet go
-  // back), and nobody needs its part files any more.
+  // What follows when a wanted checkpoint has its index. Names the newest checkpoint in the state file: it is another
+  // one if this index found no disk space before. Removes older checkpoints, but not the one before the newest, to
+  // which workers may still send shards back. Removes the part files, which nothing needs any more.
   auto plan_settled(const Found& checkpoint) const -> FilePlan {
     const std::vector<SavedCheckpoint> saved = checkpoints(checkpoint.step);
     const std::string newest = detail::relative_path(
@@ -329,9 +349,9 @@ class CutStore {
     return plan;
   }
 
-  // The checkpoints of the directory, as the state file should name them: those of other names, then ours as they are
-  // found there, because whoever wrote the state file may have been killed before it had removed what it left out. The
-  // last one is the newest. That of `merged` counts, whose index may be about to come.
+  // Returns the checkpoints of the directory, as the state file should name them: first those with other names, then
+  // ours, as they are found there, because a store that wrote the state file may have been killed before it had removed
+  // the others. The last one is the newest. Includes `merged`, whose index may still have to be written.
   auto checkpoints(Step merged) const -> std::vector<SavedCheckpoint> {
     Error unreadable;  // a damaged state file is replaced by a good one
     const auto told = list_checkpoints(settings_.directory, unreadable);
@@ -341,7 +361,8 @@ class CutStore {
       return !step || other.prefix != files_.users_prefix(static_cast<Step>(*step));
     });
     for (Found& found : scan()) {
-      const bool for_a_start = !is_users(found.step) && !found.part_files.empty();  // merged there, and not the user's
+      // merged at a start, and not wanted by the user
+      const bool for_a_start = !is_users(found.step) && !found.part_files.empty();
       if (found.step != merged && (!found.has_index || for_a_start)) continue;
       const auto at = find_prefix(told, found.prefix);
       SavedCheckpoint& own = saved.emplace_back(at != told.end() ? *at : SavedCheckpoint{found.prefix, {}});
@@ -352,7 +373,8 @@ class CutStore {
     return saved;
   }
 
-  // Files that only another number of shards could have had a use for, older than the checkpoint before `step`.
+  // Plans the removal of files that only another number of shards could use, of steps before the checkpoint before
+  // `step`.
   auto plan_leftovers(Step step, const std::vector<SavedCheckpoint>& saved) const -> FilePlan {
     const std::vector<Found> list = scan();
     const auto is_saved = [&](const Found& found) { return find_prefix(saved, found.prefix) != saved.end(); };
@@ -375,7 +397,7 @@ class CutStore {
 
   // Removes the shard's own cuts before step `saved` that the protocol does not drop.
   void let_older_go(Step saved) {
-    Step newest_users = 0;  // that has its index
+    Step newest_users = 0;  // the newest one that has its index
     std::vector<Step> own;
     for (const Found& found : scan(files_.series)) {
       if (found.has_index && is_users(found.step)) newest_users = found.step;
@@ -386,8 +408,8 @@ class CutStore {
       if (!is_synchronous_ || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
   }
 
-  // Removes the shard's own part of a step, first what makes others believe in it. What all shards have of a step that
-  // the user wants is merged instead: whoever wrote its last part waits for the lock.
+  // Removes the shard's own part of a step, first the index, which makes others rely on it. If all shards have their
+  // parts of a wanted step, it makes the checkpoint instead: the store that wrote the last part waits for the lock.
   void let_go(Step step) {
     const std::string prefix = files_.prefix_of(step);
     Error error;
@@ -406,7 +428,7 @@ class CutStore {
   std::map<Step, Cut> in_memory_;
 };
 
-#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
+#ifndef DISTRIB_HEADER_ONLY  // otherwise in its .ipp
 extern template class CutStore<PosixFiles>;
 #endif
 

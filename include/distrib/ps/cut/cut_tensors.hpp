@@ -25,51 +25,61 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the cut of one shard is stored as tensors of a checkpoint: each of its parts as a slice of its variable and of
-/// the variable's slots (VARIABLE/SLOT; a counter has none), its rows of the tables as `TableTensors` says, and in an
-/// asynchronous job its row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step`
-/// (int64) and `distrib/job` (the canonical description) tell what it is of; `distrib/lineage` (see `Lineage`) by which
-/// settings it was made, where those of this description were not the only ones.
+/// How the cut of one shard is stored as tensors of a checkpoint.
 ///
-/// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
+/// - Each part of a variable is a slice of the variable and of its slots (VARIABLE/SLOT; a counter has none).
+/// - The rows of tables: see `TableTensors`.
+/// - In an asynchronous job the shard's row of `distrib/applied`, int64 [shards, ranks]: the contributions counted of
+///   each rank.
+/// - `global_step` (int64) and `distrib/job` (the canonical description) say what the cut belongs to.
+/// - `distrib/lineage` (see `Lineage`) says by which settings it was made, unless the settings of this description were
+///   the only ones.
+///
+/// Errors: name the prefix and the tensor, or the file.
+///
+/// Threads: const members from any thread.
 class CutTensors {
  public:
   DISTRIB_DECL CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters);
 
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
 
-  /// What the data file of the shard gets. Views of `cut`, which must outlive it, and what `TableTensors` copies.
+  /// Returns the content of the shard's data file: views of `cut`, which must outlive it, and what `TableTensors`
+  /// copies.
   [[nodiscard]] DISTRIB_DECL auto part(const Cut& cut) const -> BundlePart;
 
-  /// Adds what all shards of a job have in common, step and job: to every part that stands alone, else to the first.
+  /// Adds what all shards of a job have in common: step, job and lineage. For each part that stands alone, otherwise
+  /// for the first.
   DISTRIB_DECL void describe(const Cut& cut, BundlePart& part) const;
 
-  /// Whether a checkpoint is of this job: `ps_errc::job_mismatch` tells the first difference in what a second run must
-  /// have in common with the first. Other errors as `BundleReader::read_strings`.
+  /// Checks that a checkpoint is of this job. Fails with `ps_errc::job_mismatch` and the first difference in what a
+  /// second run must have in common with the first, or as `BundleReader::read_strings`.
   DISTRIB_DECL void check_job(const BundleReader& reader, ErrorRef to) const;
-  /// The same; throws `std::system_error`.
+  /// The same, but throws `std::system_error`.
   void check_job(const BundleReader& reader) const {
     Error error;
     check_job(reader, error);
     throw_if(error);
   }
 
-  /// By which settings a cut was made. One that does not say so was made by those of its description, from step 0 on.
-  /// Errors as `BundleReader::read_strings`; `checkpoint_errc::corrupt_data` for what is no lineage.
+  /// Returns by which settings a cut was made. A cut that does not say so was made by the settings of its description,
+  /// from step 0 on. Fails as `BundleReader::read_strings`, or with `checkpoint_errc::corrupt_data` if the text is no
+  /// lineage.
   [[nodiscard]] DISTRIB_DECL auto lineage(const BundleReader& reader, Error& error) const -> Lineage;
 
-  /// Whether all parts of a checkpoint say the same of their lineage, as far as can be told without their bytes: all say
-  /// something, or none. What they say is compared when they are merged.
+  /// True if the parts of a checkpoint may be of one lineage, as far as their indexes tell: all name a lineage, or none
+  /// does. The lineages themselves are compared when the parts are merged.
   [[nodiscard]] DISTRIB_DECL static auto are_of_one_history(std::span<const BundleIndex> parts) -> bool;
 
-  /// Whether the data file of this shard holds exactly this shard's parts, as `part` lays them out.
+  /// True if the data file of this shard holds exactly the parts of this shard, as `part` lays them out.
   [[nodiscard]] DISTRIB_DECL auto fits(const BundleReader& reader) const -> bool;
 
-  /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`
-  /// and `TableTensors::read`; `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards,
-  /// which had not all counted the same. The result is unspecified then.
+  /// Returns the shard's cut from a checkpoint, whatever parts and shards saved it.
+  ///
+  /// Errors: as `BundleReader::read` and `TableTensors::read`; `ps_errc::job_mismatch` if an asynchronous job has
+  /// another number of ranks or shards and not all had counted the same. The result is unspecified then.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, ErrorRef to) const -> Cut;
-  /// The same; throws `std::system_error`.
+  /// The same, but throws `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
 
  private:
@@ -79,8 +89,8 @@ class CutTensors {
 
   static auto is_common(std::string_view name) -> bool { return name == "global_step" || name.starts_with("distrib/"); }
 
-  // Calls f(entry, tensor's name, number of its block, offset in that) for each tensor of each part: block 0 holds the
-  // values, the others the slots, in the order of `Cut::slots`. Counters come last.
+  // Calls f(entry, name of the tensor, number of its block, offset in the block) for each tensor of each part. Block 0
+  // holds the values, the others the slots, in the order of `Cut::slots`. Counters come last.
   template <class F>
   void for_each_piece(F f) const {
     std::size_t first_slot = 1;
@@ -103,7 +113,7 @@ class CutTensors {
 
   DISTRIB_DECL auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step>;
 
-  // An int64 tensor, or a slice of it; a scalar is one number.
+  // Reads an int64 tensor, or a slice of it; a scalar is one number.
   static auto read_numbers(const BundleReader& reader, std::string_view name, Error& error) -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(name);
     return read_numbers(reader, name, tensor == nullptr ? Slice{} : Slice::whole(tensor->shape), error);
@@ -115,7 +125,7 @@ class CutTensors {
   JobUpdaters updaters_;
   std::vector<TableTensors> tables_;
   std::string job_text_;
-  Lineage only_settings_;  // what a cut has whose lineage is not stored with it
+  Lineage only_settings_;  // the lineage of a cut with which none is stored
   std::uint32_t shards_;
   Rank ranks_;
 };

@@ -8,8 +8,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The prefix of the checkpoint in `directory` that holds the last step of the job that saved it; empty when the newest
-/// one, see `list_checkpoints`, does not, or cannot be read. Reads its description only, not its values.
+/// Returns the prefix of the newest checkpoint in `directory` (see `list_checkpoints`) if it holds the last step of the
+/// job that saved it; otherwise, or if it cannot be read, an empty text. Reads only its description, not its values.
 [[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::string;
 
 }  // namespace v0

@@ -13,28 +13,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The checkpoint that a job begins with: its tensors by the names that the job has for them, each of the type and shape
-/// that the job wants.
+/// The checkpoint whose values a job starts with: its tensors under the names that the job has for them, each of the
+/// type and shape that the job needs.
 ///
-/// Variables are found by their names, or those of `Job::initial_names`; in an object-based checkpoint of TensorFlow 2 by
-/// full name or path, see `find_by_object`. Tables of any keys are those that this library saved. Counters are not looked
-/// for: they count what this job does. Nothing is read but the index and the graph of objects.
+/// Variables are found by their names, or by the names in `Job::initial_names`; in an object-based checkpoint of
+/// TensorFlow 2 by full name or path, see `find_by_object`. Tables of any keys must have been saved by this library.
+/// Counters are not read: they count what this job does. Only the index and the graph of objects are read here.
 ///
-/// Threads: const members from any.
+/// Threads: const members from any thread.
 class InitialCheckpoint {
  public:
-  /// That of `job`; empty when it begins as its initializers say. Blocks. Throws `std::system_error`: as
-  /// `BundleReader::open`; `ps_errc::not_in_checkpoint`, naming each variable and table that the checkpoint lacks, with the
-  /// nearest names there are; `checkpoint_errc::mismatch` when type or shape of some is another.
+  /// Returns the checkpoint that `job` names; empty: it names none. Blocks.
   ///
-  /// A job that allows what is missing gets what there is. Even then the checkpoint must have something of the job, and
-  /// something for each of `Job::initial_names`.
+  /// If the job allows missing variables, the result has those that exist. Even then the checkpoint must have something
+  /// of the job, and something for each of `Job::initial_names`.
+  ///
+  /// Errors: throws `std::system_error`: as `BundleReader::open`; `ps_errc::not_in_checkpoint`, naming each missing
+  /// variable and table and the nearest names that exist; `checkpoint_errc::mismatch` if only types or shapes differ.
   [[nodiscard]] DISTRIB_DECL static auto of(const Job& job) -> std::optional<InitialCheckpoint>;
 
-  /// Has only what the job begins with, under the job's names.
+  /// Returns a reader that has only what the job starts with, under the job's names.
   [[nodiscard]] auto reader() const noexcept -> const BundleReader& { return reader_; }
 
-  /// The variables and tables that begin as their initializers say.
+  /// Returns the variables and tables that start as their initializers say.
   [[nodiscard]] auto missing() const noexcept -> const std::vector<std::string>& { return missing_; }
 
  private:
@@ -45,7 +46,7 @@ class InitialCheckpoint {
   std::vector<std::string> missing_;
 };
 
-/// What the observer is told of a job that begins with the checkpoint `prefix`, in which `missing` were not found.
+/// Returns the text for the observer when a job starts with the checkpoint `prefix`, in which `missing` were not found.
 [[nodiscard]] DISTRIB_DECL auto beginning_with(const std::string& prefix, const std::vector<std::string>& missing)
     -> std::string;
 

@@ -13,16 +13,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Cut 0 of a shard: its initial values, its slots as the updaters want them at first. A function of the job, so it is
-/// made again rather than kept.
+/// Makes cut 0 of a shard: its initial values, and slots as the updaters want them at first. It is a function of the
+/// job, so it is made again when it is needed, and never saved.
 ///
-/// What `checkpoint` has of the job's variables and tables is read from there, in whatever slices and from however many
-/// shards. The others begin as their initializers say, counters at zeros. Then it blocks, and throws `std::system_error`
-/// that names file or tensor: as `BundleReader::read`, `TableTensors::read`.
+/// Variables and tables of the job that `checkpoint` has are read from there, in whatever slices and whatever number of
+/// shards saved them. The others start as their initializers say, and counters at zero.
+///
+/// Errors: with a checkpoint it blocks, and throws `std::system_error` that names the file or tensor, as
+/// `BundleReader::read` and `TableTensors::read`.
 [[nodiscard]] DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters,
                                             const std::optional<InitialCheckpoint>& checkpoint) -> Cut;
 
-/// The same with the checkpoint that the job names; throws also as `InitialCheckpoint::of`.
+/// The same with the checkpoint that the job names. Throws also as `InitialCheckpoint::of`.
 [[nodiscard]] inline auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
   return initial_cut(job, layout, updaters, InitialCheckpoint::of(job));
 }

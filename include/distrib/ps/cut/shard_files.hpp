@@ -26,7 +26,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which replica of which job's shard has the cuts, and where they are.
+/// The replica that has the cuts, and where they are.
 struct CutOwner {
   Job job;
   std::uint32_t replica = 0;
@@ -34,45 +34,47 @@ struct CutOwner {
   JobUpdaters updaters;
 };
 
-/// A piece of work with the cuts of one shard: what is to be done, and afterwards what came of it. `StoredCuts` does it.
+/// A piece of work with the cuts of one shard: what is to be done, and afterwards the result. `StoredCuts` performs it.
 struct CutWork {
   enum class Kind {
-    open,  ///< Find the cuts of `owner`: gives `cuts` and `refused`.
-    start,  ///< Read the cut that the shard starts with: gives `cut`.
-    load,  ///< Read the cut that a worker sent the shard to: gives `cut`.
-    send,  ///< Read the cut that the other replica asked for: gives `cut`.
+    open,  ///< Find the cuts of `owner`. Result: `cuts` and `refused`.
+    start,  ///< Read the cut that the shard starts with. Result: `cut`.
+    load,  ///< Read the cut that a worker sent the shard to. Result: `cut`.
+    send,  ///< Read the cut that the other replica asked for. Result: `cut`.
     save,  ///< Make `save` durable.
     drop,  ///< Remove the cut of `step`, unless the user wants it.
     finish,  ///< The job is done: remove the cuts that the user does not want.
   };
   Kind kind{};
-  Step step = 0;  ///< Of the cut.
-  bool is_initial = false;  ///< Start and load: the cut is made of the job's initial values, no file has it.
-  bool in_vain = false;  ///< Drop: see `DropCut`.
-  Peer peer = 0;  ///< Send: who asked.
+  Step step = 0;  ///< The step of the cut.
+  bool is_initial = false;  ///< For start and load: the cut is made of the job's initial values, not read from a file.
+  bool in_vain = false;  ///< For drop: see `DropCut`.
+  Peer peer = 0;  ///< For send: the peer that asked.
   std::optional<CutOwner> owner = std::nullopt;
   SaveCut save = {};
 
-  std::vector<DurableCut> cuts = {};  ///< Those that are good, steps ascending.
-  std::vector<Error> refused = {};  ///< The cuts that are damaged.
+  std::vector<DurableCut> cuts = {};  ///< The good cuts, steps ascending.
+  std::vector<Error> refused = {};  ///< The damaged cuts.
   Cut cut = {};
-  std::vector<std::string> missing = {};  ///< Of initial values: see `InitialCheckpoint::missing`.
-  Error failure = {};  ///< Why it could not be done.
+  std::vector<std::string> missing = {};  ///< For initial values: see `InitialCheckpoint::missing`.
+  Error failure = {};  ///< Why it could not be done; no error: it is done.
 };
 
-/// The task is over with this exit code, at once: `ShardShell::ended`. Workers are told nothing.
+/// The task is over at once, with this exit code: `ShardShell::ended`. Workers are not told.
 struct EndTask {
   int code = 0;
   Error why;
 };
 
-/// What one shard does with its cuts: which one it starts with, what follows when one cannot be read or written, and what
-/// the observer is told. Performs nothing itself.
+/// Decides what one shard does with its cuts: which cut it starts with, what follows if a cut cannot be read or
+/// written, and what the observer is told. Performs nothing itself.
 ///
-/// Takes what a `ShardService` wants from its shell, and what came of each piece of work. Tells `out(action)` what to do:
-/// `CutWork`, which the shell performs in the order asked for, one at a time, and gives back to `performed`; `EndTask`; and
-/// an `Event` for the observer, which names no task yet. `service` is told what came of it all; any type with the members of `ShardService` will do.
-/// No clock, no I/O, no thread. Threads: one at a time.
+/// Its events are what a `ShardService` wants from its shell, and the results of each piece of work. Its actions are
+/// calls `out(action)`: `CutWork`, which the shell performs in the order of the calls, one at a time, and passes to
+/// `performed`; `EndTask`; and an `Event` for the observer, which does not name the task yet. Results are passed on to
+/// `service`: any type with the members of `ShardService`. No clock, no I/O, no thread.
+///
+/// Threads: one at a time.
 class ShardFiles {
  public:
   /// `directory`: where the cuts are, whatever the job says; empty: where the job says.
@@ -94,7 +96,7 @@ class ShardFiles {
     out(std::move(work));
   }
 
-  /// Cut 0 is made again: it is in every list, and in no file.
+  /// Cut 0 is made again: it is in every list, but in no file.
   void load(Step step, auto& out) { out(CutWork{CutWork::Kind::load, step, step == 0}); }
 
   void drop(DropCut action, auto& out) { out(CutWork{CutWork::Kind::drop, action.step, false, action.in_vain}); }
@@ -106,9 +108,9 @@ class ShardFiles {
   /// The job is done, and so is the task.
   void finish(auto& out) { out(CutWork{CutWork::Kind::finish}); }
 
-  // --- what came of it ---
+  // --- the results of this work ---
 
-  /// What `StateFetchCore` has fetched.
+  /// The state that `StateFetchCore` has fetched; empty: none.
   void state_came(const std::optional<Cut>& cut, auto& service, Instant now, auto& out) {
     if (cut)
       out(event(Event::Kind::restored,
@@ -124,16 +126,16 @@ class ShardFiles {
       case CutWork::Kind::send: return service.state_read(work.peer, work.failure ? nullptr : &work.cut);
       case CutWork::Kind::save: return saved(std::move(work), service, now, out);
       case CutWork::Kind::drop:
-      case CutWork::Kind::finish: return;  // what stays is cleared away at a start
+      case CutWork::Kind::finish: return;  // what stays is removed at a start
     }
   }
 
  private:
   void found(CutWork work, auto& service, Instant now, auto& out) {
-    // The workers find the other process, or this task when it is started again.
+    // Workers will find the other process, or this task when it is started again.
     if (work.failure.code == ps_errc::directory_in_use) return out(EndTask{exit_code::refused, work.failure});
     if (work.failure) return service.not_opened(work.failure);
-    // Training from the beginning would overwrite cuts that a person may still repair.
+    // Training from step 0 would overwrite cuts that the user may still repair.
     if (work.cuts.empty() && !work.refused.empty()) return service.not_opened(work.refused.front());
     cuts_ = std::move(work.cuts);
     refused_ = std::move(work.refused);
@@ -170,7 +172,7 @@ class ShardFiles {
                 "cannot go to " + cut + ": " + work.failure.where + ": " + work.failure.code.message()));
       return service.load_failed(work.failure, now);
     }
-    out(event(Event::Kind::restored, "went to " + cut + ", as a worker asked: what follows is computed again"));
+    out(event(Event::Kind::restored, "went to " + cut + ", as a worker asked: later steps are computed or sent again"));
     try {
       service.cut_loaded(work.cut, now);
     } catch (const std::system_error& error) {  // as in `start`
@@ -179,12 +181,12 @@ class ShardFiles {
   }
 
   void saved(CutWork work, auto& service, Instant now, auto& out) {
-    work.save = {};  // here, so that the shard's thread takes the blocks again
+    work.save = {};  // here, so that the memory of the blocks returns to the shard's thread
     work.cut = {};
     if (!work.failure) return service.cut_saved(work.step, now);
     if (work.failure.code == checkpoint_errc::no_room)
       out(event(Event::Kind::no_room, "no room for the cut of step " + std::to_string(work.step) + ", " +
-                                          work.failure.where + "; another try follows"));
+                                          work.failure.where + "; free space on this disk, the shard tries again"));
     service.save_failed(work.failure, now);
   }
 
@@ -192,8 +194,8 @@ class ShardFiles {
 
   std::string directory_;
   std::string initial_checkpoint_;
-  std::vector<DurableCut> cuts_;  // found, until the shard has started
-  std::vector<Error> refused_;  // found beside them
+  std::vector<DurableCut> cuts_;  // the good cuts, until the shard has started
+  std::vector<Error> refused_;  // the damaged ones
 };
 
 }  // namespace v0

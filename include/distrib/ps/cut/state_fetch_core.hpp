@@ -22,13 +22,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Connect to the other replica, and try again until this instant with pauses of at most `longest_pause`; then
-/// `connected` or `not_connected`.
+/// Connect to the other replica. If that fails, try again until this instant, with pauses of at most `longest_pause`.
+/// Then call `connected` or `not_connected`.
 struct ConnectToSibling {
   Instant until;
   std::chrono::milliseconds longest_pause;
 };
-/// Send this on the connection, as a `State` call with this deadline; then `answered` or `failed`.
+/// Send this request on the connection, as a `State` call with this deadline. Then call `answered` or `failed`.
 struct AskSibling {
   StateRequest request;
   std::chrono::milliseconds within;
@@ -37,21 +37,22 @@ struct AskSibling {
 struct AskSiblingLater {
   Instant at;
 };
-/// What came, and nothing follows: hang up, and tell `ShardFiles::state_came`.
+/// The fetch is over: close the connection, and call `ShardFiles::state_came`.
 struct StateFetched {
-  std::optional<Cut> cut;  ///< Empty: the other replica has no newer state, or it was lost.
+  std::optional<Cut> cut;  ///< Empty: the other replica has no newer state, cannot be reached, or was lost.
 };
 
-/// Which state one replica of a shard fetches from the other one, piece by piece: how long it looks for the other replica,
-/// what it asks for next, and when it gives up.
+/// Fetches the state of the other replica of a shard, piece by piece: decides how long to look for that replica, what
+/// to ask for next, and when to give up.
 ///
 /// Events in, actions out by calls of `out(action)`: `ConnectToSibling`, `AskSibling`, `AskSiblingLater`, and once
-/// `StateFetched`. No clock, no I/O, no thread. Threads: one at a time. Memory: the cut that comes, and no more than
-/// `most_bytes`.
+/// `StateFetched`. No clock, no I/O, no thread. Memory: the cut that arrives, at most `most_bytes`.
+///
+/// Threads: one at a time.
 class StateFetchCore {
  public:
-  /// For this replica, which has the state of step `have` of the job with this hash. `answer_within`: the other replica
-  /// may have to make and write a cut first.
+  /// For `replica`, which has the state of step `have` of the job with this hash. `answer_within`: the deadline of each
+  /// call; the other replica may have to make and write a cut first.
   StateFetchCore(const Job& job, std::uint32_t replica, const JobUpdaters& updaters, std::string job_hash, Step have,
                  std::uint64_t most_bytes, std::chrono::milliseconds answer_within)
       : request_{std::move(job_hash), have, 0},
@@ -59,7 +60,8 @@ class StateFetchCore {
                   Lineage{}.continued(0, settings_hash(to_text(job))), most_bytes},
         answer_within_{answer_within} {}
 
-  /// The tasks of a job start together: the other replica may take a moment to be there, and to know the job.
+  /// Starts to look for the other replica. It is tried for two seconds: the tasks of a job start together, so it may
+  /// not listen yet, or not know the job.
   void start(Instant now, auto& out) {
     found_until_ = now + std::chrono::seconds{2};
     out(ConnectToSibling{found_until_, pause});
@@ -78,7 +80,8 @@ class StateFetchCore {
     out(StateFetched{std::move(assembly_).finish()});
   }
 
-  /// The call has failed, perhaps with the connection.
+  /// The call failed, perhaps because the connection was lost. While the other replica does not know the job, it is
+  /// asked again.
   void failed(const std::error_code& why, Instant now, auto& out) {
     if (why == ps_errc::not_joined && now < found_until_) return out(AskSiblingLater{now + pause});
     out(StateFetched{});

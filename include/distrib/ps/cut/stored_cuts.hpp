@@ -20,20 +20,23 @@ inline namespace v0 {
 
 /// Performs the work that `ShardFiles` asks for, with a `CutStore` and `initial_cut`.
 ///
-/// Blocks; throws nothing but what `Perform` throws that is no `std::system_error`. Threads: one at a time, that of files.
+/// Errors: reported in `CutWork::failure`. Throws only what `Perform` throws and is no `std::system_error`.
+///
+/// Threads: one at a time: the thread of files. Blocks.
 template <class Perform = PosixFiles>
 class StoredCuts {
  public:
   explicit StoredCuts(Perform perform = {}) : perform_{std::move(perform)} {}
 
-  /// What cannot be done says so in `failure`. All but `open` need a shard that was opened.
+  /// Performs `work` and sets its results, or `failure` if it cannot be done. Kinds other than `open` and `finish` need
+  /// a shard that was opened.
   void operator()(CutWork& work) {
     try {
       perform(work);
     } catch (const std::system_error& error) {
       work.failure = error_of(error);
     } catch (const std::bad_alloc&) {
-      work.failure = {std::make_error_code(std::errc::not_enough_memory), "a cut"};
+      work.failure = {std::make_error_code(std::errc::not_enough_memory), "reading or writing a cut"};
     }
   }
 
@@ -60,7 +63,7 @@ class StoredCuts {
 
   void open(CutWork& work) {
     owner_ = *work.owner;
-    // What is kept in memory stands for files and stays, as they would.
+    // Cuts in memory take the place of files: they stay, as files would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
     work.cuts = store_->list(work.refused);

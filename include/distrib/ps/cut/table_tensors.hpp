@@ -27,47 +27,53 @@ inline namespace v0 {
 
 /// How one shard's rows of a table are stored as tensors of a checkpoint.
 ///
-/// Numbered keys: as a variable NAME, float32 [rows, dim], and its slots NAME/SLOT, of which each shard has a slice of
-/// axis 0; TensorFlow reads them as a partitioned variable. A shard without rows has none of it.
+/// Numbered keys: as a variable NAME, float32 [rows, dim], and its slots NAME/SLOT. Each shard has a slice of axis 0 of
+/// each; TensorFlow reads them as a partitioned variable. A shard without rows has no slice.
 ///
-/// Any keys: nobody but the shard knows how many it has, so it has tensors of its own, under
-/// NAME/shard-SSSSS-of-NNNNN (shard and shards, as in the name of its data file):
+/// Any keys: only the shard knows how many keys it has, so it has tensors of its own, under NAME/shard-SSSSS-of-NNNNN
+/// (shard and number of shards, as in the name of its data file):
 ///
 /// | | | |
 /// |---|---|---|
 /// | keys | int64 [n] | the bits of the unsigned keys; as in `TableCut`, first those with a row |
-/// | uses | int32 [n, 2] | of each key its frequency and its last use |
-/// | values | float32 [m, dim] | of the first m keys the weights |
-/// | values/SLOT | float32 [m, dim] | and the slots |
+/// | uses | int32 [n, 2] | for each key its frequency and its last use |
+/// | values | float32 [m, dim] | the weights of the first m keys |
+/// | values/SLOT | float32 [m, dim] | their slots |
 ///
-/// A value. Threads: const members from any. Errors tell the prefix and the tensor, or the file.
+/// A value.
+///
+/// Errors: name the prefix and the tensor, or the file.
+///
+/// Threads: const members from any thread.
 class TableTensors {
  public:
-  /// `updater`: the table's. `shard` of `shards` is that of `share`.
+  /// `updater`: the updater of the table. `share` must be the share of shard `shard` of `shards`.
   TableTensors(TableShare share, AnyUpdater updater, std::uint32_t shard, std::uint32_t shards)
       : share_{std::move(share)}, updater_{std::move(updater)}, shard_{shard}, shards_{shards} {}
 
-  /// Adds what the data file of the shard gets. Views of `cut`, which must outlive `part`. Memory: where the updater
-  /// has slots, the bytes of `cut.rows` once more, because weights and slots lie side by side there.
+  /// Adds the table's content of the shard's data file: views of `cut`, which must outlive `part`. Memory: if the
+  /// updater has slots, the bytes of `cut.rows` once more, because weights and slots lie side by side there.
   DISTRIB_DECL void add_to(BundlePart& part, const TableCut& cut) const;
 
-  /// How many tensors, or slices of some, the data file of the shard has of the table.
+  /// Returns how many tensors, or slices of tensors, of the table the data file of the shard has.
   [[nodiscard]] auto pieces() const -> std::size_t {
     if (any_key()) return 2 + blocks();
     return share_.rows() == 0 ? 0 : blocks();
   }
 
-  /// How many of those a checkpoint of as many shards has in that file.
+  /// Returns how many of those a checkpoint of the same number of shards has in that file.
   [[nodiscard]] DISTRIB_DECL auto pieces_in(const BundleReader& reader) const -> std::size_t;
 
-  /// The shard's rows out of a checkpoint, whatever the shards that saved it: of as many shards only its own tensors
-  /// are read, of another number all, and what the shard owns is kept. Memory beside the result: 1 MiB, and of any keys
-  /// 16 bytes for each key of the shard and 16 for each of one that saved. Of any keys it is taken only when the files
-  /// are so large; numbered ones are as many as the job says.
+  /// Returns the shard's rows from a checkpoint, whatever shards saved it. From the same number of shards only its own
+  /// tensors are read; from another number all are read, and the rows that this shard owns are kept.
   ///
-  /// Errors as `BundleReader::read`: `checkpoint_errc::not_found` when a tensor is not there; `mismatch` when it has
-  /// another type or shape, or not as many rows as there are keys; `corrupt_data` when keys do not ascend, come twice
-  /// or are not of the shard that saved them. The result is unspecified then.
+  /// Memory: besides the result 1 MiB; for any keys also 16 bytes per key of this shard, and 16 per key of one shard
+  /// that saved. For any keys it is taken only if the files are as large as they say; the number of numbered rows is
+  /// the job's.
+  ///
+  /// Errors: as `BundleReader::read`: `checkpoint_errc::not_found` if a tensor is missing; `mismatch` if it has another
+  /// type or shape, or if the numbers of rows and keys do not agree; `corrupt_data` if keys do not ascend, occur twice
+  /// or do not belong to the shard that saved them. The result is unspecified then.
   [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> TableCut {
     error = {};
     return any_key() ? read_any(reader, error) : read_numbered(reader, error);
@@ -89,7 +95,7 @@ class TableTensors {
   auto any_key() const -> bool { return info().any_key(); }
   auto dim() const -> std::int64_t { return static_cast<std::int64_t>(info().dim); }
   auto row_bytes() const -> std::size_t { return info().row_bytes(); }
-  // Weights are block 0 of a row, slots the others.
+  // Block 0 of a row are the weights, the others the slots.
   auto blocks() const -> std::size_t { return 1 + updater_.slots().size(); }
   auto block_name(const std::string& name, std::size_t block) const -> std::string {
     return block == 0 ? name : name + "/" + std::string{updater_.slots()[block - 1].name};
@@ -104,17 +110,18 @@ class TableTensors {
                         static_cast<std::int64_t>(share_.rows()));
   }
 
-  // Weights and slots, one after the other instead of side by side.
+  // Adds weights and slots, each as a tensor of its own instead of side by side.
   DISTRIB_DECL void add_rows(BundlePart& part, ByteView rows, const Shape& shape, const Slice& slice) const;
 
-  // Where in each of the wider rows that lie one after the other in a buffer the rows of a tensor go.
+  // Where the rows of a tensor go in a buffer of wider rows, which lie one after the other.
   struct Columns {
     AlignedBuffer& buffer;
-    std::size_t stride;  // bytes of a row there
-    std::size_t from;  // the first byte in each
+    std::size_t stride;  // bytes of a row in the buffer
+    std::size_t from;  // the first byte in each of its rows
   };
 
-  // Copies rows first .. first + count of a tensor, each of `width` bytes; `to_row(row)` tells to which row there.
+  // Copies rows first .. first + count of a tensor, each of `width` bytes. `to_row(row)`: the row in the buffer, or
+  // `nowhere`.
   template <class ToRow>
   static void copy_rows(const BundleReader& reader, std::string_view name, std::size_t first, std::size_t count,
                         ToRow to_row, std::size_t width, const Columns& to, Error& error) {
@@ -140,7 +147,8 @@ class TableTensors {
     return {code, reader.prefix() + ": " + name + ": " + what};
   }
 
-  // How many rows a tensor has that is of this type and, but for axis 0, of this shape; of any keys it is all there.
+  // Returns how many rows a tensor has; it must be of this type and, except for axis 0, of this shape. For any keys it
+  // must be complete.
   DISTRIB_DECL auto rows_of(const BundleReader& reader, const std::string& name, DType dtype, Shape shape,
                             Error& error) const -> std::size_t;
 
@@ -154,11 +162,12 @@ class TableTensors {
 
   DISTRIB_DECL auto read_any(const BundleReader& reader, Error& error) const -> TableCut;
 
-  // The keys of this shard among all that were saved, first those with a row.
+  // Returns the keys of this shard among all that were saved, first those with a row.
   DISTRIB_DECL auto own_keys(const BundleReader& reader, std::span<const Saved> all, const TableSharding& sharding,
                              std::size_t& with_row, Error& error) const -> AlignedBuffer;
 
-  // Where each of some ascending keys lies among others that ascend, of which the first is number `first`.
+  // Finds the position of each of some ascending `keys` in `among`, which ascends too and whose first key has position
+  // `first`.
   DISTRIB_DECL static void find_rows(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> among,
                                      std::size_t first, std::span<std::size_t> at);
 

@@ -23,7 +23,7 @@ inline namespace v0 {
 
 class ShardStore;
 
-/// What the core of a shard tells its shell.
+/// Receives the actions of a shard's core, in the order to be performed in. No member may call the core.
 class ShardSink {
  public:
   virtual ~ShardSink() = default;
@@ -41,8 +41,8 @@ class ShardSink {
   virtual void operator()(ShardDone action) = 0;
 };
 
-/// The core of a shard behind one type, whatever its consistency: for a server, which learns that only when it runs.
-/// The members are those of `SyncShardCore` and `AsyncShardCore`.
+/// The core of a shard behind one type, for both kinds of consistency: for a server, which learns the consistency only
+/// when it runs. Has the members of `SyncShardCore` and `AsyncShardCore`, with the same meaning.
 class AnyShard {
  public:
   virtual ~AnyShard() = default;
@@ -50,45 +50,54 @@ class AnyShard {
   virtual void disconnect(Peer peer, ShardSink& out) = 0;
   virtual void push(Peer peer, Contribution contribution, ShardSink& out) = 0;
   virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
-  virtual void restore(Peer peer, Step cut, ShardSink& out, std::uint64_t lineage) = 0;  ///< Asynchronous: nothing.
+  /// Asynchronous: does nothing.
+  virtual void restore(Peer peer, Step cut, ShardSink& out, std::uint64_t lineage) = 0;
   virtual void save(ShardSink& out) = 0;
-  virtual void save(Peer peer, ShardSink& out) = 0;               ///< Synchronous: whoever asks.
+  virtual void save(Peer peer, ShardSink& out) = 0;  ///< Synchronous: the same as `save(out)`.
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
   virtual void copy_cut(std::size_t most_bytes, ShardSink& out) = 0;
   virtual void cut_saved(Step step, ShardSink& out) = 0;
   virtual void no_room(ShardSink& out) = 0;
   virtual void save_again(ShardSink& out) = 0;
-  virtual void cut_loaded(const Cut& cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
-  virtual void cut_refused(ShardSink& out) = 0;                   ///< Asynchronous: nothing.
-  virtual void state(Peer peer, Step have, ShardSink& out) = 0;   ///< Asynchronous: there is none.
-  virtual void state_came(const Cut* cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
+  virtual void cut_loaded(const Cut& cut, ShardSink& out) = 0;  ///< Asynchronous: does nothing.
+  virtual void cut_refused(ShardSink& out) = 0;  ///< Asynchronous: does nothing.
+  /// Asynchronous: answers that there is no newer state.
+  virtual void state(Peer peer, Step have, ShardSink& out) = 0;
+  virtual void state_came(const Cut* cut, ShardSink& out) = 0;  ///< Asynchronous: does nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
-  [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;  ///< Synchronous: with the names of all cuts.
+  /// Synchronous: `named_progress()`, the same for all ranks.
+  [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
   [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
 };
 
-/// What makes the shards of one job, beside the job.
+/// What is needed to make the shards of a job, besides the job.
 struct ShardKind {
   JobUpdaters updaters;
-  std::uint64_t table_budget_bytes =
-      std::numeric_limits<std::uint64_t>::max();  ///< What the tables of a shard may take.
+  /// Most bytes that the tables of a shard may take together.
+  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Finds out how the shards of a job are made; `ps_errc::unknown_updater` when it does not know one of its updaters.
+/// Finds out how the shards of a job are made. Fails with `ps_errc::unknown_updater`, and `where` is the updater's
+/// text, if it does not know one of the job's updaters.
 using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 
-/// The kinds of shards that these updaters make possible.
+/// Returns the `ShardKinds` that find the updaters of a job by `find`.
 [[nodiscard]] DISTRIB_DECL auto shard_kinds(UpdaterFinder find) -> ShardKinds;
 
-/// Shard number `shard` of a job, going on from `newest`, the newest of its durable `cuts`; null: from the beginning.
+/// Makes shard number `shard` of a job. `newest`: the newest of its durable `cuts` (steps ascending), from which it
+/// continues; null: it starts at step 0.
+///
+/// Errors: throws `std::system_error` as `ShardStore`, for example if the rows of `newest` need more memory than the
+/// tables may take.
 [[nodiscard]] DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind,
                                            std::vector<DurableCut> cuts, const Cut* newest)
     -> std::unique_ptr<AnyShard>;
 
-/// Whether a durable cut of this shard holds all that the job has: its last step; asynchronous: every rank's last one.
+/// True if a durable cut of this shard holds the job's last step; asynchronous: if it holds every rank's last
+/// contribution.
 [[nodiscard]] DISTRIB_DECL auto has_last_cut(const AnyShard& shard, const Job& job) -> bool;
 
 }  // namespace v0

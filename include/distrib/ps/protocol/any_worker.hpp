@@ -15,7 +15,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What the core of a worker tells its shell, in the order to be performed in. No member may call the core.
+/// Receives the actions of a worker's core, in the order to be performed in. No member may call the core.
 class WorkerSink {
  public:
   virtual ~WorkerSink() = default;
@@ -34,31 +34,31 @@ class WorkerSink {
   virtual void operator()(WorkerDone action) = 0;
 };
 
-/// The core of a worker behind one type, whatever its consistency: for shells, which learn that only when they run. The
-/// members are those of `SyncWorkerCore` and `AsyncWorkerCore`.
+/// The core of a worker behind one type, for both kinds of consistency: for a shell, which learns the consistency only
+/// when it runs. Has the members of `SyncWorkerCore` and `AsyncWorkerCore`, with the same meaning.
 class AnyWorker {
  public:
   virtual ~AnyWorker() = default;
   virtual void start(WorkerSink& out) = 0;
   virtual void reconnected(std::uint32_t replica, WorkerSink& out) = 0;
-  virtual void disconnected(std::uint32_t replica, WorkerSink& out) = 0;  ///< Asynchronous: nothing.
+  virtual void disconnected(std::uint32_t replica, WorkerSink& out) = 0;  ///< Asynchronous: does nothing.
   virtual void joined(std::uint32_t replica, Progress progress, WorkerSink& out) = 0;
   virtual void notice(std::uint32_t replica, Progress progress, WorkerSink& out) = 0;
   virtual void pushed(std::uint32_t replica, Progress progress, WorkerSink& out) = 0;
   virtual void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, WorkerSink& out) = 0;
   virtual void gone(std::uint32_t replica, Step step, Progress progress,
-                    WorkerSink& out) = 0;  ///< Asynchronous: nothing.
+                    WorkerSink& out) = 0;  ///< Asynchronous: does nothing.
   virtual void prepared(Step step, std::vector<WantedRows> rows, WorkerSink& out) = 0;
   virtual void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, WorkerSink& out,
                         std::vector<WantedRows> next) = 0;
   virtual void stop(WorkerSink& out) = 0;
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
-  [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is none.
+  [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is no common cut.
   [[nodiscard]] virtual auto everything_saved() const -> bool = 0;
 };
 
-/// The worker of this rank, as the consistency of the job wants it.
+/// Makes the worker of `rank`, of the kind that the consistency of the job needs.
 [[nodiscard]] DISTRIB_DECL auto make_worker(const Job& job, Rank rank, WorkerOptions options = {})
     -> std::unique_ptr<AnyWorker>;
 

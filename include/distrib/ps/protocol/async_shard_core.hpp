@@ -29,29 +29,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One shard of an asynchronous or stale-synchronous job: counts each rank's contributions once and in order, applies
-/// each at once, and answers a pull when the asking rank is no further ahead of the slowest other one than
-/// `Consistency::bound_after` says. The rules are those of the protocol ("Asynchronous and SSP rules"); a barrier is a bound
-/// of 0 after some contributions, so that it needs no state, and holds on whichever side of it a shard or rank is lost.
+/// One shard of an asynchronous or stale-synchronous job. Counts the contributions of each rank once and in order,
+/// applies each at once, and answers a pull when the asking rank is no further ahead of the slowest other rank than
+/// `Consistency::bound_after` allows. A barrier is a bound of 0 after certain contributions. So it needs no state, and
+/// it holds also when a shard or a rank is lost before or after it. The rules are in docs/design/protocol.md, section
+/// "Asynchronous and stale-synchronous jobs"; numbers in comments name them.
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
-/// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
+/// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
+/// performed in; `out` must not call the core. Memory: values and slots.
+///
+/// Threads: one at a time.
 class AsyncShardCore {
  public:
   static constexpr bool is_synchronous = false;  ///< As `Consistency::is_synchronous` of its jobs.
 
-  /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see
-  /// `ShardStore`, which may throw.
+  /// Makes a shard that starts with the job's initial values, or waits for them if they are custom.
+  /// `table_budget_bytes`: see `ShardStore`, whose constructor may throw.
   DISTRIB_DECL AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                               std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
-  /// A shard that goes on from its newest durable cut.
+  /// Makes a shard that continues from `newest`, its newest durable cut. If that was saved by another number of ranks,
+  /// its contributions are divided equally among the ranks.
   DISTRIB_DECL AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
                               std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
-  /// Contributions counted, of all ranks together.
+  /// Returns how many contributions are counted, of all ranks together.
   [[nodiscard]] auto step() const noexcept -> Step { return std::reduce(applied_.begin(), applied_.end()); }
-  /// What it keeps: the values, as they are now.
+  /// Returns what the shard keeps: the values as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
   [[nodiscard]] auto progress(Rank rank) const -> Progress {
@@ -64,14 +68,19 @@ class AsyncShardCore {
     out(JoinedReply{peer, progress(rank)});
   }
 
-  /// The connection is gone: nothing is owed to it any more.
+  /// The connection of `peer` is lost: its pulls are dropped.
   void disconnect(Peer peer, auto&) {
     peers_.erase(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
   }
 
-  /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands, and
-  /// so is what comes before the values. Contribution 0: the first one gives them.
+  /// A contribution. If it is the rank's next, counts and applies it. If it was counted before, drops it. Both are
+  /// answered with `PushedReply`. If contributions of the rank are missing before it, or the shard has no values yet,
+  /// drops it and answers `JoinedReply`: the worker sends again from there. Contribution 0: the first one sets the
+  /// custom initial values.
+  ///
+  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, an error of `ShardStore::read`, or `budget_exceeded`; nothing
+  /// has changed. Contribution 0: `wrong_size`, `bad_initial_values`; or `not_repeatable`, then `PushedReply` follows.
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
@@ -87,14 +96,17 @@ class AsyncShardCore {
       ++applied_[rank];
       kept_[rank].since += bytes;
       if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
-      else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
+      else if (everything_in(applied_)) save(out);  // the last cut is due, whatever the interval
       answer_parked(out);
     }
     out(PushedReply{peer, step, progress(rank)});
   }
 
-  /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise. `end_of_job`: when
-  /// every rank's contributions are counted and in a durable cut. `rows`: that are wanted, too.
+  /// A worker has finished its contribution `finished` and asks for values and `rows`. Answered with `ValuesReply` when
+  /// the bound allows it, parked until then. `end_of_job`: answered when the contributions of all ranks are in a
+  /// durable cut. Ignored if the peer has not joined.
+  ///
+  /// Errors: `RefusedReply` with `ps_errc::no_such_row` if `rows` are not of this shard.
   void pull(Peer peer, Step finished, auto& out, PullRows rows = {}) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
@@ -107,22 +119,24 @@ class AsyncShardCore {
     out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
   }
 
-  /// A worker asks for a cut, to have room. One that is being written will do where it holds more of what that worker
-  /// keeps than came since: with it the worker has room, or asks again.
+  /// A worker asks for a cut, because its buffer fills. If a cut is being written that holds more bytes of that
+  /// worker's unsaved contributions than arrived since it began, no further cut is made: it gives the worker room, or
+  /// the worker asks again.
   void save(Peer peer, auto& out) {
     const auto found = peers_.find(peer);
     if (saving_ && found != peers_.end() && kept_[found->second].since < kept_[found->second].in_cut) return;
     save(out);
   }
 
-  /// Make a cut soon; one asked for while another is being written is made after it.
+  /// Makes a cut soon. If another cut is being written, the new one is made after it. If there is nothing new to save,
+  /// only sends notices.
   void save(auto& out) {
     if (saving_) again_ = true;
     else if (durable_ != applied_) begin_save(out);
-    else notice(out);  // there is nothing newer to save; whoever asked may not know that
+    else notice(out);  // nothing new to save, which the asking worker may not know
   }
 
-  /// Goes on with the cut that is being copied, as `CopyCut` asked.
+  /// Copies the next piece of the cut, as `CopyCut` asked. When the copy is complete, the action `SaveCut` follows.
   void copy_cut(std::size_t most_bytes, auto& out) {
     if (store_.copy_cut(most_bytes)) out(store_.take_cut());
     else out(CopyCut{});
@@ -139,13 +153,14 @@ class AsyncShardCore {
     finish(out);
   }
 
-  /// The cut that `SaveCut` asked for found no room: workers are told not to wait for it.
+  /// There was no disk space for the cut that `SaveCut` asked for. Notices tell workers not to wait for it.
   void no_room(auto& out) {
     no_room_ = true;
     notice(out);
   }
 
-  /// It is time to try again: if another one was asked for meanwhile, and the last one, because workers wait for it.
+  /// Called when the pause after `no_room` is over. Gives up the cut that did not fit. Makes a new one if one was asked
+  /// for meanwhile, or if all contributions of the job are counted, because workers wait for the last cut.
   void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
@@ -153,7 +168,7 @@ class AsyncShardCore {
     if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
   }
 
-  /// This rank is done.
+  /// The rank of `peer` is done. `ShardDone` follows when all ranks are done and the last cut is durable.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
       if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
@@ -172,7 +187,8 @@ class AsyncShardCore {
     Step step;
     std::vector<Step> applied;
   };
-  // Bytes of a rank's contributions that no cut had when the one that is being written began, and since then.
+  // Bytes of the contributions of one rank that no earlier cut holds: those in the cut that is being written, and those
+  // that arrived since it began.
   struct Kept {
     std::size_t in_cut = 0, since = 0;
   };
@@ -185,7 +201,7 @@ class AsyncShardCore {
     if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress(given.rank)});
   }
 
-  // How far `rank`, having finished `finished`, is ahead of the slowest other rank.
+  // How many contributions `rank`, which has made `finished`, is ahead of the slowest other rank.
   auto ahead(Rank rank, Step finished) const -> Step {
     Step slowest = finished;
     for (Rank other = 0; other < applied_.size(); ++other)
@@ -193,7 +209,7 @@ class AsyncShardCore {
     return finished - slowest;
   }
 
-  // Whether every rank's share is in `counted`.
+  // True if `counted` holds every rank's last contribution.
   auto everything_in(const std::vector<Step>& counted) const -> bool {
     return std::equal(counted.begin(), counted.end(), last_.begin(), last_.end(), std::greater_equal<Step>{});
   }
@@ -224,13 +240,13 @@ class AsyncShardCore {
   detail::AwaitedValues awaited_;
   std::vector<Step> applied_;  // the last contribution counted of each rank
   std::vector<Step> durable_;  // the same, in the newest durable cut
-  std::vector<Kept> kept_;  // by each rank's worker
-  std::vector<Step> last_;  // the last one each rank will make
+  std::vector<Kept> kept_;  // for each rank: what its worker still keeps
+  std::vector<Step> last_;  // the last contribution that each rank will make
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
   std::optional<Saving> saving_;
   bool again_ = false;
-  bool no_room_ = false;  // for the last one that was tried
+  bool no_room_ = false;  // the last cut that was tried found no disk space
   std::vector<Rank> goodbyes_;
   bool done_ = false;
 };

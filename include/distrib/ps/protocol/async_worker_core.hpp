@@ -18,30 +18,32 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One worker of an asynchronous or stale-synchronous job: having finished its contribution t it pulls values, makes
-/// t+1, sends it to all shards and keeps it until every shard has it in a cut. The rules are those of the protocol
-/// ("Asynchronous and SSP rules"); how far ranks may be apart is the shards' business.
+/// One worker of an asynchronous or stale-synchronous job. After its contribution t it pulls values, makes contribution
+/// t + 1, sends it to all shards and keeps it until every shard has it in a cut. How far ranks may be apart is decided
+/// by the shards. The rules are in docs/design/protocol.md, section "Asynchronous and stale-synchronous jobs"; numbers
+/// in comments name them.
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
-/// order to be performed in; `out` must not call the core. Threads: one at a time. The first start and every later one
-/// are the same.
+/// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
+/// performed in; `out` must not call the core. A restart of the worker is the same as its first start.
+///
+/// Threads: one at a time.
 class AsyncWorkerCore {
  public:
   static constexpr bool is_synchronous = false;  ///< As `Consistency::is_synchronous` of its jobs.
 
   DISTRIB_DECL AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {});
 
-  /// The last contribution made.
+  /// Returns the last contribution that was made; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
   void start(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendJoin{shard});
   }
 
-  /// The connection to a shard was lost and is there again: what was on its way is unknown.
+  /// The connection to a shard was lost and is open again: joins again, because it is unknown what arrived.
   void reconnected(std::uint32_t shard, auto& out) { out(SendJoin{shard}); }
 
-  /// The answer to SendJoin, or to a push that left a gap: where this rank stands on the shard.
+  /// The answer to `SendJoin`, or to a push that left a gap: how many contributions of this rank the shard has counted.
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
@@ -51,7 +53,7 @@ class AsyncWorkerCore {
       if (!t_ && every_shard([](const ShardView& v) { return v.joined; })) begin(out);
     } else if (t_) {
       serve(shard, out);
-      go_on(out);  // what is durable there may be what was waited for
+      go_on(out);  // a cut of that shard may be what the worker waited for
     }
   }
 
@@ -63,16 +65,17 @@ class AsyncWorkerCore {
     learn(shard, std::move(progress), out);
   }
 
-  /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
+  /// The rows that the contribution of `step` needs, one entry per shard, as `Prepare` asked.
   void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
-    if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // overtaken
+    if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // too late
     rows_.know(step, std::move(rows));
     pull_all(out);
   }
 
-  /// The contribution that `Compute` asked for: one block a shard; with tables also the rows that the next one needs.
+  /// The contribution that `Compute` asked for, one block per shard; with tables also the rows that the next
+  /// contribution needs. A result with an old `ticket` is dropped.
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
-    if (!computing_ || ticket != ticket_) return;  // overtaken: a shard asked for one that was no longer kept
+    if (!computing_ || ticket != ticket_) return;  // too late: a shard asked for a contribution that is no longer kept
     computing_ = false;
     t_ = *t_ + 1;
     buffer_.drop_through(durable());
@@ -84,27 +87,27 @@ class AsyncWorkerCore {
     ask(out);
   }
 
-  /// Finish what is in flight, then leave: the job goes on another time.
+  /// Finishes the contribution that is being computed, then leaves: the job continues another time.
   void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
     if (!computing_) leave(out);
   }
 
-  /// Every shard has all of this rank's contributions in a cut.
+  /// True if every shard has all contributions of this rank in a durable cut.
   [[nodiscard]] auto everything_saved() const -> bool { return durable() >= last_; }
 
  private:
   struct ShardView {
-    Progress progress;  // done: this rank's contributions counted; cuts: the last one that is durable there
+    Progress progress;  // done: contributions of this rank counted; cuts: the last one in a durable cut
     bool joined = false;
-    bool asked_to_save = false;  // since room became short
+    bool asked_to_save = false;  // since the buffer became short of room
     SharedBuffer got;
 
     [[nodiscard]] auto durable() const -> Step { return progress.cuts.empty() ? 0 : progress.cuts.back(); }
   };
 
-  // Whether all shards are like that.
+  // True if the condition holds for all shards.
   auto every_shard(auto is_like_that) const -> bool {
     for (const ShardView& view : shards_)
       if (!is_like_that(view)) return false;
@@ -117,7 +120,8 @@ class AsyncWorkerCore {
     return least;
   }
 
-  // Every shard has answered: go on after the smallest number counted; shards that are ahead drop the repeats (rule 4).
+  // Every shard has answered: continue after the smallest number counted. Shards that are ahead drop the repeats (rule
+  // 4).
   void begin(auto& out) {
     t_ = shards_.front().progress.done;
     for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
@@ -125,8 +129,9 @@ class AsyncWorkerCore {
     go_on(out);
   }
 
-  // Once each time that room becomes short, because what is on its way when a cut becomes durable is asking for another
-  // one; and with each contribution that may be the last, or while the shard says that its cuts find no room.
+  // Asks each shard for a cut: once each time that the buffer becomes short of room, because the contributions on their
+  // way when a cut becomes durable would ask for another one; and with every contribution while the buffer is full or
+  // the shard reports that its cuts find no disk space.
   void ask_to_save(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
       ShardView& view = shards_[shard];
@@ -139,7 +144,7 @@ class AsyncWorkerCore {
     out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
   }
 
-  // What is pulled: values for the next contribution; after the last one nothing, or the values at the end.
+  // What is pulled: values for the next contribution. After the last one: nothing, or the values at the end of the job.
   [[nodiscard]] auto asked() const -> std::optional<Step> {
     if (t_ && *t_ >= last_) return wants_result_ ? std::optional{end_of_job} : std::nullopt;
     return t_;
@@ -152,7 +157,7 @@ class AsyncWorkerCore {
     pull_all(out);
   }
 
-  // Not before it is known which rows are wanted.
+  // Only when it is known which rows are wanted.
   void pull(std::uint32_t shard, auto& out) const {
     if (rows_.known_for(*t_ + 1)) out(SendPull{shard, *asked(), rows_.of(shard)});
   }
@@ -160,7 +165,8 @@ class AsyncWorkerCore {
     for (std::uint32_t shard = 0; shard < shards_.size() && asked(); ++shard) pull(shard, out);
   }
 
-  // A shard says where this rank stands: send what follows, or make it again when it is no longer kept (rule 5).
+  // A shard reports how many contributions of this rank it has counted. Send the following ones, or make them again if
+  // they are no longer kept (rule 5).
   void serve(std::uint32_t shard, auto& out) {
     const Step counted = shards_[shard].progress.done;
     for (Step step = counted + 1; step <= *t_; ++step)
@@ -169,12 +175,13 @@ class AsyncWorkerCore {
         computing_ = false;
         ++ticket_;
         buffer_.clear();
-        if (stopping_) return leave(out);  // what was in flight is overtaken
+        if (stopping_) return leave(out);  // what was being computed is void
         return ask(out);
       }
     for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
-    if (*t_ >= last_) shards_[shard].got = nullptr;  // it may have lost what others made of it
-    if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // what was asked before is forgotten
+    // the shard may have lost the contributions of other ranks in these values
+    if (*t_ >= last_) shards_[shard].got = nullptr;
+    if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // the shard has forgotten earlier requests
     if (asked() && shards_[shard].got == nullptr) pull(shard, out);
   }
 
@@ -184,7 +191,8 @@ class AsyncWorkerCore {
     view.progress = std::move(progress);
     go_on(out);
     const bool has_part = before < view.durable() && view.durable() < step();
-    if (has_part && !computing_ && !done_ && buffer_.full()) out(SendSave{shard});  // for which the shard took this cut
+    // the shard took the cut being written to be enough; it was not
+    if (has_part && !computing_ && !done_ && buffer_.full()) out(SendSave{shard});
   }
 
   void go_on(auto& out) {
@@ -202,8 +210,8 @@ class AsyncWorkerCore {
     buffer_.drop_through(durable());
     if (buffer_.full()) {
       if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
-        return;  // rule 3: until a cut is durable everywhere
-      buffer_.make_room();  // which is not to be: a shard that is lost has them made again
+        return;  // rule 3: wait until every shard has a cut
+      buffer_.make_room();  // That cut will not come. If a shard is lost, the dropped contributions are made again.
     }
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};

@@ -29,48 +29,52 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which rows of a job's tables one contribution needs: what is asked of each shard, where the rows lie in what comes
-/// back, and where their gradients go. Each key is asked for once.
+/// The rows of a job's tables that one contribution needs: which keys to ask each shard for, where the rows lie in the
+/// answers, and where their gradients go. Each key is asked for once.
 ///
-/// Threads: one at a time. Lifetime: `job` and `layouts`, one a shard, must outlive it. Memory of keys and rows
-/// is used again; what is sent is new.
+/// Memory of keys and rows is used again; blocks to send are new.
+///
+/// Threads: one at a time. `job` and `layouts` (one per shard) must outlive it.
 class BatchKeys {
  public:
   DISTRIB_DECL BatchKeys(const Job& job, std::span<const ShardLayout> layouts);
   BatchKeys(BatchKeys&&) = default;
   DISTRIB_DECL ~BatchKeys();
 
-  /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
-  /// change nothing; empty: none. `digests`: those of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
-  /// table and key.
+  /// Sets the rows. `lookups`: for each table its keys in any order, repeats allowed. `others`: for each table keys
+  /// whose rows are wanted but get no gradient. Either may be empty: none. `digests`: also ask for the digests of the
+  /// tables.
+  ///
+  /// Errors: throws `ps_errc::no_such_row`, naming table and key, if a table of numbered keys has no such key.
   DISTRIB_DECL void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others,
                          bool digests = false);
 
   /// What each shard is asked for.
   [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
-  /// The same, as they travel.
+  /// The same as `requests()`, in the form in which it is sent.
   [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
 
-  /// How many rows of a table there are.
+  /// Number of different rows of a table.
   [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::size_t {
     return tables_[table].unique->keys.size();
   }
-  /// Of each lookup its row. Valid until the next `find`.
+  /// For each lookup of the table the number of its row, in the order of `lookups`. Valid until the next `find`.
   [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> {
     return std::span{tables_[table].unique->index}.first(tables_[table].lookups);
   }
-  /// Of each of the others its row, likewise.
+  /// The same for `others`.
   [[nodiscard]] auto index_of_others(std::size_t table) const noexcept -> std::span<const std::int64_t> {
     return std::span{tables_[table].unique->index}.subspan(tables_[table].lookups);
   }
 
-  /// Takes a table's rows out of the values that came, one block a shard. `to` has `rows(table)` rows.
+  /// Copies a table's rows out of the answers (`values`, one block per shard) to `to`, which has space for
+  /// `rows(table)` rows.
   DISTRIB_DECL void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const;
 
-  /// Takes the digest of a table out of the values that came, when it was asked for: of the rows of all shards.
+  /// Returns the digest of a table, of the rows of all shards, from the answers. Only if `find` asked for digests.
   [[nodiscard]] DISTRIB_DECL auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest;
 
-  /// Gives a shard's contribution the size that it needs, and writes its keys.
+  /// Sets the size of a shard's contribution and writes the keys into it.
   void begin(std::size_t shard, AlignedBuffer& contribution) const {
     contribution.resize(contributions_[shard].size_bytes());
     contributions_[shard].write_keys(contribution.bytes());
@@ -88,9 +92,9 @@ class BatchKeys {
     TableSharding sharding;
     detail::KeyIndexer indexer;
     const UniqueKeys* unique = nullptr;
-    std::size_t lookups = 0;  // as many are of the batch; the others follow
-    std::vector<unsigned char> is_pushed;  // of each key: whether the batch has it
-    std::vector<std::uint32_t> shard_of;  // of each key
+    std::size_t lookups = 0;  // of the keys: the first ones are lookups, the others follow
+    std::vector<unsigned char> is_pushed;  // for each key: true if it is in `lookups`
+    std::vector<std::uint32_t> shard_of;  // for each key
   };
 
   static void clear(KeyLists& lists) {
@@ -107,7 +111,7 @@ class BatchKeys {
 
   DISTRIB_DECL void ask();
 
-  // Where a table's rows begin in the values of a shard.
+  // Where a table's rows begin in a shard's answer.
   [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
     std::size_t at = layouts_[shard].wire_block_bytes();
     for (std::size_t before = 0; before < table; ++before)
@@ -118,10 +122,10 @@ class BatchKeys {
   std::vector<Table> tables_;
   FloatFormat format_;
   std::span<const ShardLayout> layouts_;
-  std::vector<PullRows> of_shards_;  // asked of each shard
-  std::vector<KeyLists> pushed_;  // those of them that the batch has
+  std::vector<PullRows> of_shards_;  // for each shard
+  std::vector<KeyLists> pushed_;  // for each shard: the keys that are in `lookups`
   std::vector<WantedRows> wanted_;
-  std::vector<ContributionLayout> contributions_;  // to each shard
+  std::vector<ContributionLayout> contributions_;  // for each shard
   std::vector<std::uint64_t> list_;  // kept for its capacity
 };
 

@@ -14,28 +14,32 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A worker's own contributions that a shard might ask for again: for each step one block a shard. Of step 0, the custom
-/// initial values, for ever and beside the budget. Movable; threads: one at a time.
+/// The contributions of a worker that a shard may need again: for each step one block per shard. Contribution 0, the
+/// custom initial values, stays permanently and does not count against the budget. Movable.
+///
+/// Threads: one at a time.
 class ReplayBuffer {
  public:
-  /// `initial`: contribution 0; empty: there is none.
+  /// `initial`: contribution 0; empty: there is none. `budget_bytes` 0: only the newest contribution is kept.
   explicit ReplayBuffer(std::size_t budget_bytes, std::vector<SharedBuffer> initial = {})
       : budget_bytes_{budget_bytes}, initial_{std::move(initial)} {}
 
-  /// Keeps the contribution of `step`; with a budget of 0 only this one.
+  /// Keeps the contribution of `step`, in place of an earlier one of the same step. With a budget of 0 drops all
+  /// others.
   DISTRIB_DECL void keep(Step step, std::vector<SharedBuffer> blocks);
 
-  /// Forgets everything up to and with `step`: every shard has it in a cut.
+  /// Drops all contributions up to `step` inclusive: every shard has them in a cut.
   void drop_through(Step step) {
     while (!steps_.empty() && steps_.begin()->first <= step) forget(steps_.begin());
   }
 
-  /// Forgets the oldest until another one has room: whoever asks for them has everybody make them again.
+  /// Drops the oldest contributions until another one fits. If a shard needs them later, all ranks must make them
+  /// again.
   void make_room() {
     while (full()) drop_through(steps_.begin()->first);
   }
 
-  /// Forgets everything after `step`: it will be made again.
+  /// Drops all contributions after `step`: they will be made again.
   void drop_after(Step step) {
     for (auto at = steps_.upper_bound(step); at != steps_.end();) forget(at++);
   }
@@ -44,20 +48,21 @@ class ReplayBuffer {
     while (!steps_.empty()) forget(steps_.begin());
   }
 
-  /// How many steps it keeps.
+  /// How many steps are kept.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
   [[nodiscard]] auto has(Step step) const -> bool { return step == 0 ? !initial_.empty() : steps_.contains(step); }
   [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
     return (step == 0 ? initial_ : steps_.at(step))[shard];
   }
 
-  /// Whether another contribution of the size of the last one would exceed the budget. An empty buffer is never full:
+  /// True if another contribution of the size of the last one would exceed the budget. An empty buffer is never full:
   /// one step may exceed the budget.
   [[nodiscard]] auto full() const noexcept -> bool {
     return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_;
   }
 
-  /// Whether three quarters of the budget are used: time to ask for a cut.
+  /// True if another contribution of the size of the last one would exceed three quarters of the budget: time to ask
+  /// for a cut.
   [[nodiscard]] auto filling() const noexcept -> bool {
     return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_ / 4 * 3;
   }
@@ -65,8 +70,7 @@ class ReplayBuffer {
  private:
   using Steps = std::map<Step, std::vector<SharedBuffer>>;
 
-  // Small pieces of memory that were taken one by one and come back many at once keep the allocator busy, so an entry
-  // is used again, with its vector.
+  // Reuses an idle entry and its vector: many small allocations that are freed at once keep the allocator busy.
   DISTRIB_DECL auto entry(Step step) -> std::vector<SharedBuffer>&;
   void forget(Steps::iterator at) {
     bytes_ -= size_bytes(at->second);
@@ -85,7 +89,7 @@ class ReplayBuffer {
   std::size_t bytes_ = 0;
   std::size_t last_bytes_ = 0;
   Steps steps_;
-  std::vector<Steps::node_type> idle_;  // entries of no step
+  std::vector<Steps::node_type> idle_;  // unused entries
 };
 
 }  // namespace v0

@@ -9,8 +9,8 @@ inline namespace v0 {
 
 /// The cores that `make_shard` makes. The library uses `ShardCores<void>`.
 ///
-/// A template so that a benchmark can measure what names of contributions cost: it specialises this for `void` in a
-/// header-only program, before `ps/protocol/any_shard.hpp` is included.
+/// A template, so that a benchmark can measure the cost of the names of contributions: it specialises this for `void`
+/// in a header-only program, before it includes `ps/protocol/any_shard.hpp`.
 template <class>
 struct ShardCores {
   using Synchronous = SyncShardCore;

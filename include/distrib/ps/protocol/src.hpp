@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The bodies of ps/protocol/, compiled once: for one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
+// The bodies of ps/protocol/, compiled once. For one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #error "distrib: <distrib/ps/protocol/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif

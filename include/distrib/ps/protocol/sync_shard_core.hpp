@@ -29,58 +29,68 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One shard of a synchronous job: counts each contribution (step, rank) once, completes a step when every rank's is
-/// there, reduces them in rank order, applies the updater, keeps the values of the newest two steps, makes cuts.
-/// The rules are those of the protocol ("Synchronous rules"); numbers in comments name them.
+/// One shard of a synchronous job. Counts each contribution (step, rank) once, completes a step when the contributions
+/// of all ranks are here: reduces them in rank order and applies the updater. Keeps the values of the newest two steps
+/// and makes cuts. The rules are in docs/design/protocol.md, section "Synchronous jobs"; numbers in comments name them.
 ///
-/// With backup workers (`Consistency::replicas_to_aggregate`) the first so many that come complete a step, also of a step
-/// ahead; later ones are dropped and counted. A name that comes with other bytes is then nobody's mistake: after a shard
-/// came back, other contributions may count than before.
+/// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions that arrive complete a step, also
+/// a step ahead; later ones are dropped and counted as stale. Then it is no mistake if a name arrives again with other
+/// bytes: after a shard came back, other contributions may count than before.
 ///
-/// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard goes on in the
-/// history of the cut that it starts from or is sent to. What was made from values of another history does not count. Cuts
-/// of another one are told of when somebody joins, so that workers find the newest cut that is the same on all shards. With
-/// backup workers nobody is sent back, and histories are not told.
+/// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard continues in
+/// the history of the cut that it starts from or is sent to, and does not count contributions that were made from
+/// values of another history. It reports cuts of other histories to each worker that joins, so that workers can find
+/// the newest cut that is the same on all shards. With backup workers no shard is sent back, and histories are not
+/// reported.
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
-/// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values, slots, and at most
-/// `window` steps of contributions.
+/// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
+/// performed in; `out` must not call the core. Memory: values, slots, and at most `contribution_window` steps of
+/// contributions.
+///
+/// Threads: one at a time.
 class SyncShardCore {
  public:
   static constexpr bool is_synchronous = true;  ///< As `Consistency::is_synchronous` of its jobs.
 
-  /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest
-  /// of its durable `cuts`, steps ascending, which the shell has read into `newest`.
-  /// `table_budget_bytes`: see `ShardStore`, which may throw.
+  /// Makes a shard that starts at step 0 with the initial values of the job (cut 0), or waits for them if they are
+  /// custom. `table_budget_bytes`: see `ShardStore`, whose constructor may throw.
   DISTRIB_DECL SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                              std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
+  /// Makes a shard that continues from `newest`, the newest of its durable `cuts` (steps ascending), which the shell
+  /// has read.
   DISTRIB_DECL SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
                              std::vector<DurableCut> cuts,
                              std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
+  /// Returns k: the last step that is completed.
   [[nodiscard]] auto step() const noexcept -> Step { return k_; }
-  /// What it keeps: the values, as they are now.
+  /// Returns what the shard keeps: the values as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
+  /// Returns the progress of the shard, without `all_cuts`.
   [[nodiscard]] auto progress() const -> Progress {
     return {k_, cuts_, no_room_, awaited_.missing(), false, history_, {}};
   }
-  /// The same, with the names of all cuts: for who has joined.
+  /// Returns the progress with `all_cuts`, which names also cuts of other histories: for a worker that joins.
   [[nodiscard]] DISTRIB_DECL auto named_progress() const -> Progress;
-  /// By which settings what it computes next is made; with backup workers of no matter, and empty.
+  /// Returns the settings by which the following steps are made. With backup workers they do not matter, and this is
+  /// empty.
   [[nodiscard]] auto lineage() const noexcept -> const Lineage& { return lineage_; }
-  /// Contributions that came too late to count, each name once.
+  /// Returns how many contributions arrived too late to count, each name once.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
+  /// A worker of `rank` joins on this connection. Answered with `JoinedReply`.
+  ///
+  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`.
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
     peers_[peer] = rank;
     out(JoinedReply{peer, named_progress()});
   }
 
-  /// The connection is gone: nothing is owed to it any more. Other processes of its rank, which may have left things to
-  /// it (rule 9), are answered as after a Join.
+  /// The connection of `peer` is lost: its pulls are dropped. Other processes of its rank, which may have left steps to
+  /// it (rule 9), get `JoinedReply` as after a Join.
   void disconnect(Peer peer, auto& out) {
     const auto gone = peers_.extract(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
@@ -89,18 +99,26 @@ class SyncShardCore {
       if (!gone.empty() && rank == gone.mapped()) out(JoinedReply{other, named_progress()});
   }
 
+  /// A contribution. Stores it, and completes steps that have all their contributions now. Drops it if it was counted
+  /// or stored before, if it is beyond the window (rule 3), or if it was made from values of another history. Answered
+  /// with `PushedReply`. Contribution 0: the first one sets the custom initial values.
+  ///
+  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, an error of `ShardStore::read`, `budget_exceeded` (no memory
+  /// for the rows of the completed step, which stays incomplete), or `old_version`: the worker reports no history, and
+  /// settings have changed. Contribution 0: `wrong_size` or `bad_initial_values`. With `not_repeatable` (rule 2)
+  /// `PushedReply` follows, and training continues with the first bytes.
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
     if (step == 0) return begin(peer, contribution, out);
     if (tells_history_ && contribution.history != history_ && !(contribution.history == 0 && has_one_setting())) {
       if (contribution.history == 0) return out(RefusedReply{peer, ps_errc::old_version, step, rank});
-      return out(PushedReply{peer, step, progress()});  // from a worker that has not heard yet
+      return out(PushedReply{peer, step, progress()});  // from a worker that does not know the new history yet
     }
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     drop_old_cuts(contribution.common_cut, out);
-    if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
+    if (!remember(step, rank, contribution.checksum))  // rule 2: training continues
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
       const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), contributions_per_step_);
@@ -111,8 +129,11 @@ class SyncShardCore {
     out(PushedReply{peer, step, progress()});
   }
 
-  /// "Give me the values of step u", and with them these rows: answered when kept, parked when in the future, gone when
+  /// A worker asks for the values of `step` and for `rows`. Answered with `ValuesReply` if these values are kept,
+  /// parked if the step is in the future or the shard waits for values, and answered with `GoneReply` if the step is
   /// older (rule 4).
+  ///
+  /// Errors: `RefusedReply` with `ps_errc::no_such_row` if `rows` are not of this shard.
   void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
     if (const std::error_code bad = store_.check(rows))
       return out(RefusedReply{peer, bad, step, peers_.contains(peer) ? peers_.at(peer) : 0});
@@ -126,18 +147,19 @@ class SyncShardCore {
     out(GoneReply{peer, step, std::move(gone)});
   }
 
-  /// A worker sends everybody to cut c (rule 11), by the number of its lineage; 0: that of the shard's own history. The
-  /// shard is there at once but for the values, which `LoadCut` asks for: until they come it counts nothing and answers no
-  /// pull and no further Restore.
+  /// A worker sends all shards to cut c (rule 11). `lineage`: the digest of the lineage of that cut; 0: the cut of the
+  /// shard's own history. If the shard still has the values of c, or has no such cut, it only answers `JoinedReply`.
+  /// Otherwise it goes to step c and asks for the values with `LoadCut`. Until they are loaded it completes no step,
+  /// parks pulls, and does not answer a further Restore.
   void restore(Peer peer, Step c, auto& out, std::uint64_t lineage = 0) {
-    if (loading_) return;  // everybody is told when the values are there
+    if (loading_) return;  // all peers get an answer when the values are loaded
     const bool is_own = lineage == 0 || history_ == 0 || lineage == lineage_.until(c).digest();
     const bool kept = is_own && (c == k_ || (previous_ != nullptr && c + 1 == k_));
     const bool has = is_own ? has_cut(c) : has_other_cut(c, lineage);
     if (kept || !has) return out(JoinedReply{peer, named_progress()});
     if (c < k_ || !is_own) forget_after(c);
     go_on_from(c, is_own ? lineage_ : lineages_.at(c));
-    if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of values that are no longer there
+    if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // its values no longer exist
     k_ = c;
     common_ = std::min(common_, c);
     newest_.assign(ranks_, {k_});
@@ -148,8 +170,8 @@ class SyncShardCore {
     out(LoadCut{c});
   }
 
-  /// The shell has read the cut that `LoadCut` asked for. Everybody is answered as after a Join, for what was held of
-  /// their contributions may be gone.
+  /// The shell has read the cut that `LoadCut` asked for. All peers get `JoinedReply` as after a Join, because
+  /// contributions of theirs that were stored may be lost.
   void cut_loaded(const Cut& cut, auto& out) {
     if (!loading_) return;
     if (history_ != 0 && cut.lineage != lineage_.until(k_)) return cut_refused(out);  // it was overwritten meanwhile
@@ -159,10 +181,11 @@ class SyncShardCore {
     for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, named_progress()});
     answer_parked(out);
     answer_states(out);
-    static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
+    static_cast<void>(advance(out));  // if memory is short, the contribution is refused when it is sent again
   }
 
-  /// The cut that `LoadCut` asked for is damaged, or not there any more: goes to the newest that it has, as at a start.
+  /// The cut that `LoadCut` asked for is damaged or missing. Goes to the newest cut that the shard has, as at a start.
+  /// At step 0 does nothing.
   void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
     lose_cut(k_);
@@ -174,10 +197,11 @@ class SyncShardCore {
     out(LoadCut{k_});
   }
 
-  /// Goes on with the cut that is being copied, as `CopyCut` asked.
+  /// Copies the next piece of the cut, as `CopyCut` asked. When the copy is complete, the cut is saved: at once, or
+  /// after the cut that is being written.
   void copy_cut(std::size_t most_bytes, auto& out) {
     asked_to_copy_ = false;
-    if (!copying_) return;  // overtaken by a restore
+    if (!copying_) return;  // a Restore has dropped it
     if (store_.copy_cut(most_bytes)) return copied(out);
     asked_to_copy_ = true;
     out(CopyCut{});
@@ -198,15 +222,16 @@ class SyncShardCore {
     finish(out);
   }
 
-  /// The cut that `SaveCut` asked for found no room: workers are told not to wait for it.
+  /// There was no disk space for the cut that `SaveCut` asked for. Notices tell workers not to wait for it.
   void no_room(auto& out) {
     no_room_ = true;
     notice(out);
     answer_states(out);
   }
 
-  /// It is time to try again: the newest one that is due, or else the next; of the last step that one, because workers
-  /// wait for it, and of any one where another replica does.
+  /// Called when the pause after `no_room` is over. Gives up the cut that did not fit. If a newer cut is due, saves
+  /// that. Otherwise waits for the next cut that is due; but the cut of the last step is tried again, because workers
+  /// wait for it, and a cut of the present step is made if another replica waits for one.
   void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
@@ -215,8 +240,9 @@ class SyncShardCore {
     else if ((k_ == total_steps_ || wanted) && !loading_) cut_due(out);
   }
 
-  /// Another replica of this shard, which has a cut of step `have`, asks for a newer one: it is sent the newest that is
-  /// durable, or one that is made for it. While there is no room for that it is refused.
+  /// Another replica of this shard, which has the state of step `have`, asks for a newer cut. Answered with `SendState`
+  /// of the newest durable cut. If that is not newer but the shard is, makes a cut and answers when it is durable.
+  /// Answered with step 0 if there is nothing newer, while a cut is being loaded, or while there is no disk space.
   void state(Peer peer, Step have, auto& out) {
     const bool pauses = no_room_ && saving_;
     if (pauses) refused_ = have;
@@ -226,8 +252,8 @@ class SyncShardCore {
     save(out);
   }
 
-  /// The state of another replica came, or null: that has none that is newer, or was lost midway. Goes on from it where
-  /// it is ahead, and saves it. Everybody is answered as after a Join.
+  /// The state of the other replica. Null: it has no newer state, or the fetch failed. If it is ahead of this shard,
+  /// continues from it and saves it. All peers get `JoinedReply` as after a Join.
   void state_came(const Cut* cut, auto& out) {
     if (cut != nullptr && cut->step > k_ && !loading_) {
       if (std::exchange(copying_, std::nullopt)) store_.drop_cut();
@@ -248,12 +274,12 @@ class SyncShardCore {
     static_cast<void>(advance(out));  // as in `cut_loaded`
   }
 
-  /// Make a cut of the present step soon, unless there is one: before the process stops.
+  /// Makes a cut of the present step soon, unless it exists or is being made. Called before the process stops.
   void save(auto& out) {
     if (saving_ != k_) cut_due(out);
   }
 
-  /// This rank is done (rule 12).
+  /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks are done and the last cut is durable.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) goodbyes_.insert(found->second);
     finish(out);
@@ -262,8 +288,9 @@ class SyncShardCore {
  private:
   using Parked = detail::ParkedPull;
 
-  // Going back to cut c: contributions beyond may be other ones now. But cuts stay, those that are on their way, too: who
-  // sent it back may not have heard of them, and a newer one may be common. They are made again where they are due again.
+  // Goes back to cut c. Drops the stored contributions and the checksums after c: what is made again may differ. Keeps
+  // every newer cut, also one that is being written: the worker that sent the Restore may not know them, and one may be
+  // common to all shards already. A newer cut is written again when its step is due again.
   void forget_after(Step c) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
@@ -279,12 +306,12 @@ class SyncShardCore {
     return cut != lineages_.end() && cut->second.digest() == lineage;
   }
 
-  // Workers of an older version do not tell histories; as long as there is but one they are right.
+  // True if the settings never changed. Then workers of an older version, which report no history, are right.
   [[nodiscard]] auto has_one_setting() const -> bool { return lineage_.entries().size() == 1; }
 
-  // The history of what is computed from step k on, whose values were made so.
+  // Sets the history of the steps after k. `made`: the lineage of the values of k.
   DISTRIB_DECL void go_on_from(Step k, const Lineage& made);
-  // Which of the durable cuts are of this history.
+  // Finds out which of the durable cuts are of this history.
   DISTRIB_DECL void find_own_cuts();
 
   void lose_cut(Step step) {
@@ -292,10 +319,10 @@ class SyncShardCore {
     std::erase(cuts_, step);
   }
 
-  // Whether it has no values yet.
+  // True if the shard has no values yet.
   [[nodiscard]] auto waits() const noexcept -> bool { return loading_ || awaited_.missing(); }
 
-  // Contribution 0: the first one gives the values.
+  // Contribution 0: the first one sets the values.
   void begin(Peer peer, const Contribution& given, auto& out) {
     std::error_code bad = awaited_.take(given, store_);
     if (!bad && !waits()) {
@@ -308,7 +335,7 @@ class SyncShardCore {
 
   DISTRIB_DECL auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool;
 
-  // Rule 5: of the cuts not newer than the common one, the two newest stay (and 0, for ever).
+  // Rule 5: of the cuts that are not newer than the common cut the two newest stay (and cut 0).
   void drop_old_cuts(Step common, auto& out) {
     common_ = std::max(common_, common);
     if (loading_) return;  // one of them is being read
@@ -322,7 +349,7 @@ class SyncShardCore {
     }
   }
 
-  // Nobody goes any more to cuts of other histories before the common one.
+  // Drops the cuts of other histories that are older than the common cut: no worker sends a shard there any more.
   void drop_other_cuts(auto& out) {
     if (lineages_.size() + 1 == cuts_.size()) return;
     std::vector<Step> others;
@@ -334,8 +361,8 @@ class SyncShardCore {
     }
   }
 
-  // Where another shard has no room, cuts after the common one would become more and more: the newest stay, and those from
-  // before it was sent back.
+  // While another shard has no disk space, cuts after the common cut become more and more: only the newest of them
+  // stay, and those after k, which were made before the shard was sent back.
   void drop_in_vain(auto& out) {
     constexpr std::ptrdiff_t most = 8;
     if (loading_) return;
@@ -347,7 +374,8 @@ class SyncShardCore {
     }
   }
 
-  // Rule 1. Why the next step cannot be completed although all is there: no memory for new rows.
+  // Rule 1: completes the steps that have all their contributions. Returns why the next such step cannot be completed:
+  // no memory for new rows.
   auto advance(auto& out) -> std::error_code {
     std::error_code ec;
     if (waits()) return ec;
@@ -367,8 +395,9 @@ class SyncShardCore {
     return ec;
   }
 
-  // Rule 5: the running one finishes, the newest due one is next. A cut whose copying is not done when the next one is due
-  // is copied at once: it would be of two steps.
+  // Rule 5: the cut that is being written is finished first, then the newest due cut is written. If the copy of a cut
+  // is not complete when the next cut is due, the rest is copied at once: otherwise it would mix two steps. `again`:
+  // also if there is a cut of this step already.
   void cut_due(auto& out, bool again = false) {
     if (copying_ == k_ || (has_cut(k_) && !again)) return;
     if (copying_) {
@@ -413,37 +442,37 @@ class SyncShardCore {
   }
 
   Rank ranks_;
-  Rank contributions_per_step_;  // that complete it
+  Rank contributions_per_step_;  // how many complete a step
   Step total_steps_;
   Step cut_interval_;
   Step window_;
   ShardStore store_;
   detail::AwaitedValues awaited_;
   Step k_ = 0;
-  SharedBuffer previous_;  // dense values of k-1
-  std::map<Step, detail::StepContributions> contributions_;  // of k+1 .. k+window
-  std::vector<detail::NewestContribution> newest_;  // of each rank, stored or dropped as stale
+  SharedBuffer previous_;  // dense values of k-1; null: not kept
+  std::map<Step, detail::StepContributions> contributions_;  // for k+1 .. k+window
+  std::vector<detail::NewestContribution> newest_;  // for each rank; stored, or dropped as stale
   std::uint64_t stale_ = 0;
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
   bool tells_history_;
   Sha256Digest settings_;
-  Lineage lineage_;  // of what is computed next; empty: it tells none
-  std::uint64_t history_ = 0;  // the number of that
-  std::map<Step, Lineage> lineages_;  // of the durable cuts, 0 left out
-  std::vector<Step> cuts_{0};  // those of this history, ascending
-  Step common_ = 0;  // the newest of them that all shards are known to have
+  Lineage lineage_;  // of what is computed next; empty: histories are not reported
+  std::uint64_t history_ = 0;  // the digest of `lineage_`; 0: not reported
+  std::map<Step, Lineage> lineages_;  // of the durable cuts but cut 0
+  std::vector<Step> cuts_{0};  // the durable cuts of this history, ascending
+  Step common_ = 0;  // the newest of them that all shards have, as far as is known
   std::optional<Step> copying_;
-  bool asked_to_copy_ = false;  // and not called yet
+  bool asked_to_copy_ = false;  // `CopyCut` was sent, and `copy_cut` not called yet
   std::optional<Step> saving_;
   Lineage saved_as_;
-  Step before_ = 0;  // where it was when it was sent back
-  bool no_room_ = false;  // for the last one that was tried
+  Step before_ = 0;  // the step from which it was last sent back
+  bool no_room_ = false;  // the last cut that was tried found no disk space
   std::optional<SaveCut> due_;
-  bool loading_ = false;  // the values of k are on their way
-  std::vector<std::pair<Peer, Step>> wanted_states_;  // by other replicas, with what they have
-  std::optional<Step> refused_;  // what the last one had for which there was no room
+  bool loading_ = false;  // the values of step k are being read
+  std::vector<std::pair<Peer, Step>> wanted_states_;  // requests of other replicas, with the step that they have
+  std::optional<Step> refused_;  // the step of the last replica whose request found no disk space
   std::set<Rank> goodbyes_;
   bool done_ = false;
 };

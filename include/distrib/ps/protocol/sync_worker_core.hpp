@@ -20,42 +20,46 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One worker of a synchronous job: waits for the values of step t from every shard, has the contribution t+1 made,
-/// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
-/// the common cut when it cannot. The rules are those of the protocol ("Synchronous rules").
+/// One worker of a synchronous job. Waits for the values of step t from every shard, has contribution t + 1 made, sends
+/// it to all shards, and keeps it until every shard has it in a cut. Sends shards that come back what they lack; if it
+/// cannot, sends all shards to the common cut. The rules are in docs/design/protocol.md, section "Synchronous
+/// jobs"; numbers in comments name them.
 ///
-/// With backup workers (`Consistency::replicas_to_aggregate`) nobody is sent back because of one: a worker that is told
-/// Gone, or cannot serve a shard, goes on at the smallest k, and makes again what it does not have. When shards are so
-/// far apart that no step is left that all of them give, because one came back, each gives the step where it is.
+/// With backup workers (`Consistency::replicas_to_aggregate`) no worker sends shards back. A worker that is told Gone,
+/// or cannot send a shard what it lacks, continues at the smallest k and makes again the contributions that it no
+/// longer has. If a shard came back and no step is left that all shards can give, each shard gives the step where it
+/// is.
 ///
-/// A job that was started again with other settings has cuts of more than one history (`Lineage`): shards that are not of
-/// the same one are sent to the newest cut that is the same on all of them.
+/// In a job that was started again with other settings (`Lineage`) shards may be of different histories. The worker
+/// then sends them to the newest cut that is the same on all of them.
 ///
-/// With replicas (`Job::replicas`) what is a shard to the events and actions is a replica of one, by its number: they
-/// are sent the same, and whichever answers gives the values. Of those of a shard the live ones count, and nobody waits
-/// for one that is not connected.
+/// With replicas (`Job::replicas`) each event and action names a replica by its number instead of a shard. All replicas
+/// are sent the same, and the values are taken from the first replica of a shard that answers. Only live replicas
+/// count: the worker does not wait for one that is not connected.
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
-/// order to be performed in; `out` must not call the core. Threads: one at a time. The first start and every later one
-/// are the same (rule 7).
+/// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
+/// performed in; `out` must not call the core. A restart of the worker is the same as its first start (rule 7).
+///
+/// Threads: one at a time.
 class SyncWorkerCore {
  public:
   static constexpr bool is_synchronous = true;  ///< As `Consistency::is_synchronous` of its jobs.
 
   DISTRIB_DECL SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {});
 
-  /// The step whose values the worker has or waits for.
+  /// Returns t: the step whose values the worker has or waits for; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
   void start(auto& out) { join_all(out); }
 
-  /// The connection to a shard was lost and is there again: what was on its way is unknown.
+  /// The connection to `replica` was lost and is open again: joins again, because it is unknown what arrived.
   void reconnected(std::uint32_t replica, auto& out) {
     replicas_[replica].connected = true;
     out(SendJoin{replica});
   }
 
-  /// It is lost. Of a shard that has another replica that one goes on alone.
+  /// The connection to `replica` is lost. If the shard has another replica, the worker continues with that replica;
+  /// otherwise it waits for `reconnected`.
   void disconnected(std::uint32_t replica, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.connected = false;
@@ -74,9 +78,9 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it or it
-  /// lost another process of this rank: where it is. What it held of this rank's beyond `done` is unknown. Answers to
-  /// older Joins are not passed on.
+  /// The shard reports where it is: the answer to the newest `SendJoin` or to `SendRestore`; also sent when any
+  /// worker's Restore moved the shard, or when the shard lost another process of this rank. It is unknown which
+  /// contributions of this rank after `done` the shard has stored. The shell must drop answers to older Joins.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.is_old = progress.history != only_settings_ && progress.history == 0;
@@ -84,8 +88,8 @@ class SyncWorkerCore {
     view.connected = view.live = true;
     view.lame = view.begun = false;
     view.sent = view.progress.done;
-    view.awaited = view.cut_asked = 0;  // what it was asked before is forgotten
-    if (has_backups_) view.got = nullptr;  // it may have come back, and make other values of the same step
+    view.awaited = view.cut_asked = 0;  // the shard has forgotten earlier requests
+    if (has_backups_) view.got = nullptr;  // it may have come back, and may have other values of the same step
     view.joined = true;
     if (!t_) {
       if (replicas_.ready()) begin(out);
@@ -94,16 +98,16 @@ class SyncWorkerCore {
     if (is_of_other_history(view.progress)) return join_all(out);
     doubt(replica, out);
     if (t_) serve(replica, out);
-    if (t_) pull(replica, out);  // even when its values are here: the answer tells when it is there
+    if (t_) pull(replica, out);  // even if its values are here: the answer says when it has reached t
     if (t_ && replicas_.replicated()) {
       view.doubtful = true;
       ask_another(replica, out);
       serve_siblings(replica, out);
     }
-    go_on(out);  // its cuts may be what was waited for
+    go_on(out);  // a cut of that shard may be what the worker waited for
   }
 
-  /// What a shard tells unasked: how far it is, which cuts it has.
+  /// The shard reports its progress without being asked.
   void notice(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
   void pushed(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
 
@@ -119,7 +123,7 @@ class SyncWorkerCore {
     learn(replica, std::move(progress), out);
   }
 
-  /// A shard no longer keeps the values of `step` (rule 9).
+  /// The shard no longer keeps the values of `step` (rule 9).
   void gone(std::uint32_t replica, Step step, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
@@ -135,16 +139,17 @@ class SyncWorkerCore {
     join_all(out);
   }
 
-  /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
+  /// The rows that the contribution of `step` needs, one entry per shard, as `Prepare` asked.
   void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
-    if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // overtaken
+    if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // too late
     rows_.know(step, std::move(rows));
     pull_all(out);
   }
 
-  /// The contribution that `Compute` asked for: one block a shard; with tables also the rows that the next one needs.
+  /// The contribution that `Compute` asked for, one block per shard; with tables also the rows that the next
+  /// contribution needs. A result with an old `ticket` is dropped.
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
-    if (!computing_ || ticket != ticket_) return;  // overtaken by a restore
+    if (!computing_ || ticket != ticket_) return;  // void: the worker has joined again meanwhile
     computing_ = false;
     gone_at_.reset();
     buffer_.drop_through(common_cut());
@@ -153,7 +158,8 @@ class SyncWorkerCore {
     rows_.know(*t_ + 1, std::move(next));
     replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
-      if (has_backups_ && replicas_[replica].progress.done >= *t_) push(replica, *t_, out);  // to be counted as stale
+      // so that it is counted as stale
+      if (has_backups_ && replicas_[replica].progress.done >= *t_) push(replica, *t_, out);
       serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
@@ -161,17 +167,18 @@ class SyncWorkerCore {
     pull_all(out);
   }
 
-  /// Finish what is in flight, then leave: the job goes on another time.
+  /// Finishes the contribution that is being computed, then leaves: the job continues another time.
   void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
     if (!computing_) leave(out);
   }
 
-  /// The newest step that is in every shard's list of cuts (rule 6).
+  /// Returns the newest step that is in every shard's list of cuts (rule 6).
   [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
-  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
+  /// True if every shard has the cut of the last step, and all are of one history. Then nothing is left to do, even if
+  /// shards were sent back since.
   [[nodiscard]] auto everything_saved() const -> bool {
     return replicas_.all_saved(total_steps_) && replicas_.have_one_history();
   }
@@ -179,12 +186,12 @@ class SyncWorkerCore {
  private:
   using ReplicaView = detail::ReplicaView;
 
-  // Not std::ranges::equal, which goes by the byte in libstdc++ 12.
+  // Not std::ranges::equal, which compares byte by byte in libstdc++ 12.
   static auto is_same(const AlignedBuffer& a, const AlignedBuffer& b) noexcept -> bool {
     return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size()) == 0);
   }
 
-  // Of a shard of an older version, which does not tell its history, the only one is that of the present settings.
+  // A shard of an older version reports no history: takes it to be the history of the present settings alone.
   [[nodiscard]] auto known(Progress progress) const -> Progress {
     if (progress.history == 0) progress.history = only_settings_;
     return progress;
@@ -195,11 +202,11 @@ class SyncWorkerCore {
 
   void join_all(auto& out) {
     forget();
-    if (stopping_) return leave(out);  // what was in flight is overtaken
+    if (stopping_) return leave(out);  // what was being computed is void
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendJoin{replica});
   }
 
-  // Rules 9 and 10: everybody to the newest cut that all have.
+  // Rules 9 and 10: sends all shards to the newest cut that all have.
   void restore(auto& out) {
     const Step cut = common_cut();
     forget();
@@ -208,7 +215,8 @@ class SyncWorkerCore {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendRestore{replica, cut});
   }
 
-  // Shards are of different histories: everybody to the newest cut that is the same on all.
+  // Shards are of different histories: sends all to the newest cut that is the same on all of them. If one of them runs
+  // an older version, the job ends instead.
   void join_histories(auto& out) {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
       if (replicas_[replica].joined && replicas_[replica].is_old) return out(TellsNoHistory{replica});
@@ -221,8 +229,8 @@ class SyncWorkerCore {
 
   DISTRIB_DECL void forget();
 
-  // Rule 9, where another process of this rank goes on: so does this one, beside it. What shards that are behind have
-  // not yet is left to that one.
+  // Rule 9, when another process of this rank is connected and ahead: continues beside it, at the step of `replica`.
+  // The contributions before that, which other shards may still lack, are left to the other process.
   void follow(std::uint32_t replica, auto& out) {
     const Step from = *std::exchange(t_, replicas_[replica].progress.done);
     replicas_.leave(replica, from, *t_);
@@ -231,22 +239,23 @@ class SyncWorkerCore {
     pull_all(out);
   }
 
-  // Who told of that process may have lost it.
+  // If `replica` reported the other process: that may be lost now, so take back what was left to it.
   void doubt(std::uint32_t replica, auto& out) {
     if (!replicas_[replica].witness) return;
     replicas_.take_back();
     for (std::uint32_t other = 0; other < replicas_.size() && t_; ++other) serve(other, out);
   }
 
-  // Every shard has answered: t is the smallest k (rule 7), that of a shard the largest of its replicas.
+  // Every shard has answered: t is the smallest k of the shards (rule 7); the k of a shard is the largest of its
+  // replicas.
   void begin(auto& out) {
     if (!replicas_.have_one_history()) return join_histories(out);
     const auto joined = std::ranges::find_if(replicas_, &ReplicaView::joined);
-    if (joined->progress.history != history_) buffer_.clear();  // what it has was made from other values
+    if (joined->progress.history != history_) buffer_.clear();  // its contributions were made from other values
     history_ = joined->progress.history;
     t_ = replicas_.least_done();
-    while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these are made already
-    buffer_.drop_after(*t_);  // made again from here
+    while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these contributions are made already
+    buffer_.drop_after(*t_);  // they are made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     if (!rows_.known_for(*t_ + 1)) out(Prepare{*t_ + 1});
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
@@ -255,7 +264,7 @@ class SyncWorkerCore {
     }
   }
 
-  // The values of t; not before it is known which rows are wanted with them.
+  // Asks for the values of t, but only when it is known which rows are wanted with them.
   void pull(std::uint32_t replica, auto& out) {
     if (!rows_.known_for(*t_ + 1)) return;
     ReplicaView& view = replicas_[replica];
@@ -272,9 +281,10 @@ class SyncWorkerCore {
     out(SendPush{replica, {step, rank_, block, 0, common_cut(), history_}, pull_follows});
   }
 
-  // Sends what the shard does not have yet, as far as it stores ahead (rules 3 and 8). What is not kept: rule 10; with
-  // backup workers the other ranks may have it, until the shard waits for just that; a replica takes the state of
-  // another one.
+  // Sends the contributions that the shard lacks, as far as it stores ahead (rules 3 and 8). If one is no longer kept:
+  // - rule 10;
+  // - with backup workers: other ranks may have it, so wait until the shard lacks just this step, then join all again;
+  // - with replicas: the replica gets the state of the other one.
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
     ReplicaView& view = replicas_[replica];
     if (replicas_.replicated() && !view.live && !view.lame) return;
@@ -283,7 +293,7 @@ class SyncWorkerCore {
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
         if (replicas_.is_left(step)) continue;
-        if (view.lame) continue;  // somebody else may have sent it
+        if (view.lame) continue;  // another worker may have sent it
         if (replicas_.replicated() && find_help(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
@@ -294,11 +304,11 @@ class SyncWorkerCore {
       view.sent = step;
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)
-      out(SendPull{replica, last});  // answered when there is room for the rest
+      out(SendPull{replica, last});  // answered when the shard has room for the rest
   }
 
-  // A replica that was lost, joined anew or is left behind may be waited for in vain: the others are asked as well,
-  // even those that were not ahead of it when they were last heard.
+  // It may be useless to wait for a replica that was lost, has joined again or is left behind. So ask the other
+  // replicas of the shard too, also those that were not ahead when they last reported.
   void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
@@ -306,7 +316,9 @@ class SyncWorkerCore {
       if (replicas_[other].asked != t_ && replicas_.may_give(other, *t_)) pull(other, out);
   }
 
-  // A replica that cannot be served catches up with another one. Whether it does, or may when that has joined.
+  // `replica` cannot be sent what it lacks. If another live replica is ahead, tells `replica` to get the state of the
+  // other one, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other replica can
+  // help, neither now nor after it has joined.
   auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
@@ -320,7 +332,8 @@ class SyncWorkerCore {
     return true;
   }
 
-  // Those that could not be helped, and at the end those that are behind: who could serve them may have gone home.
+  // Helps the replicas that could not be helped before, and at the end of the job those that are behind: the workers
+  // that could send them contributions may have ended.
   void help(auto& out) {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
       const ReplicaView& view = replicas_[replica];
@@ -337,7 +350,7 @@ class SyncWorkerCore {
     out(SendCatchUp{replica, view.progress.done});
   }
 
-  // What another replica of the same shard is or no longer is may be what these waited for.
+  // Other replicas of the same shard may have waited for a change of this replica.
   void serve_siblings(std::uint32_t replica, auto& out) {
     const std::uint32_t first = replicas_.shard_of(replica);
     for (std::uint32_t other = first; other < replicas_.size() && t_; other += replicas_.shards())
@@ -353,7 +366,7 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  // The end (rule 12); or, when the values of t are all here, the next contribution.
+  // The end (rule 12); or the next contribution, if the values of t are here.
   void go_on(auto& out) {
     if (!t_ || done_) return;
     if (everything_saved()) return end(out);
@@ -361,20 +374,21 @@ class SyncWorkerCore {
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!replicas_.some_of_each(&ReplicaView::got)) return;
     buffer_.drop_through(common_cut());
-    if (buffer_.full() && !replicas_.some_ahead(*t_)) {  // whoever is waits for no room here
+    // a shard that is ahead has the contribution already: no room is needed
+    if (buffer_.full() && !replicas_.some_ahead(*t_)) {
       const auto has_no_room = [](const ReplicaView& v) { return v.live && v.progress.no_room; };
       const bool may_move = std::ranges::none_of(replicas_, has_no_room);
       if (may_move || *t_ >= ask_again_) ask_for_cuts(out);
-      if (may_move) return;  // rule 6: until the common cut moves
+      if (may_move) return;  // rule 6: wait until the common cut moves
       if (*t_ >= ask_again_) ask_again_ = *t_ + buffer_.steps();
-      buffer_.make_room();  // which it cannot: should a shard be lost, everybody goes back to it
+      buffer_.make_room();  // The common cut cannot move now. If a shard is lost, all shards go back to that cut.
     }
     computing_ = true;
     out(Compute{*t_ + 1, ++ticket_, replicas_.all_values()});
   }
 
-  // A worker that wants the result takes it before it says goodbye; shards that somebody sent back go to their cut N
-  // for it.
+  // A worker that wants the result gets it before it says goodbye. Shards that were sent back go to the cut of the last
+  // step for it.
   void end(auto& out) {
     WorkerDone ended;
     if (wants_result_ && !stopping_) {
@@ -385,17 +399,19 @@ class SyncWorkerCore {
     }
     done_ = true;
     computing_ = false;
-    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)  // it lingers for one that is behind
+    // no Goodbye while the other replica is behind, so that this one waits for it
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
       replicas_.some_lack(total_steps_, replica) ? out(SendLeave{replica}) : out(SendGoodbye{replica});
     out(std::move(ended));
   }
 
-  // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.
+  // The next due cut may lie beyond what the buffer can hold. But every shard reaches t, and can make a cut there.
   void ask_for_cuts(auto& out) {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
       ReplicaView& view = replicas_[replica];
       if (view.progress.done == *t_ && std::exchange(view.cut_asked, *t_) != *t_) out(SendSave{replica});
-      if (view.live && view.progress.done < *t_ && view.asked != t_) pull(replica, out);  // to hear when it is there
+      // the answer says when it has reached t
+      if (view.live && view.progress.done < *t_ && view.asked != t_) pull(replica, out);
     }
   }
 
@@ -412,13 +428,13 @@ class SyncWorkerCore {
   Step window_;
   bool wants_result_;
   bool has_backups_;
-  std::uint64_t only_settings_;  // the number of the lineage that has no others; with backup workers 0
+  std::uint64_t only_settings_;  // the digest of the lineage that has only the present settings; with backup workers 0
   std::uint64_t history_ = 0;  // of the shards, when all had joined
   detail::RowsToPull rows_;  // for the contribution after t
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;
-  Step ask_again_ = 0;  // for cuts, where a shard has no room for them
+  Step ask_again_ = 0;  // the step from which to ask for cuts again, while a shard has no disk space for them
   std::optional<Step> gone_at_;
   bool stopping_ = false;
   bool done_ = false;

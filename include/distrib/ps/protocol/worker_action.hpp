@@ -11,16 +11,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The rows that a worker wants from one shard with a step's values.
+/// The rows that a worker wants from one shard together with the values of a step.
 struct WantedRows {
-  SharedBuffer keys;              ///< See `append_pull_rows`. Null: nothing is wanted, or there are no tables.
-  std::size_t answer_bytes = 0;   ///< Of the values that come for it, dense block and rows.
+  SharedBuffer keys;  ///< See `append_pull_rows`. Null: no rows are wanted, or there are no tables.
+  std::size_t answer_bytes = 0;  ///< Bytes of the answer: dense block and rows.
 };
 
-// What the shell of a worker must do after an event, in the order told. A core calls `out(action)` for each, so a shell
-// is a set of overloads; it must not call the core back from there.
+// The actions of a worker's core: what its shell must do after an event, in the order of the calls. A core calls
+// `out(action)` for each, so a shell is a set of overloads. It must not call the core from there.
 
-/// What a worker sends to a shard; with replicas `shard` is the number of one of them, see `Job::num_replicas`.
+/// What a worker sends to a shard. With replicas `shard` is the number of a replica, see `Job::num_replicas`.
 struct SendJoin {
   std::uint32_t shard = 0;
 };
@@ -32,17 +32,18 @@ struct SendPull {
 struct SendPush {
   std::uint32_t shard = 0;
   Contribution contribution;
-  bool pull_follows = false;  ///< A SendPull to this shard comes with it, and only its answer is waited for.
+  bool pull_follows = false;  ///< A `SendPull` to this shard follows, and the worker waits only for its answer.
 };
 struct SendRestore {
   std::uint32_t shard = 0;
   Step cut = 0;
-  std::uint64_t lineage = 0;  ///< Of the cut; 0: that of the shard's own history.
+  std::uint64_t lineage = 0;  ///< `Lineage::digest` of the cut; 0: the cut of the shard's own history.
 };
-/// Cannot be served, but another replica of its shard is ahead: a replica takes the state of that one.
+/// The replica `shard` shall get the state of the other replica of its shard: workers can no longer send it what it
+/// lacks.
 struct SendCatchUp {
   std::uint32_t shard = 0;
-  Step done = 0;  ///< Where it is, as far as the worker knows.
+  Step done = 0;  ///< The step of the replica, as far as the worker knows.
 };
 struct SendSave {
   std::uint32_t shard = 0;
@@ -54,48 +55,49 @@ struct SendLeave {
   std::uint32_t shard = 0;
 };
 
-/// Find out which rows the contribution of `step` needs and tell them with `prepared`, one a shard. Only of jobs with
-/// tables; otherwise those are told with the contribution before it.
+/// Find out which rows the contribution of `step` needs, and call `prepared` with one entry per shard. Only in jobs
+/// with tables. Otherwise `computed` passes the rows for the next contribution.
 struct Prepare {
   Step step = 0;
 };
 
-/// Make the contribution of `step` from these values, one block a shard, and give it to the core with `computed`.
-/// `ticket` comes back with it: a result that was overtaken by a restore is dropped by its ticket.
+/// Make the contribution of `step` from `values`, one block per shard, and call `computed` with it and `ticket`. The
+/// core drops a result with an old ticket, for example after a Restore.
 struct Compute {
   Step step = 0;
   std::uint64_t ticket = 0;
   std::vector<SharedBuffer> values;
 };
 
-/// Two replicas of this shard gave different values of one step: a defect of memory, of hardware or of this library. The
-/// job cannot go on.
+/// Two replicas of this shard gave different values of one step: a defect of memory, of a processor or of this library.
+/// The job cannot continue.
 struct ReplicasDiffer {
   std::uint32_t shard = 0;
   Step step = 0;
 };
 
-/// Shards are of different histories, and this one is of an older version, which cannot tell its cuts apart. The job
-/// cannot go on.
+/// Shards are of different histories, and this shard runs an older version, which does not report the histories of its
+/// cuts. The job cannot continue.
 struct TellsNoHistory {
   std::uint32_t shard = 0;
 };
 
-/// The worker is done: by goodbye after the last step, or by leave when it was asked to stop.
+/// The worker is done: after the last step, or because it was asked to stop (`left`).
 struct WorkerDone {
   bool left = false;
-  std::vector<SharedBuffer> result = {};  ///< The values at the end, one block a shard; only when `wants_result`.
+  std::vector<SharedBuffer> result = {};  ///< The values at the end, one block per shard; empty unless `wants_result`.
 };
 
-/// How a worker behaves beyond what the job says.
+/// Settings of a worker that are not part of the job.
 struct WorkerOptions {
-  /// Contributions kept to be sent again to a shard that comes back, in bytes. 0: none are kept, for shards that cannot
-  /// be lost without the worker (local mode).
+  /// Bytes of contributions that are kept, to be sent again to a shard that comes back. 0: only the newest contribution
+  /// is kept, for shards that cannot be lost without the worker (local mode).
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
-  /// Contribution 0, one block a shard as `set_initial_values` makes them: sent to each shard that waits for its custom
-  /// initial values, whenever it begins anew. Empty: the job has none.
+  /// Contribution 0, one block per shard as `set_initial_values` makes them. Sent to each shard that waits for its
+  /// custom initial values, whenever the shard starts at step 0. Empty: the job has none.
   std::vector<SharedBuffer> initial_values = {};
-  /// Whether the worker is done only when it has the values at the end of the job, of all ranks.
+  /// True: the worker is done only when it has the values at the end of the job, made of the contributions of all
+  /// ranks.
   bool wants_result = false;
 };
 

@@ -14,15 +14,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A job that a shard can serve, and how.
+/// A job that a shard can serve, and what its core is made of.
 struct AdoptedJob {
   Job job;
   ShardKind kind;
 };
 
-/// The job whose text a worker brought to the shard `identity`, which may take as much memory as `options` say.
-/// `known`: the job that the shard has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another
-/// text's), `job_mismatch` (there is another job, or it is not one for this shard), `unknown_updater`, `too_large`.
+/// Returns the job whose text a worker sent to the shard `identity`, which may use as much memory as `options` say.
+/// `known`: the job that the shard has already; empty: none.
+///
+/// Errors: `ps_errc::bad_job` if the text is no job, or if the hash is not the text's hash; `job_mismatch` if the
+/// shard has another job, or the cluster has other numbers than the job; `unknown_updater`; `too_large`.
 [[nodiscard]] DISTRIB_DECL auto adopt_job(const JoinRequest& request, const std::optional<Job>& known,
                                           const ShardIdentity& identity, const ShardKinds& kinds,
                                           const ShardOptions& options, Error& error) -> AdoptedJob;

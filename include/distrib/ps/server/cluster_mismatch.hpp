@@ -9,8 +9,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why this shard cannot serve the job: `ps_errc::job_mismatch` and the number in which cluster and job
-/// differ. No error: it can.
+/// Returns why this shard cannot serve the job: `ps_errc::job_mismatch` and the number in which job and cluster differ.
+/// No error: it can.
 [[nodiscard]] DISTRIB_DECL auto cluster_mismatch(const Job& job, const ShardIdentity& identity) -> Error;
 
 }  // namespace v0

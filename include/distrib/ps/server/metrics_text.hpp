@@ -14,10 +14,10 @@ inline namespace v0 {
 /// The content type of `metrics_text`.
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The shards of a ps task for Prometheus, in its text exposition format 0.0.4
+/// Returns the metrics of the shards of a ps task for Prometheus, in its text exposition format 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/): metrics `distrib_ps_...` with the labels task and
-/// shard. Bytes, seconds, steps; what may go back, as after a restart from a cut, is a gauge. How long calls took are
-/// histograms.
+/// shard. Units are bytes, seconds and steps. A number that may decrease, for example after a restart from a cut, is a
+/// gauge. Durations of calls are histograms.
 [[nodiscard]] DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards) -> std::string;
 
 }  // namespace v0

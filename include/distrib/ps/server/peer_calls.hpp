@@ -20,59 +20,66 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The calls of one connection that its shard goes on answering: the stream of Join, and pulls that wait for their
-/// step. Each is answered, ended or failed once. `Connection` is what `Call` speaks to. Threads: one at a time.
+/// The calls of one connection that its shard has still to answer: the stream of Join, and pulls that wait for their
+/// step. Each is answered, ended or failed once. `Connection`: what `Call` sends its answers to.
+///
+/// Threads: one at a time.
 template <class Connection>
 class PeerCalls {
  public:
-  /// The stream of a Join, which must be the only one; `end` or `refuse` the one before.
+  /// Keeps the stream of a Join. Before it, `end` or `refuse` an earlier stream.
   void join(Call<Join, Connection> stream) {
     stream_ = std::move(stream);
     owed_.reset();
   }
+  /// True if there is a stream.
   [[nodiscard]] auto joined() const noexcept -> bool { return stream_.has_value(); }
 
-  /// One item. Not taken now, because the client has asked for no more: it is owed, and told as it is then.
+  /// Sends an item on the stream. If the client has granted no credit, remembers the kind: `tell_owed` sends it later,
+  /// with the progress of that time. Only one item is owed at a time.
   void tell(JoinItem::Kind kind, const Progress& progress) {
     if (!stream_) return;
     if (stream_->item({kind, progress, 0})) owed_.reset();
-    else if (owed_ != JoinItem::Kind::joined)  // which says all that a notice says
+    else if (owed_ != JoinItem::Kind::joined)  // a joined item says everything that a notice says
       owed_ = kind;
   }
+  /// Sends the item that is owed, if there is one, with this progress.
   void tell_owed(const Progress& progress) {
     if (owed_) tell(*owed_, progress);
   }
 
-  /// `rank` is lost for good: an item, or the stream's failure when the client has asked for no more.
+  /// Reports that `rank` is lost permanently: by an item, or by failing the stream if the client has granted no credit.
   void tell_lost(Rank rank) {
     if (stream_ && !stream_->item({JoinItem::Kind::rank_lost, {}, rank}))
       refuse(ps_errc::rank_lost, "rank " + std::to_string(rank));
   }
 
-  /// The stream is over: well, or with this error.
+  /// Ends the stream.
   void end() {
     if (stream_) std::exchange(stream_, std::nullopt)->end();
   }
+  /// Fails the stream with this error.
   void refuse(const std::error_code& code, std::string_view where) {
     if (stream_) std::exchange(stream_, std::nullopt)->fail(code, where);
   }
 
-  /// A pull that the core is asked to answer; it came at `came`.
+  /// Keeps a pull that the core is asked to answer. `came`: when it arrived.
   void park(Step step, Call<Pull, Connection> pull, Instant came = {}) {
     pulls_.push_back({step, came, std::move(pull)});
   }
 
-  /// When the pull came that an answer of this step is for; the least: there is none.
+  /// Returns when the pull arrived that the next answer of this step is for. `Instant{}`: there is none.
   [[nodiscard]] auto came(Step step) const noexcept -> Instant {
     for (const Parked& parked : pulls_)
       if (parked.step == step) return parked.came;
     return {};
   }
 
-  /// Pulls that wait.
+  /// Returns how many pulls wait.
   [[nodiscard]] auto parked() const noexcept -> std::size_t { return pulls_.size(); }
 
-  /// The core has answered a pull of this step: the one that came first has waited for it, perhaps taken back.
+  /// The core has answered a pull of this step: answers the one that arrived first. If the client has cancelled that,
+  /// the answer is dropped.
   void answer(Step step, const PullReply& reply) {
     const auto first = std::ranges::find(pulls_, step, &Parked::step);
     if (first == pulls_.end()) return;
@@ -81,13 +88,14 @@ class PeerCalls {
     pull.reply(reply);
   }
 
-  /// No pull will be answered any more.
+  /// Fails all pulls: none will be answered any more.
   void fail_pulls(const std::error_code& code) {
     for (const Parked& parked : std::exchange(pulls_, {})) parked.call.fail(code);
   }
 
-  /// The client takes a call back. True: it was the stream. A pull keeps its place, for the core answers it all the same,
-  /// and the next one of its step may have asked for other rows; the connection passes over what comes for it.
+  /// The client has cancelled a call. Returns true if it was the stream. A cancelled pull stays in the list, because
+  /// the core still answers it, and the next pull of its step may have asked for other rows; the connection drops that
+  /// answer.
   auto forget(std::uint64_t call) -> bool {
     if (!stream_ || stream_->id() != call) return false;
     stream_.reset();

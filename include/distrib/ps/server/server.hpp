@@ -25,44 +25,52 @@ inline namespace v0 {
 ///     distrib::Server server{io, cluster, flags.job_name, flags.task_index};
 ///     if (flags.job_name == "ps") return server.join();
 ///
-/// Of job "ps" it listens on its address of the cluster from the constructor on and serves its shards: the first worker
-/// brings the job, so a server knows no model, only a list of updaters: `updaters<MyUpdater>` adds to the standard
-/// ones. Of any other job it listens on nothing: workers speak to parameter servers only.
+/// A task of job "ps" listens on its address of the cluster from the constructor on and serves its shards. The first
+/// worker sends the job, so a server knows no model, only a list of updaters: `updaters<MyUpdater>` adds to the
+/// standard ones. A task of any other job does not listen: workers connect to parameter servers only.
 ///
-/// Files are read and written on the last thread of `io`, which from then on gives way to others where processors are
-/// short (a batch thread, five steps nicer than the process). Shards live on the others, with their connections: shard
-/// s of the task on thread s modulo their number, so that `IoPool{n + 1}` gives each of n shards its own; one thread has
-/// all. What `RpcServerOptions` limits for all connections of a thread is limited for each. Threads: one at a time; not
-/// from a thread of `io`, which must outlive it.
+/// Files are read and written on the last thread of `io`. From then on that thread has a lower priority: it is a batch
+/// thread, five steps nicer than the process. Shards live on the other threads, with their connections: shard s of the
+/// task on thread s modulo the number of these threads. So `IoPool{n + 1}` gives each of n shards its own thread. With
+/// one thread, it does all. Limits of `RpcServerOptions` for all connections of a thread apply to each thread.
+///
+/// Threads: one at a time, but not a thread of `io`. `io` must outlive the server.
 class Server {
  public:
-  /// `updaters`: a list, or whatever finds an updater by its text, on the threads of shards. Throws `cluster_errc` when
-  /// the cluster has no such task, `net_errc::address_in_use` with the address when another process has it (a second
-  /// process of this task, most likely) or that of `ServerOptions::metrics`, `ps_errc::directory_in_use` when another
-  /// process of this task has `ServerOptions::directory` and goes on to have it for `lock_within`, and what `Listener`
-  /// throws.
+  /// `updaters`: a list, or another function that finds an updater by its text; it is called on the threads of shards.
+  ///
+  /// Errors: throws `cluster_errc` if the cluster has no such task; `net_errc::address_in_use` with the address if
+  /// another process (most likely one of this task) uses it or `ServerOptions::metrics`; `ps_errc::directory_in_use` if
+  /// another process of this task uses `ServerOptions::directory` and does not release it within `lock_within`; and
+  /// what `Listener` throws.
   DISTRIB_DECL Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
                       UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {});
   Server(const Server&) = delete;
   auto operator=(const Server&) -> Server& = delete;
 
-  /// Ends every connection at once, and waits for what is under way on the pool, a cut that is being written too.
+  /// Closes all connections at once, and waits for the work on the pool, including a cut that is being written.
   ~Server() = default;
 
-  /// The port it listens on; 0 when it does not.
+  /// Returns the port on which it listens; 0 if it does not.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return task_ ? task_->port() : std::uint16_t{0}; }
 
-  /// The port that metrics are shown at; 0 when they are not.
+  /// Returns the port of the metrics; 0 if they are not shown.
   [[nodiscard]] auto metrics_port() const noexcept -> std::uint16_t {
     return task_ ? task_->metrics_port() : std::uint16_t{0};
   }
 
-  /// Serves until the job is over; completes with `void(int)`, once: the protocol's exit code. 0 every worker is done; 1
-  /// it was asked to end, or nobody came: start it again; 65 a worker was refused something after it had joined, which
-  /// ends the job, or another process of this task has the directory that the job says; 70 a worker was lost for good,
-  /// 74 a cut could not be written.
-  /// `why()` names whom or what. Signals are the caller's business: see `stop`. Throws `ps_errc::not_a_server` of a job
-  /// that is not "ps".
+  /// Serves until the job is over. Completes once with `void(int)`, the exit code of the task:
+  ///
+  /// - 0: every worker is done.
+  /// - 1: it was asked to stop, or no worker came; start it again.
+  /// - 65: a call of a worker was refused after it had joined, which ends the job; or another process of this task uses
+  ///   the directory that the job names.
+  /// - 70: a worker is lost permanently.
+  /// - 74: a cut could not be written or read, or a loaded state needs more memory than there is.
+  ///
+  /// `why()` names the worker, file or address. The caller handles signals, see `stop`.
+  ///
+  /// Errors: throws `ps_errc::not_a_server` if the task is not of job "ps".
   template <class Token>
   auto async_join(Token&& token) {
     return asio::async_initiate<Token, void(int)>(
@@ -74,19 +82,19 @@ class Server {
         token);
   }
 
-  /// The same, blocking. SIGINT and SIGTERM have the shards saved first.
+  /// The same, but blocks. SIGINT and SIGTERM save the shards, then end it.
   [[nodiscard]] auto join() -> int {
     asio::io_context here{1};
     return join(here);
   }
 
-  /// The same; meanwhile runs what others post to `here`, which nobody else may run.
+  /// The same. Meanwhile runs what others post to `here`; only this function may run it.
   [[nodiscard]] DISTRIB_DECL auto join(asio::io_context& here) -> int;
 
-  /// Asks it to save and end; from any thread.
+  /// Asks the server to save its shards and end. May be called from any thread.
   void stop() { task().stop(); }
 
-  /// Why it ended with another code than 0; after `join`.
+  /// Returns why it ended with another code than 0. Only after `join`.
   [[nodiscard]] auto why() const -> const Error& { return task_->why(); }
 
  private:
@@ -95,7 +103,7 @@ class Server {
     return *task_;
   }
 
-  std::unique_ptr<detail::ServerTask> task_;  // null: not a ps
+  std::unique_ptr<detail::ServerTask> task_;  // null: not a task of job "ps"
 };
 
 }  // namespace v0

@@ -13,16 +13,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a `Server` behaves.
+/// Options of a `Server`.
 struct ServerOptions {
-  std::string directory;  ///< Where its cuts are; empty: where the workers' job says. Given, a server that is started
-      ///< again after a job's end knows so, and a second process of the task is told at once.
-  std::chrono::milliseconds lock_within{5'000};  ///< How long a process of the task that ends may still have it.
+  /// Where its cuts are; empty: where the job of the workers says. If it is set, a server that is started after the end
+  /// of its job finds the finished job there, and a second process of the task is refused by the constructor.
+  std::string directory;
+  /// How long to wait for a process of the task that ends and may still lock the directory.
+  std::chrono::milliseconds lock_within{5'000};
   ShardOptions shard;
-  RpcServerOptions rpc;  ///< `services` and `threads` are the server's own business.
-  std::optional<Address> metrics;  ///< Where `GET /metrics` is answered for Prometheus, to whoever can reach it and
-      ///< without TLS; nowhere unless told. Port 0 takes a free one.
-  Observer observer;  ///< Told on the first thread of the pool.
+  RpcServerOptions rpc;  ///< `services` and `threads` are set by the server.
+  /// The address on which `GET /metrics` is answered for Prometheus, to anyone who can connect and without TLS; empty:
+  /// none. Port 0 takes a free port.
+  std::optional<Address> metrics;
+  Observer observer;  ///< Called on the first thread of the pool.
 };
 
 }  // namespace v0

@@ -17,16 +17,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").
-/// A value that reads no clock.
+/// How long each rank has been without a connection to a shard, and what follows from that; see docs/design/cluster.md,
+/// "The order of ends". A value that reads no clock.
 class ShardClock {
  public:
+  /// What to do now.
   struct Verdict {
     enum class Kind {
-      none,  ///< Nothing is to be done.
-      lost,  ///< `rank` is lost for good.
-      nobody_came,  ///< No job was brought for as long as a rank may be away.
-      finished,  ///< The last cut, of this job or the one before, is durable; nobody was joined for the linger time.
+      none,  ///< Nothing.
+      lost,  ///< `rank` is lost permanently: end the task.
+      nobody_came,  ///< No job arrived for as long as a rank may be away: end the task.
+      /// A last cut is durable, of this job or of the one before, and no worker was joined for the linger time: the
+      /// task is done.
+      finished,
     };
     Kind kind = Kind::none;
     Rank rank = 0;
@@ -34,51 +37,56 @@ class ShardClock {
 
   DISTRIB_DECL ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now);
 
-  /// The job is known: leases begin. `replicated`: there is another replica to ask.
+  /// The job is known: the time of absence counts from now for every rank. `replicated`: there is another replica to
+  /// ask.
   DISTRIB_DECL void opened(Instant now, bool replicated = false);
-  /// True: somebody else speaks for this rank already.
+  /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
   auto joined(Rank rank) -> bool {
     ++joined_;
     ask_ = Instant::max();
     return ++ranks_[rank].peers > 1;
   }
+  /// A worker of `rank` has left, or its connection is lost.
   DISTRIB_DECL void parted(Rank rank, Instant now);
-  /// A cut is durable, perhaps the last one: the linger time begins, unless somebody is joined.
+  /// A cut is durable, perhaps the last one: the linger time starts again, unless a worker is joined.
   void saved(Instant now) {
     if (joined_ == 0) since_ = now;
   }
+  /// All is done for `rank`: it is not missed any more.
   void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
-  /// While no job was brought, others have made the checkpoint of its last step, see `ShardIdentity::finished`.
+  /// No job arrived yet, but the directory has a checkpoint of a job's last step, see `ShardIdentity::finished`.
   void found_finished() { was_finished_ = true; }
 
-  /// A cut found no room: another is to be tried after a pause.
+  /// A cut found no disk space: another try follows after a pause.
   void found_no_room(Instant now) { again_ = now + pause_; }
-  /// Whether that is over now; true once.
+  /// True, once, when that pause is over.
   auto tries_again(Instant now) -> bool {
     return now >= again_ && std::exchange(again_, Instant::max()) != Instant::max();
   }
 
-  /// Whether the other replica is to be asked for what this one lacks, as everybody may have gone home: nobody is joined
-  /// any more. True once each pause.
+  /// True, once per pause, if the other replica is to be asked for what this one lacks: no worker is joined any more,
+  /// and all may have ended.
   auto asks_sibling(Instant now) -> bool {
     const bool asks = now >= ask_;
     if (asks) ask_ = now + pause_;
     return asks;
   }
 
-  /// When the next verdict is due, a cut to be tried, or the other replica to be asked; `complete`: the last cut is durable.
+  /// Returns when to look again: for the next verdict, to try a cut, or to ask the other replica. Empty: not before the
+  /// next event. `complete`: the last cut is durable.
   [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
     const auto verdict = verdict_at(complete);
     const Instant first = complete ? again_ : std::min(again_, ask_);
     return first == Instant::max() ? verdict : std::min(first, verdict.value_or(first));
   }
 
+  /// Returns what to do at `now`. `complete`: the last cut is durable.
   [[nodiscard]] DISTRIB_DECL auto look(Instant now, bool complete) const -> Verdict;
 
  private:
   struct RankState {
     std::size_t peers = 0;
-    Instant since{};  // when the last of them went
+    Instant since{};  // when the last connection of the rank ended
     bool goodbye = false;
   };
 
@@ -90,9 +98,9 @@ class ShardClock {
   std::chrono::milliseconds linger_;
   std::chrono::milliseconds pause_;
   bool was_finished_;
-  Instant since_;  // nobody is joined, or a cut was durable after that
-  Instant again_ = Instant::max();  // a cut is to be tried then
-  Instant ask_ = Instant::max();  // and the other replica to be asked
+  Instant since_;  // when the last worker left, or when a cut was durable after that
+  Instant again_ = Instant::max();  // when a cut is to be tried again
+  Instant ask_ = Instant::max();  // when the other replica is to be asked
   bool opened_ = false;
   bool replicated_ = false;
   std::size_t joined_ = 0;

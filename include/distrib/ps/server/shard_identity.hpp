@@ -6,13 +6,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which shard of which cluster a service is: what a job must agree with.
+/// Which shard of which cluster a service is. A job must have the same numbers.
 struct ShardIdentity {
-  std::uint32_t task = 0;    ///< Which ps task,
-  std::uint32_t shard = 0;   ///< and which of its services, see `Job::service_of`.
+  std::uint32_t task = 0;  ///< The ps task.
+  std::uint32_t shard = 0;  ///< The number of the service on this task, see `Job::service_of`.
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
-  bool finished = false;  ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
+  /// The checkpoint that it starts with holds a job's last step: if no worker comes, the task is done.
+  bool finished = false;
 };
 
 }  // namespace v0

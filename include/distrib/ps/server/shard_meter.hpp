@@ -19,25 +19,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Counts what a shard does, and describes it. A value that reads no clock and changes nothing of the shard; an event
-/// costs a few additions. How long calls took is known where a shell tells when they came and were answered, for which
-/// it reads its clock once an event. Threads: one at a time.
+/// Counts what a shard does, and describes the shard. A value that reads no clock and does not change the shard; an
+/// event costs a few additions. The durations of calls are known if the shell reports when calls arrive and when they
+/// are answered; it reads its clock once per event for that.
+///
+/// Threads: one at a time.
 class ShardMeter {
  public:
   explicit ShardMeter(Instant now) : began_{now} {}
 
-  /// The shard of `job` begins, or goes to another step: of no rank it is known what is on its way.
+  /// The shard of `job` starts, or goes to another step: forgets the newest contribution of each rank.
   void opened(const Job& job) {
     newest_.assign(job.ranks, 0);
     window_ = contribution_window(job);
   }
 
-  /// When the request came that the shard is given next.
+  /// Sets when the request arrived that the shard handles next.
   void arrived(Instant at) noexcept { arrived_ = at; }
   [[nodiscard]] auto arrived() const noexcept -> Instant { return arrived_; }
 
-  /// Whether something was answered since `answered(now)`, which is to be told at the end of each such event.
+  /// True if calls were answered since the last `answered`. The shell must call `answered(now)` at the end of each such
+  /// event.
   [[nodiscard]] auto has_answered() const noexcept -> bool { return !pushed_.empty() || !pulled_.empty(); }
+  /// Adds the durations of the calls that were answered in this event.
   void answered(Instant now) {
     for (const Instant came : pushed_) push_times_.add(now - came);
     for (const Instant came : pulled_) pull_times_.add(now - came);
@@ -45,24 +49,24 @@ class ShardMeter {
     pulled_.clear();
   }
 
-  /// A contribution of `bytes` was answered when the shard was at `done`. Steps that the shard does not take are not
-  /// believed.
+  /// A contribution of `bytes` arrived while the shard was at step `done`. If the step is beyond what the shard
+  /// accepts, it does not count as the rank's newest.
   DISTRIB_DECL void pushed(Rank rank, Step step, Step done, std::size_t bytes);
-  /// A pull was answered with values of `bytes`. `came`: when it had.
+  /// A pull was answered with values of `bytes`. `came`: when the pull arrived.
   void pulled(std::size_t bytes, Instant came) {
     ++pulls_;
     pulled_bytes_ += bytes;
     note(pulled_, came);
   }
 
-  /// How the shard `identity` is. `job`: when one is known; `core`: null until its cuts are read. Left to the caller:
-  /// who is here, how many pulls are parked, the job's hash.
+  /// Returns the status of the shard `identity`. `job`: empty: not known; `core`: null until its cuts are read. The
+  /// caller adds the ranks that are joined, the number of parked pulls, and the job's hash.
   [[nodiscard]] DISTRIB_DECL auto describe(const ShardIdentity& identity, const std::optional<Job>& job,
                                            const ShardKind& kind, const AnyShard* core, Instant now) const
       -> ShardStatus;
 
  private:
-  // Of a shell that tells no times nothing is kept.
+  // Keeps nothing if the shell reports no times.
   static void note(std::vector<Instant>& list, Instant came) {
     if (came != Instant{}) list.push_back(came);
   }
@@ -73,13 +77,13 @@ class ShardMeter {
 
   Instant began_;
   Step window_ = 0;
-  std::vector<Step> newest_;  // by rank
+  std::vector<Step> newest_;  // for each rank
   std::uint64_t pushes_ = 0;
   std::uint64_t pushed_bytes_ = 0;
   std::uint64_t pulls_ = 0;
   std::uint64_t pulled_bytes_ = 0;
   Instant arrived_{};
-  std::vector<Instant> pushed_;  // when those came that were answered in this event
+  std::vector<Instant> pushed_;  // when the calls arrived that were answered in this event
   std::vector<Instant> pulled_;
   LatencyHistogram push_times_;
   LatencyHistogram pull_times_;

@@ -9,19 +9,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a shard behaves beyond what the job says.
+/// Settings of a shard that are not part of the job.
 struct ShardOptions {
-  std::chrono::milliseconds lease{60'000};  ///< A rank that nobody has heard of for its lease
-  std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
-  std::chrono::milliseconds save_again_after{5'000};  ///< A cut that found no room on the disk is followed by another.
-  std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
-  /// A job whose values and slots need more is refused; tables grow up to what is left.
+  /// `lease` and `restart_window` together: a rank that has been without a connection for this long is lost
+  /// permanently. Counted from the end of its last connection; a silent worker is disconnected first
+  /// (`RpcServerOptions::silent_after`).
+  std::chrono::milliseconds lease{60'000};
+  std::chrono::milliseconds restart_window{600'000};  ///< Time to start a worker again, see `lease`.
+  /// Pause before another cut is tried after one that found no disk space; also between two requests to the other
+  /// replica.
+  std::chrono::milliseconds save_again_after{5'000};
+  /// How long a shard with the last cut waits for goodbyes while no worker is joined.
+  std::chrono::milliseconds linger{30'000};
+  /// Most memory for one shard. A job whose values and slots need more is refused; its tables may grow to what is left.
   std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;
-  /// The same of all shards of a task together, in equal parts. A `Server` takes no more than half of
-  /// `usable_memory()`, as a cut that is under way may hold another copy of the tables.
+  /// Most memory for all shards of a task together, in equal parts. A `Server` uses at most half of `usable_memory()`,
+  /// because a cut that is being made may hold another copy of the tables.
   std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;  ///< A pull whose rows would be more is refused.
-  std::size_t copy_bytes = std::size_t{512} << 10;  ///< A cut of tables is copied in such pieces, other events between.
+  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;  ///< A pull whose rows need more bytes is refused.
+  /// A cut of tables is copied in pieces of this size, with other events between them.
+  std::size_t copy_bytes = std::size_t{512} << 10;
 };
 
 }  // namespace v0

@@ -40,11 +40,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Answers the methods of `ps/wire/messages.hpp` for one shard: learns the job from the first Join, then carries calls
-/// to the shard's core and its answers back. Each connection is a peer; the calls that the core has not answered yet
-/// are kept.
+/// Answers the methods of `ps/wire/messages.hpp` for one shard: learns the job from the first Join, then passes calls
+/// to the shard's core and its answers back. Each connection is a peer, and has the calls that the core has not
+/// answered yet.
 ///
-/// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Connection` is what `Call` speaks to.
+/// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Connection`: what `Call` sends its
+/// answers to.
+///
 /// Threads: one at a time. Must outlive the calls of its connections.
 template <class Connection>
 class ShardService final : private ShardSink {
@@ -61,7 +63,7 @@ class ShardService final : private ShardSink {
 
   // --- events of connections ---
 
-  /// A call has begun, was cancelled, or takes items again.
+  /// A call has arrived, was cancelled, or may send items again.
   void happened(const Connection& connection, const ServerEvent& event, Instant now) {
     now_ = now;
     if (event.kind == ServerEvent::Kind::request) return router_.dispatch(connection, event);
@@ -72,7 +74,7 @@ class ShardService final : private ShardSink {
     if (event.kind == ServerEvent::Kind::credit && state.entered) state.calls.tell_owed(core_->progress(state.rank));
   }
 
-  /// The connection is gone.
+  /// The connection is lost.
   void closed(const Connection& connection, Instant now) {
     now_ = now;
     const Peer peer = peers_.find(connection);
@@ -84,8 +86,9 @@ class ShardService final : private ShardSink {
 
   // --- events of the shell ---
 
-  /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values. Where it has
-  /// another replica nobody joins before that was asked.
+  /// The result of `ShardShell::open`: the shard's durable cuts, steps ascending, and the newest of them. Null: it
+  /// starts with the initial values. If the shard has another replica, asks that first, and no worker joins before the
+  /// answer.
   void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
@@ -97,14 +100,14 @@ class ShardService final : private ShardSink {
     ask_sibling();
   }
 
-  /// The cuts could not be read: who has joined is refused, and the service knows no job again.
+  /// `ShardShell::open` failed: refuses the workers that have joined, and forgets the job.
   void not_opened(const Error& why) {
     job_.forget();
     sending_.send(sending_.peer(), nullptr);
     peers_.refuse_all(why.code, why.where);
   }
 
-  /// What `ShardShell::ask_sibling` asked for; null: the other replica has none that is newer, or cannot be reached.
+  /// The result of `ShardShell::ask_sibling`. Null: the other replica has no newer cut, or cannot be reached.
   void state_came(const Cut* cut, Instant now) {
     asking_ = false;
     if (over_at(now)) return;
@@ -115,16 +118,17 @@ class ShardService final : private ShardSink {
     }
     if (std::exchange(starting_, false)) enter_all();
   }
-  /// What `ShardShell::send` asked for; null: it could not be read.
+  /// The result of `ShardShell::send`. Null: the cut could not be read.
   void state_read(Peer peer, const Cut* cut) { sending_.send(peer, cut); }
 
-  /// What `ShardShell::copy` asked for: one piece of the cut.
+  /// As `ShardShell::copy` asked: copies one piece of the cut.
   void copy_cut(Instant now) {
     copying_ = false;
     if (over_at(now)) return;
     core_->copy_cut(options_.copy_bytes, *this);
     end_if_saved();
   }
+  /// `ShardShell::save` is done: the cut of `step` is durable.
   void cut_saved(Step step, Instant now) {
     saving_ = false;
     if (over_at(now)) return;
@@ -132,17 +136,20 @@ class ShardService final : private ShardSink {
     core_->cut_saved(step, *this);
     end_if_saved();
   }
+  /// The result of `ShardShell::load`.
   void cut_loaded(const Cut& cut, Instant now) {
     if (!over_at(now)) core_->cut_loaded(cut, *this);
   }
-  /// Of a cut that is damaged or not there the newest is loaded.
+  /// `ShardShell::load` failed. If the cut is damaged or missing, loads the newest cut instead. Otherwise, or at step
+  /// 0, ends with code 74.
   void load_failed(const Error& why, Instant now) {
     if (over_at(now)) return;
     const bool is_bad = why.code == failure::corrupt || why.code == failure::not_found;
     if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
     core_->cut_refused(*this);
   }
-  /// For want of room it is tried again, unless it is asked to stop.
+  /// `ShardShell::save` failed. If the disk is full, another try follows after a pause, or it ends with code 1 if it
+  /// was asked to stop. Otherwise it ends with code 74.
   void save_failed(const Error& why, Instant now) {
     if (over_) return;
     const bool no_room = why.code == checkpoint_errc::no_room;
@@ -151,7 +158,7 @@ class ShardService final : private ShardSink {
     core_->no_room(*this);
   }
 
-  /// The process is asked to end: saves, then `ended(1)`.
+  /// The process is asked to end: saves, then ends with code 1.
   void stop() {
     if (over_ || stopping_) return;
     stopping_ = true;
@@ -160,12 +167,13 @@ class ShardService final : private ShardSink {
     end_if_saved();
   }
 
-  /// When `woken` wants to be called; never: empty. `finished`: see `ShardClock::found_finished`; of a job that is known
-  /// it counts where another replica may have been at the end.
+  /// Returns when `woken` must be called; empty: not before the next event.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
     return clock_.wake(is_complete());
   }
+  /// Does what is due at `now`. `finished`: the directory has the checkpoint of a job's last step, see
+  /// `found_finished`.
   void woken(Instant now, bool finished = false) {
     now_ = now;
     if (finished) clock_.found_finished();
@@ -184,11 +192,11 @@ class ShardService final : private ShardSink {
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank) + at});
   }
 
-  /// The directory has the checkpoint of a job's last step. A shard that knows its job heeds its own cuts, unless another
-  /// replica was there at the end.
+  /// The directory has the checkpoint of a job's last step. A shard that knows its job relies on its own cuts instead,
+  /// unless it has another replica, which may have been at the end.
   void found_finished(Step step, Instant now) { woken(now, !job_ || step >= job_->total_steps); }
 
-  /// How it is, for whoever asks; changes nothing.
+  /// Returns the status of the shard; changes nothing.
   [[nodiscard]] auto status(Instant now) const -> ShardStatus {
     ShardStatus status = meter_.describe(job_.identity(), job_.get(), job_.kind(), core_.get(), now);
     if (job_) status.job_hash = job_.hash();
@@ -196,17 +204,18 @@ class ShardService final : private ShardSink {
     return status;
   }
 
-  /// What counts; whoever has a clock tells it when calls come and are answered.
+  /// Returns the counters of the shard. A shell with a clock tells it when calls arrive and are answered.
   [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
 
-  /// The job, once one is known.
+  /// Returns the job; empty: none is known yet.
   [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_.get(); }
+  /// True if `ShardShell::ended` was called.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
  private:
   using Client = detail::ShardPeer<Connection>;
 
-  /// Hands every request of the router to the overload of `serve` for it.
+  /// Passes every request of the router to its overload of `serve`.
   struct Serve {
     ShardService* service;
     template <class Request, class M>
@@ -248,7 +257,7 @@ class ShardService final : private ShardSink {
   void serve(PushRequest request, Call<Push, Connection> call) {
     const Peer peer = peers_.entered(call);
     if (peer == 0) return;
-    if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is waited for is without it
+    if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is being waited for does not contain it
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
@@ -256,7 +265,7 @@ class ShardService final : private ShardSink {
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
                  request.history},
                 *this);
-    if (push_) push_.answer(core_->progress(request.rank));  // it left a gap, and the stream says so
+    if (push_) push_.answer(core_->progress(request.rank));  // a gap: the stream reports it
   }
 
   void serve(RestoreRequest request, Call<Restore, Connection> call) {
@@ -295,7 +304,7 @@ class ShardService final : private ShardSink {
     if (!over_) leave(peer);
   }
 
-  void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also of who has not joined
+  void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also before Join
 
   // --- the job ---
 
@@ -303,13 +312,13 @@ class ShardService final : private ShardSink {
     if (!std::exchange(asking_, true)) shell_.ask_sibling(job_.hash(), core_->step());
   }
 
-  void save_again(Instant now) {  // if the pause of a cut that found no room is over
+  void save_again(Instant now) {  // if the pause after a cut without disk space is over
     if (!clock_.tries_again(now)) return;
     saving_ = false;
     core_->save_again(*this);
   }
 
-  // Whether the last cut is durable, here or where nobody waited for this one.
+  // True if the last cut is durable, here or where this replica is not waited for.
   [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
 
   // --- peers ---
@@ -340,7 +349,7 @@ class ShardService final : private ShardSink {
     clock_.parted(state.rank, now_);
   }
 
-  // An event has come.
+  // Every event sets the time. Returns true if the shard is over.
   auto over_at(Instant now) -> bool {
     now_ = now;
     return over_;
@@ -356,7 +365,7 @@ class ShardService final : private ShardSink {
     shell_.ended(code, why);
   }
 
-  // --- what the core tells ---
+  // --- the actions of the core ---
 
   void operator()(JoinedReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::joined, reply.progress); }
   void operator()(NoticeReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress); }
@@ -373,9 +382,10 @@ class ShardService final : private ShardSink {
   void operator()(RefusedReply reply) override {
     if (reply.code == ps_errc::not_repeatable) return push_.found_other_bytes();
     const std::string where = to_string(reply);
-    if (Client& state = peers_[reply.peer]; !state.entered) return state.calls.refuse(reply.code, where);  // its Join
+    // the call is its Join
+    if (Client& state = peers_[reply.peer]; !state.entered) return state.calls.refuse(reply.code, where);
     push_.fail(reply.code, where);
-    // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
+    // Counted on one shard and refused on another, a contribution could never be completed: all workers are told why.
     end_ = {reply.code, where};
     peers_.refuse_all(reply.code, where);
     end(exit_code::refused, end_);
@@ -409,11 +419,13 @@ class ShardService final : private ShardSink {
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::StateCall<Connection> sending_;  // to the other replica
-  bool asking_ = false, starting_ = false, ends_without_ = false;  // that one; nobody joins before; it was at the end
+  bool asking_ = false,  // the other replica was asked for its state and has not answered
+      starting_ = false,  // no worker may join before that answer
+      ends_without_ = false;  // the job's last checkpoint exists, so this replica may end without having it
   detail::PushCall<Connection> push_;
   detail::BlockChecksum checksum_;  // of values
   bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
-  Error end_{rpc_errc::closed, {}};  // what calls are told when it is over
+  Error end_{rpc_errc::closed, {}};  // the error of calls after the end
 };
 
 }  // namespace v0

@@ -14,28 +14,28 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a shard's service tells its shell; none of these may call the service back from inside.
+/// What a shard's service asks of its shell. No member may call the service.
 class ShardShell {
  public:
   virtual ~ShardShell() = default;
 
-  /// The job is known. Find the cuts of this replica of a shard, then tell `opened` or `not_opened`.
+  /// The job is known. Find the cuts of this replica of a shard, then call `opened` or `not_opened`.
   virtual void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
-  virtual void copy() = 0;               ///< Then `copy_cut`, when other events have had their turn.
-  virtual void save(SaveCut action) = 0;  ///< Then `cut_saved` or `save_failed`.
-  virtual void load(Step step) = 0;      ///< Then `cut_loaded` or `load_failed`.
-  virtual void drop(DropCut action) = 0;  ///< The protocol has no more use for this cut.
-  /// Ask the other replica for a cut that is newer than `have`, of the job with this hash; then `state_came`.
+  virtual void copy() = 0;  ///< Call `copy_cut` after the events that are waiting.
+  virtual void save(SaveCut action) = 0;  ///< Then call `cut_saved` or `save_failed`.
+  virtual void load(Step step) = 0;  ///< Then call `cut_loaded` or `load_failed`.
+  virtual void drop(DropCut action) = 0;  ///< The protocol no longer needs this cut.
+  /// Ask the other replica for a cut that is newer than `have`, of the job with this hash. Then call `state_came`.
   virtual void ask_sibling(const std::string& job_hash, Step have) = 0;
-  virtual void send(SendState action) = 0;  ///< Read the cut, then `state_read`.
+  virtual void send(SendState action) = 0;  ///< Read the cut, then call `state_read`.
 
-  /// Somebody joined for a rank that is here already: a second process of it, or the first one before its old connection
-  /// was given up. Either does no harm.
+  /// Another connection of a joined rank has joined: a second process of the rank, or the first process before its old
+  /// connection was given up. Neither does harm.
   virtual void joined_twice(Rank rank) = 0;
 
-  /// The shard is over, by the protocol's exit code: 0 done, 1 to be tried again, 65 a call of a rank was refused, 70 a
-  /// rank was lost for good, 74 a cut could not be written or read. Told once, and nothing follows; what was answered
-  /// is still to be written.
+  /// The shard is over, with an exit code: 0 done, 1 to be started again, 65 a call of a rank was refused, 70 a rank is
+  /// lost permanently, 74 a cut could not be written or read. Called once, and nothing follows. What was answered must
+  /// still be written.
   virtual void ended(int code, const Error& why) = 0;
 };
 

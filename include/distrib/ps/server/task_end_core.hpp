@@ -16,28 +16,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How many shards there are on one thread of a ps task.
+/// The shards of one thread of a ps task, counted.
 struct ShardTally {
   std::size_t shards = 0;
   std::size_t over = 0;             ///< Shards that are over.
   std::size_t connections = 0;
-  std::uint32_t shards_of_job = 0;  ///< Of one task, replicas too; 0: none of these knows a job.
+  std::uint32_t shards_of_job = 0;  ///< Shards of one task, replicas included; 0: no shard of the thread knows a job.
 };
 
-/// After this time, look whether the directory has the checkpoint of a job's last step, then `looked`.
+/// After this time check whether the directory has the checkpoint of a job's last step, then call `looked`.
 struct LookForEnd {
   std::chrono::milliseconds after;
 };
-/// The directory has a job's last step: each shard's service is to know, `ShardService::found_finished`.
+/// The directory has the checkpoint of a job's last step: call `ShardService::found_finished` of each shard.
 struct TellFinished {
   Step step = 0;
 };
-/// Tell each shard's `ShardFiles` to `finish` when the job is `done`; when all work with files is done, `files_done`.
+/// If the job is `done`, call `finish` of each shard's `ShardFiles`. When all work with files is done, call
+/// `files_done`.
 struct EndFiles {
   bool done = false;
 };
-/// Stop reading, and let what was answered be written, for so long at most: then `hung_up`. From now on tell `counted`
-/// when a connection ends, and `counts_connections` when that has begun.
+/// Stop reading, and let the answers be written, but not longer than this; then call `hung_up`. From now on call
+/// `counted` when a connection ends, and `counts_connections` when that has started.
 struct HangUp {
   std::chrono::milliseconds within;
 };
@@ -46,45 +47,49 @@ struct TaskOver {
   int code = 0;
 };
 
-/// The end of a ps task: when all its shards are over, with which exit code, and what is done before the process goes.
+/// Decides the end of a ps task: when all its shards are over, the exit code, and what to do before the process ends.
 ///
-/// Takes what its shards tell, thread by thread; tells `out(action)` what to do. No clock, no I/O, no thread. Threads: one
-/// at a time.
+/// Its events are the reports of its shards, thread by thread; its actions are calls `out(action)`. No clock, no I/O,
+/// no thread.
+///
+/// Threads: one at a time.
 class TaskEndCore {
  public:
-  static constexpr std::uint32_t most_shards = 256;  ///< Of one task.
+  static constexpr std::uint32_t most_shards = 256;  ///< Most shards of one task.
 
-  /// So many `threads` of the task have shards. `linger`: see `ShardOptions`.
+  /// `threads`: how many threads of the task have shards. `linger`: see `ShardOptions`.
   TaskEndCore(std::size_t threads, std::chrono::milliseconds linger) : linger_{linger}, tallies_(threads) {}
 
-  /// How many shards this task has, with replicas; `most_shards` while no job is known.
+  /// Returns how many shards this task has, replicas included; `most_shards` while no job is known.
   [[nodiscard]] auto shards_of_job() const noexcept -> std::uint32_t { return shards_of_job_; }
-  /// Why the code is not 0.
+  /// Returns why the code is not 0.
   [[nodiscard]] auto why() const noexcept -> const Error& { return why_; }
 
-  /// The task listens. A process that was killed at the very end may be back before others have made the last checkpoint,
-  /// and be reached by no worker; a replica may be behind when all workers are gone.
+  /// The task listens. Starts to check the directory: a process that was killed at the very end may be back before
+  /// other tasks have made the last checkpoint, and no worker may connect any more; and a replica may be behind when
+  /// all workers have ended.
   void start(bool has_directory, auto& out) {
     if (has_directory) out(LookForEnd{linger_});
   }
-  /// What `LookForEnd` asked for; empty: there is no such checkpoint.
+  /// The result of `LookForEnd`: the last step of a finished job; empty: there is no such checkpoint.
   void looked(std::optional<Step> finished, auto& out) {
     if (ending_) return;
     if (finished) out(TellFinished{*finished});
     out(LookForEnd{linger_});
   }
 
-  /// What is on a thread has changed.
+  /// The counts of a thread have changed.
   void counted(std::size_t thread, const ShardTally& tally, auto& out) {
     count(thread, tally);
     if (counts_connections_) end_if_alone(out);
   }
 
-  /// A shard is over, see `ShardShell::ended`. The task is over when all its shards are, or at once when one cannot go on.
+  /// A shard is over, see `ShardShell::ended`. The task is over when all its shards are, or at once when one cannot
+  /// continue.
   void ended(std::size_t thread, const ShardTally& tally, int code, const Error& why, auto& out) {
     count(thread, tally);
     const bool has_job = shards_of_job_ != most_shards;
-    if (why.code == ps_errc::nobody_joined && has_job) return;  // workers came to other shards
+    if (why.code == ps_errc::nobody_joined && has_job) return;  // workers joined other shards
     if (code != exit_code::done && code_ == exit_code::done) {
       code_ = code;
       why_ = why;
@@ -96,14 +101,15 @@ class TaskEndCore {
     out(EndFiles{code_ == exit_code::done});
   }
 
+  /// All work with files is done.
   void files_done(auto& out) { out(HangUp{hang_up_within}); }
 
-  /// The tallies count connections that end from now on.
+  /// From now on the counts include connections that end.
   void counts_connections(auto& out) {
     counts_connections_ = true;
     end_if_alone(out);
   }
-  /// The time for hanging up is over.
+  /// The time for `HangUp` is over.
   void hung_up(auto& out) {
     if (!std::exchange(over_, true)) out(TaskOver{code_});
   }
@@ -130,7 +136,7 @@ class TaskEndCore {
 
   std::chrono::milliseconds linger_;
   std::uint32_t shards_of_job_ = most_shards;
-  std::vector<ShardTally> tallies_;  // what threads have told last
+  std::vector<ShardTally> tallies_;  // the last counts of each thread
   int code_ = exit_code::done;
   Error why_;
   bool ending_ = false;

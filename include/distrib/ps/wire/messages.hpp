@@ -21,18 +21,21 @@
 namespace distrib {
 inline namespace v0 {
 
-// The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
+// The messages of the protocol as methods of rpc. Heads are encoded as protowire; unknown fields are skipped. Blocks of
+// values are bodies.
 
-/// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one; 4: whether another
-/// process of the asking rank goes on; 5: whether contribution 0 is waited for; 6: history (fixed64, left out when 0); 7:
-/// all cuts, packed, of each the step (varint) and the lineage (fixed64).
+/// Writes `progress` as the message `field` of `head`. Its fields: 1: steps done; 2: cuts, packed, ascending; 3: true
+/// if there was no disk space for the last cut; 4: true if another process of the asking rank continues; 5: true if the
+/// shard waits for contribution 0; 6: history (fixed64, left out when 0); 7: all cuts, packed, each as its step
+/// (varint) and its lineage (fixed64).
 DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress);
 
-/// False: it does not decode, or cuts do not ascend.
+/// Reads what `encode_progress` wrote. Returns false if the bytes do not decode, or if cuts do not ascend; `progress`
+/// is unspecified then.
 [[nodiscard]] DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool;
 
 namespace detail {
-/// Reads a message that is a step and nothing more.
+/// Reads a message that consists of a step. Returns false if it does not decode.
 [[nodiscard]] inline auto decode_step(ByteView head, Step& step) -> bool {
   WireReader reader{head};
   while (reader.next())
@@ -41,24 +44,26 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A rank begins to speak on this connection. The text of the job follows only when the shard asks for it.
+/// Starts the work of a rank on this connection. The text of the job follows in a second Join, only when the shard asks
+/// for it.
 struct JoinRequest {
   Rank rank = 0;
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
-  std::string job_text;  ///< Empty: the shard knows it by its hash, or asks.
-  CutSettings cuts;  ///< With the text: where the shard keeps its cuts.
+  std::string job_text;  ///< Empty: the shard knows the job by its hash, or asks for the text.
+  CutSettings cuts;  ///< Where the shard keeps its cuts. Sent only together with the text.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// What a shard tells on the stream of Join.
+/// What a shard sends on the stream of Join.
 struct JoinItem {
   enum class Kind : std::uint8_t {
-    joined = 1,  ///< The first item, and the answer to a Restore.
-    notice,  ///< The shard has moved, or a cut is durable.
-    text_wanted,  ///< The hash of the job is new to the shard: join again, with the text.
-    rank_lost,  ///< Nobody has heard of `rank` for too long: the job cannot go on.
+    /// The first item; also the answer to a Restore, to a CatchUp, and (asynchronous) to a push that left a gap.
+    joined = 1,
+    notice,  ///< The shard has advanced, or a cut is durable.
+    text_wanted,  ///< The shard does not know this hash of a job: join again, with the text.
+    rank_lost,  ///< `rank` is lost permanently (`ShardOptions::restart_window`): the job cannot continue.
   };
   Kind kind = Kind::joined;
   Progress progress;
@@ -72,8 +77,9 @@ struct JoinItem {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// "Give me the values of this step"; asynchronous: "I have finished this step". The body says which
-/// rows are wanted, too: see `append_pull_rows`.
+/// Asks for values. Synchronous: the values of `step`. Asynchronous: values for the worker's next contribution, when it
+/// has finished contribution `step`; `end_of_job`: the values at the end. The body says which rows are wanted too, see
+/// `append_pull_rows`.
 struct PullRequest {
   Step step = 0;
   SharedBuffer body = {};  ///< Null: no rows.
@@ -82,10 +88,10 @@ struct PullRequest {
   [[nodiscard]] auto decode(ByteView head) -> bool { return detail::decode_step(head, step); }
 };
 
-/// How far the shard is.
+/// The answer to a push: the progress of the shard.
 struct PushReply {
   Progress progress;
-  bool not_repeatable = false;  ///< The same name came before with other bytes, which count.
+  bool not_repeatable = false;  ///< The same name arrived earlier with other bytes; the earlier bytes count.
 
   void encode(WireWriter& head) const {
     encode_progress(head, 1, progress);
@@ -94,13 +100,15 @@ struct PushReply {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// The shard's values of the step that was asked for, unless it is gone; and how far the shard is.
+/// The answer to a pull: the shard's values of the requested step, unless the shard no longer keeps them, and the
+/// progress of the shard.
 struct PullReply {
   Progress progress;
-  bool gone = false;  ///< That step is no longer kept.
-  Step counted = 0;  ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
-  SharedBuffer body;  ///< The dense block, and the rows that were asked for. Null when that is nothing.
-  std::optional<std::uint32_t> body_checksum = {};  ///< At the shard: CRC-32C of the body, when it is known.
+  bool gone = false;  ///< The shard no longer keeps the values of that step.
+  Step counted = 0;  ///< What the values are made of: steps; asynchronous: contributions of all ranks together.
+  SharedBuffer body;  ///< The dense block, then the requested rows. Null if both are empty.
+  /// Set by the shard, not encoded: CRC-32C of the body, if it is known.
+  std::optional<std::uint32_t> body_checksum = {};
 
   void encode(WireWriter& head) const {
     encode_progress(head, 1, progress);
@@ -110,24 +118,27 @@ struct PullReply {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// The contribution (step, rank): the shard's block of it is the body, see `ps/store/table_gradients.hpp`.
+/// The contribution (step, rank). Its body is the shard's block of it, see `ps/store/table_gradients.hpp`.
 struct PushRequest {
   Step step = 0;
   Rank rank = 0;
-  Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
+  /// The newest cut that every shard has, as far as the worker knows. Asynchronous: this rank's newest contribution
+  /// that every shard has in a cut; shards do not use it.
+  Step common_cut = 0;
   SharedBuffer body;
-  bool pull_follows = false;  ///< The worker waits for the values that it asks for next: the answer may come with them.
-  std::uint64_t history = 0;  ///< See `Contribution`.
-  std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
+  /// The worker also pulls, and waits only for that answer: the answer to the push may be held back and sent with it.
+  bool pull_follows = false;
+  std::uint64_t history = 0;  ///< See `Contribution::history`.
+  std::uint32_t body_checksum = 0;  ///< Set when the shard decodes the message, not encoded: CRC-32C of the body.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// Go to this cut, which every shard has. Answered on the stream of Join.
+/// Sends the shard to this cut, which every shard has. Answered on the stream of Join.
 struct RestoreRequest {
   Step cut = 0;
-  std::uint64_t lineage = 0;  ///< Of that cut; 0: that of the shard's own history.
+  std::uint64_t lineage = 0;  ///< `Lineage::digest` of that cut; 0: the cut of the shard's own history.
 
   void encode(WireWriter& head) const {
     head.varint(1, cut);
@@ -136,20 +147,20 @@ struct RestoreRequest {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// Cannot be served at the step where it is, but another replica of its shard is ahead: takes the state of that one.
-/// Answered on the stream of Join, when that is done.
+/// Asks a replica to get the state of the other replica of its shard, because workers no longer have the contributions
+/// that it needs and the other replica is ahead. Answered on the stream of Join, when that is done.
 struct CatchUpRequest {
-  Step done = 0;  ///< Where it is, as far as the worker knows.
+  Step done = 0;  ///< The step of the replica, as far as the worker knows.
 
   void encode(WireWriter& head) const { head.varint(1, done); }
   [[nodiscard]] auto decode(ByteView head) -> bool { return detail::decode_step(head, done); }
 };
 
-/// A replica asks the other one of its shard for a newer cut than its own, and then for what follows of it.
+/// A replica asks the other replica of its shard for a newer cut than its own, piece by piece.
 struct StateRequest {
   std::string job_hash;  ///< As in JoinRequest.
-  Step have = 0;  ///< The step where it is.
-  std::uint64_t at = 0;  ///< So many bytes of the cut it has already.
+  Step have = 0;  ///< The step that the asking replica has.
+  std::uint64_t at = 0;  ///< The first byte of the wanted piece; 0 starts with the newest cut.
 
   void encode(WireWriter& head) const {
     head.text(1, job_hash);
@@ -161,11 +172,12 @@ struct StateRequest {
 
 /// A piece of a cut, see `ps/cut/cut_pieces.hpp`.
 struct StateReply {
-  Step step = 0;  ///< Of the cut; 0: there is none that is newer.
-  std::vector<std::uint64_t> sizes;  ///< Of its blocks, with the first piece.
-  SharedBuffer body;  ///< Null when there is nothing more.
-  std::string lineage = {};  ///< Of the cut, with the first piece: see `to_text(const Lineage&)`. Empty: from an older
-      ///< version, which knows no settings but the job's.
+  Step step = 0;  ///< The step of the cut; 0: there is no newer cut.
+  std::vector<std::uint64_t> sizes;  ///< Bytes of each block of the cut; sent with the first piece.
+  SharedBuffer body;  ///< Null: there are no more bytes.
+  /// The lineage of the cut (`to_text(const Lineage&)`), sent with the first piece. Empty: the sender is of an older
+  /// version, which knows only the job's settings.
+  std::string lineage = {};
 
   void encode(WireWriter& head) const {
     head.varint(1, step);
@@ -178,31 +190,32 @@ struct StateReply {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// The categories that errors of these methods have, for `RpcClientOptions::categories`.
+/// Returns the categories of the errors of these methods, for `RpcClientOptions::categories`.
 [[nodiscard]] inline auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&detail::ps_category(), &detail::checkpoint_category()};
   return categories;
 }
 
-/// Names who speaks on this connection, and brings what the shard tells by itself.
+/// Names the rank that uses this connection; its stream carries what the shard reports without being asked.
 struct Join : StreamingMethod<"distrib.ps.Join", JoinRequest, JoinItem> {};
-/// Values of a step.
+/// Gets the values of a step.
 struct Pull : Method<"distrib.ps.Pull", PullRequest, PullReply> {};
-/// One contribution.
+/// Sends one contribution.
 struct Push : Method<"distrib.ps.Push", PushRequest, PushReply> {};
-/// Everybody goes to a cut.
+/// Sends the shard to a cut. A worker sends it to all shards.
 struct Restore : Method<"distrib.ps.Restore", RestoreRequest, Empty> {};
-/// A replica takes the state of its sibling.
+/// Asks a replica to get the state of the other replica of its shard.
 struct CatchUp : Method<"distrib.ps.CatchUp", CatchUpRequest, Empty> {};
-/// A newer cut of the sibling, piece by piece. Needs no Join before.
+/// Gets a newer cut of the other replica, piece by piece. Needs no Join before it, and is refused while this connection
+/// has joined.
 struct State : Method<"distrib.ps.State", StateRequest, StateReply> {};
-/// Make a cut soon.
+/// Asks for a cut soon.
 struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
-/// This rank stops; another time it goes on.
+/// This rank stops, and continues another time.
 struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
 /// This rank is done.
 struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
-/// How is the shard? Needs no Join before, and changes nothing.
+/// Asks for the state of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 
 }  // namespace v0

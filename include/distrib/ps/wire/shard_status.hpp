@@ -16,14 +16,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a shard is: the answer to `Status`, and what a page of metrics is made of. A value. Counters are of this process
-/// and begin at 0 with it; steps are of the job.
+/// The state of a shard: the answer to `Status`, and the source of the page of metrics. A value. Counters start at 0
+/// with the process; steps are steps of the job.
 struct ShardStatus {
   /// What a shard knows of one rank.
   struct RankStatus {
     Rank rank = 0;
-    bool here = false;  ///< It is joined.
-    Step last = 0;  ///< Its newest contribution that came. Synchronous: some ranks of it may be missing yet.
+    bool here = false;  ///< The rank is joined.
+    /// The newest contribution of the rank that arrived. Synchronous: other ranks of that step may still be missing.
+    Step last = 0;
 
     void encode(WireWriter& message) const {
       message.varint(1, rank);
@@ -37,7 +38,7 @@ struct ShardStatus {
   /// What a shard has of one variable.
   struct VariableStatus {
     std::string name;
-    std::uint64_t bytes = 0;  ///< Of its values on this shard.
+    std::uint64_t bytes = 0;  ///< Bytes of its values on this shard.
 
     void encode(WireWriter& message) const {
       message.text(1, name);
@@ -47,42 +48,44 @@ struct ShardStatus {
     [[nodiscard]] auto operator==(const VariableStatus&) const -> bool = default;
   };
 
-  /// Most ranks, and most variables, that are listed; a status that lists more is refused.
+  /// Most ranks, and most variables, in the lists below; a message with more of either does not decode.
   static constexpr std::size_t most_listed = 1000;
 
-  std::uint32_t task = 0;  ///< Of which ps task,
-  std::uint32_t shard = 0;  ///< and which of its shards.
-  std::uint32_t shards = 0;  ///< Shards of the task; 0: no job is known.
+  std::uint32_t task = 0;  ///< The ps task.
+  std::uint32_t shard = 0;  ///< The number of the shard on that task.
+  std::uint32_t shards = 0;  ///< Shards of the task, replicas included; 0: the shard does not know a job yet.
   std::uint32_t tasks = 0;  ///< ps tasks of the cluster.
   std::uint32_t ranks = 0;  ///< Workers of the cluster, the chief included.
-  std::chrono::milliseconds uptime{};  ///< Since the shard began to listen.
+  std::chrono::milliseconds uptime{};  ///< Time since the shard started to listen.
 
-  std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits; empty: none is known.
+  std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits; empty: no job is known.
   std::string consistency;
   Step total_steps = 0;
-  bool open = false;  ///< Its cuts are read. What follows is 0 or empty until then.
-  bool no_values = false;  ///< It waits for the custom initial values, which any worker sends.
+  /// The cuts of the shard are read. Until then all fields below are 0 or empty.
+  bool open = false;
+  bool no_values = false;  ///< The shard waits for the custom initial values, which any worker sends.
 
   Step step = 0;  ///< Steps done; asynchronous: contributions of all ranks together.
-  Step newest_cut = 0;  ///< What the newest durable cut holds, counted likewise.
-  std::uint64_t contributions = 0;  ///< What the values are made of, ranks counted one by one.
-  std::uint64_t stale = 0;  ///< Contributions that came too late to count, with backup workers.
-  std::uint64_t staleness = 0;  ///< How far the newest contribution of the slowest rank is behind the fastest.
+  Step newest_cut = 0;  ///< Step of the newest durable cut; asynchronous: contributions of all ranks in it.
+  std::uint64_t contributions = 0;  ///< Contributions that the values are made of, of all ranks.
+  std::uint64_t stale = 0;  ///< Contributions that arrived too late to count; only with backup workers.
+  std::uint64_t staleness = 0;  ///< Steps between the newest contributions of the fastest and of the slowest rank.
   std::uint64_t value_bytes = 0;
   std::uint64_t slot_bytes = 0;
-  std::uint64_t variables = 0;  ///< Variables that have a part here.
+  std::uint64_t variables = 0;  ///< Variables that have a part on this shard.
 
-  std::uint64_t pushes = 0;  ///< Answered, those that came twice included.
+  std::uint64_t pushes = 0;  ///< Pushes that arrived, repeated contributions included.
   std::uint64_t pushed_bytes = 0;
-  std::uint64_t pulls = 0;  ///< Answered with values.
+  std::uint64_t pulls = 0;  ///< Pulls that were answered with values.
   std::uint64_t pulled_bytes = 0;
   std::uint64_t parked = 0;  ///< Pulls that wait for their step.
 
-  LatencyHistogram push_times;  ///< From when a push had come to its answer.
-  LatencyHistogram pull_times;  ///< Of pulls that were answered with values; waiting for their step included.
+  LatencyHistogram push_times;  ///< Time from the arrival of a push to its answer.
+  /// The same for pulls that were answered with values; waiting for the step is included.
+  LatencyHistogram pull_times;
 
-  std::vector<RankStatus> of_ranks;  ///< Ascending; the first `most_listed`.
-  std::vector<VariableStatus> of_variables;  ///< As they lie in the shard's block; the first `most_listed`.
+  std::vector<RankStatus> of_ranks;  ///< Ranks ascending; the first `most_listed`.
+  std::vector<VariableStatus> of_variables;  ///< In the order of the shard's block; the first `most_listed`.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;

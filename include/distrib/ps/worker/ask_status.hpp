@@ -16,24 +16,28 @@ inline namespace v0 {
 
 /// How a parameter server is asked.
 struct AskOptions {
-  std::chrono::milliseconds within{5'000};  ///< For each shard: to be connected to, and as long to answer.
+  std::chrono::milliseconds within{5'000};  ///< For each shard: the time to connect, and again the time to answer.
   SharedSecret secret;
 };
 
 namespace detail {
 
-/// How one shard of a task is. Waits, at most twice `how.within`; what is not there is told at once. Fails with a
-/// `net_errc`, `rpc_errc` or `ps_errc`, and `where` names whom it waited for. Threads: any.
+/// Returns the status of one shard of a task. Blocks for at most twice `how.within`; a server that is not there is
+/// reported at once.
+///
+/// Errors: a `net_errc`, `rpc_errc` or `ps_errc`; `where` names the shard and the server.
+///
+/// Threads: any.
 [[nodiscard]] DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how,
                                           Error& error) -> ShardStatus;
 
 }  // namespace detail
 
-/// How each shard of the task at `server` is, in their order; of one that knows no job yet, its first. Fails likewise,
-/// and then the result is empty.
+/// Returns the status of each shard of the task at `server`, in the order of their numbers. If the task knows no job
+/// yet, of its first shard only. Blocks and fails as `ask_shard`; on failure the result is empty.
 [[nodiscard]] DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, ErrorRef to)
     -> std::vector<ShardStatus>;
-/// The same; throws `std::system_error`.
+/// The same, but throws `std::system_error`.
 [[nodiscard]] inline auto ask_status(const Address& server, const AskOptions& how = {}) -> std::vector<ShardStatus> {
   Error error;
   return detail::or_throw(ask_status(server, how, error), error);

@@ -9,13 +9,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What ails the task of these flags, asked by another process in the same container: a program with a flag for it is
-/// its own health check, where an image has neither shell nor `distrib status`. Empty when nothing does.
+/// Checks the health of the task of these flags, from another process in the same container. So a program with a flag
+/// for this is its own health check, where an image has neither a shell nor `distrib status`. Returns no error if the
+/// task is healthy.
 ///
-/// A ps task is well when its shards answer, and have read their cuts if they know the job: until then
-/// `std::errc::resource_unavailable_try_again`, else as `ask_shard`. It is asked at its address in the cluster, or at
-/// this machine's loopback when nobody answers there: its name may not be known yet when it is well. Other tasks listen
-/// to nobody and are as well as their process. Waits as `ask_status`, twice.
+/// A ps task is healthy if its shards answer, and have read their cuts if they know the job. Until they have, the
+/// result is `std::errc::resource_unavailable_try_again`; otherwise an error of `ask_shard`. The task is asked at its
+/// address in the cluster, and if it does not answer there, at this machine's loopback address, because its name may
+/// not resolve yet. A task of another job does not listen: the result is no error.
+///
+/// Blocks as `ask_status`, twice.
 [[nodiscard]] DISTRIB_DECL auto probe(const ClusterFlags& flags, const AskOptions& how = {}) -> Error;
 
 }  // namespace v0

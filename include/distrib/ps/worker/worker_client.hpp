@@ -30,49 +30,52 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a worker tells whoever computes for it, on the executor. None may call the client back from inside.
+/// What a worker asks of the object that computes for it, on the executor. No member may call the client.
 class WorkerOwner {
  public:
   virtual ~WorkerOwner() = default;
-  virtual void prepare(Prepare work) = 0;  ///< Then `prepared`. Only of jobs with tables.
-  /// Then `computed`. `counted`: steps, or contributions of all ranks, that are known to be counted.
+  virtual void prepare(Prepare work) = 0;  ///< Then call `prepared`. Only in jobs with tables.
+  /// Then call `computed`. `counted`: steps, or contributions of all ranks, that are counted as far as is known.
   virtual void compute(Compute work, Step counted) = 0;
-  virtual void saved(Step step) = 0;       ///< Every shard has a durable cut of this step. Synchronous only.
-  virtual void ended(WorkerEnd end) = 0;   ///< Once; nothing follows.
+  virtual void saved(Step step) = 0;  ///< Every shard has a durable cut of this step. Synchronous jobs only.
+  virtual void ended(WorkerEnd end) = 0;  ///< Called once; nothing follows.
 };
 
-/// One worker over TCP: a connection to each replica of each shard, made anew whenever it is lost, and the node that
-/// speaks over them. A replica that cannot be reached is a matter of patience while another one of its shard can be.
-/// Waits are events: nothing sleeps, and each has a deadline.
+/// One worker over TCP: a connection to each replica of each shard, opened again whenever it is lost, and the node that
+/// uses these connections. A replica that cannot be reached is tried on while another replica of its shard can be
+/// reached. All waits are events with a deadline; nothing sleeps.
 ///
-/// Threads: one at a time, which is the executor's; a heap object that its handlers hold. `owner` must live until
-/// `ended`.
+/// Threads: one at a time, the executor's. A heap object that its handlers keep alive. `owner` must live until `ended`.
 class WorkerClient : private WorkerShell, public std::enable_shared_from_this<WorkerClient> {
  public:
   using Executor = asio::io_context::executor_type;
 
-  /// `servers`: the address of each ps task.
+  /// `servers`: the address of each ps task, in the order of their indexes.
   DISTRIB_DECL WorkerClient(const Executor& executor, const Job& job, Rank rank, std::vector<Address> servers,
                             WorkerClientOptions options, CutSettings cuts, WorkerOwner& owner);
   WorkerClient(const WorkerClient&) = delete;
   auto operator=(const WorkerClient&) -> WorkerClient& = delete;
-  /// Dropped before `ended`: connections, which their handlers hold, have nobody to tell any more.
+  /// Closes the connections if they are still open: their handlers keep them alive, and must not call this object any
+  /// more.
   DISTRIB_DECL ~WorkerClient() override;
 
+  /// Starts to connect to all servers.
   DISTRIB_DECL void start();
 
+  /// The rows that `WorkerOwner::prepare` asked for, one entry per shard.
   DISTRIB_DECL void prepared(Step step, std::vector<WantedRows> rows);
 
-  /// `next`: of jobs with tables, the rows that the next contribution needs.
+  /// The contribution that `WorkerOwner::compute` asked for, one block per shard. `next`: in jobs with tables, the rows
+  /// that the next contribution needs.
   DISTRIB_DECL void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, std::vector<WantedRows> next = {});
 
-  /// Finish what is in flight, then leave: ended with code 1.
+  /// Finishes the contribution that is being computed, then leaves: ends with code 1.
   DISTRIB_DECL void stop();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// One replica's connection; its owner in the sense of `Connection`.
+  /// The connection to one replica; an owner in the sense of `Connection`.
   struct Link {
     Link(const Executor& executor, WorkerClient& of, std::uint32_t number, std::uint32_t of_task,
          std::uint32_t service_of)
@@ -81,14 +84,14 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     WorkerClient* client;
     std::uint32_t replica;
     std::uint32_t task;
-    std::uint32_t service;       // of that task
+    std::uint32_t service;  // number of the service on that task
     std::unique_ptr<Connector> connector;
     detail::SteadyTimer pause;
     std::shared_ptr<Connection<ClientCore, Link>> connection;
     bool was_connected = false;
-    bool greeted = false;        // the connection has heard of the server
-    unsigned failures = 0;       // connections in a row that did not
-    Instant deadline{};          // of being connected again
+    bool greeted = false;  // the server has greeted on this connection
+    unsigned failures = 0;  // consecutive connections on which the server did not greet
+    Instant deadline{};  // when to give up connecting
     Instant told{};
 
     void on_activity(Instant now) { client->on_activity(*this, now); }
@@ -102,17 +105,17 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   DISTRIB_DECL void connect_after(Link& link, std::chrono::milliseconds pause);
   DISTRIB_DECL void greeted(Link& link);
 
-  // While another replica of its shard is there, or may yet be, it is tried on.
+  // Tries on while another replica of its shard is connected, or has not been given up. Otherwise ends with a code.
   DISTRIB_DECL void cannot_reach(Link& link, const std::error_code& reason);
 
-  // Has what the node has said written.
+  // Writes the calls that the node has made.
   DISTRIB_DECL void flush();
 
-  // --- what the node tells ---
+  // --- what the node calls ---
 
   void prepare(Prepare work) override { owner_.prepare(work); }
   void compute(Compute work) override { owner_.compute(std::move(work), counted_); }
-  void sent(std::uint32_t) override {}  // flushed after each event
+  void sent(std::uint32_t) override {}  // `flush` writes them after each event
   void moved(Step counted) override { counted_ = std::max(counted_, counted); }
   void saved(Step step) override { owner_.saved(step); }
   DISTRIB_DECL void not_repeatable(Step step) override;
@@ -132,7 +135,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   std::uint32_t shards_;
   WorkerOwner& owner_;
   WorkerNode node_;
-  std::deque<Link> links_;  // one a replica
+  std::deque<Link> links_;  // one per replica
   detail::SteadyTimer hang_up_;
   Step counted_ = 0;
   WorkerEnd end_;

@@ -13,21 +13,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a worker finds its parameter servers and lets go of them.
+/// How a worker finds its parameter servers, and how it ends.
 struct WorkerClientOptions {
-  std::chrono::milliseconds start_within{
-      300'000};  ///< A server that nobody has reached by then ends the worker: code 1.
-  std::chrono::milliseconds lost_after{660'000};    ///< One that was lost for so long is lost for good: code 70.
-  std::chrono::milliseconds goodbye_within{5'000};  ///< How long the last words may take.
-  RpcClientOptions rpc;                             ///< `service` and `categories` are the worker's own business.
+  /// A server that this worker has not reached by then ends it with code 1. With replicas it continues to wait while it
+  /// can reach another replica of the shard.
+  std::chrono::milliseconds start_within{300'000};
+  /// A server that this worker cannot reach again for this long, from the loss of the connection, is lost permanently:
+  /// code 70. With replicas it continues to wait while it can reach another replica of the shard.
+  std::chrono::milliseconds lost_after{660'000};
+  std::chrono::milliseconds goodbye_within{5'000};  ///< How long the goodbyes at the end may take.
+  RpcClientOptions rpc;  ///< `service` and `categories` are set by the worker.
   WorkerOptions worker;
-  Observer observer;                                ///< Told on the executor.
+  Observer observer;  ///< Called on the executor.
 };
 
-/// How a worker's part of a job ended.
+/// How a worker ended.
 struct WorkerEnd {
-  int code = 0;  ///< An exit code: 0 done, 1 stopped or nobody there, 65 refused, 70 somebody lost.
-  Error why;  ///< When it failed.
+  /// An exit code: 0 done; 1 stopped, or a server cannot be reached at the start or after everything was saved; 65
+  /// refused by a server; 70 a rank or a server is lost permanently.
+  int code = 0;
+  Error why;  ///< Why it failed; no error: done or stopped.
   std::vector<SharedBuffer> result;  ///< See `WorkerDone`.
 };
 

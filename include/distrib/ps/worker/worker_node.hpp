@@ -25,25 +25,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a worker's node tells its shell; none of these may call the node back from inside.
+/// What a worker's node asks of its shell. No member may call the node.
 class WorkerShell {
  public:
   virtual ~WorkerShell() = default;
-  virtual void prepare(Prepare work) = 0;      ///< Then `prepared`, on the node's thread.
-  virtual void compute(Compute work) = 0;      ///< Then `computed`, on the node's thread.
-  virtual void sent(std::uint32_t shard) = 0;  ///< Calls wait in the shard's ClientCore: have them written.
-  virtual void moved(Step counted) = 0;  ///< Values came that so many steps made (asynchronous: contributions).
-  virtual void saved(Step step) = 0;  ///< Every shard has a cut of this step: it is durable. Synchronous only.
+  virtual void prepare(Prepare work) = 0;  ///< Then call `prepared`, on the node's thread.
+  virtual void compute(Compute work) = 0;  ///< Then call `computed`, on the node's thread.
+  virtual void sent(std::uint32_t shard) = 0;  ///< Calls wait in the shard's `ClientCore`: write them.
+  /// Values arrived that are made of `counted` steps; asynchronous: contributions of all ranks.
+  virtual void moved(Step counted) = 0;
+  virtual void saved(Step step) = 0;  ///< Every shard has a durable cut of this step. Synchronous jobs only.
   virtual void not_repeatable(Step step) = 0;  ///< A shard had this contribution before, with other bytes; those count.
-  virtual void done(WorkerDone end) = 0;  ///< Each connection ends when its shard has heard so.
-  virtual void failed(const Error& why) = 0;  ///< The job cannot go on: a shard refused it, or a rank is lost.
+  /// The worker is done. Each connection ends when its shard has answered the last call.
+  virtual void done(WorkerDone end) = 0;
+  /// The job cannot continue: a shard refused something, or a rank is lost permanently.
+  virtual void failed(const Error& why) = 0;
 };
 
-/// One worker over rpc: carries what its core tells to the shards as calls of `ps/wire/messages.hpp`, one connection a
-/// shard, or with replicas one a replica, by their numbers, and their answers back to the core. What cannot be sent
-/// because a connection is down is dropped: after it is there again the core joins, and says everything anew.
+/// One worker over rpc. Makes the actions of its core to calls of `ps/wire/messages.hpp`, on one connection per shard,
+/// or per replica by its number, and passes the answers to the core. A call for a connection that is down is dropped:
+/// when the connection is open again, the core joins and sends everything again.
 ///
-/// Events in, actions out by calls of the shell; no clock, no I/O, no thread. Threads: one at a time.
+/// Events in, actions out by calls of the shell; no clock, no I/O, no thread.
+///
+/// Threads: one at a time.
 class WorkerNode {
  public:
   DISTRIB_DECL WorkerNode(const Job& job, Rank rank, const WorkerOptions& options, CutSettings cuts,
@@ -51,39 +56,40 @@ class WorkerNode {
   WorkerNode(const WorkerNode&) = delete;
   auto operator=(const WorkerNode&) -> WorkerNode& = delete;
 
-  /// There is a connection to the shard; `link` must live until `disconnected`.
+  /// A connection to the shard is open. `link` must live until `disconnected`.
   DISTRIB_DECL void connected(std::uint32_t shard, ClientCore& link, Instant now);
 
-  /// It is lost, and so is what was on its way.
+  /// The connection is lost, with all calls on it.
   DISTRIB_DECL void disconnected(std::uint32_t shard, Instant now);
 
   [[nodiscard]] auto is_connected(std::uint32_t shard) const -> bool { return links_[shard].core != nullptr; }
 
-  /// What `ClientCore::next` of the shard's connection gave.
+  /// An event that `ClientCore::next` of the shard's connection returned.
   DISTRIB_DECL void happened(std::uint32_t shard, const ClientEvent& event, Instant now);
 
-  /// The rows that `prepare` asked for, one a shard.
+  /// The rows that `prepare` asked for, one entry per shard.
   DISTRIB_DECL void prepared(Step step, std::vector<WantedRows> rows, Instant now);
 
-  /// The contribution that `compute` asked for, one block a shard; with tables also the rows that the next one needs.
+  /// The contribution that `compute` asked for, one block per shard; with tables also the rows that the next
+  /// contribution needs.
   DISTRIB_DECL void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, Instant now,
                              std::vector<WantedRows> next = {});
 
-  /// Finish what is in flight, then leave: the job goes on another time.
+  /// Finishes the contribution that is being computed, then leaves: the job continues another time.
   DISTRIB_DECL void stop(Instant now);
 
-  /// Whether it is done or has failed: nothing is told any more.
+  /// True if it is done or has failed: it tells the shell nothing any more.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
   [[nodiscard]] auto step() const noexcept -> Step { return core_->step(); }
 
-  /// Whether nothing of this rank is left to be saved: shards may go home without another word.
+  /// True if nothing of this rank is left to be saved: shards may end without another call.
   [[nodiscard]] auto everything_saved() const -> bool { return core_->everything_saved(); }
 
  private:
   struct Letter {
     std::uint32_t method;
     Step step;
-    std::size_t answer_bytes;  // of a pull: the values that come
+    std::size_t answer_bytes;  // of a pull: the expected size of the values
     std::vector<std::byte> head;
     FrameBody body;
   };
@@ -94,7 +100,7 @@ class WorkerNode {
   };
   struct Link {
     ClientCore* core = nullptr;  // null: not connected
-    std::deque<Letter> waiting;  // until fewer calls are in flight: a replay may be long
+    std::deque<Letter> waiting;  // until fewer calls are in flight; many contributions may be sent again
     std::map<std::uint64_t, CallState> calls;
     std::uint64_t stream = 0;  // the call of Join; 0: none
     bool text_sent = false;
@@ -113,16 +119,17 @@ class WorkerNode {
   DISTRIB_DECL void pump(std::uint32_t shard, Instant now);
   DISTRIB_DECL void joined(std::uint32_t shard, const ClientEvent& event, Instant now);
 
-  // Where shards may be sent back, one that says where it is is asked anew. What it was asked before, and may not answer
-  // for long, would come to too many calls when somebody sends it back again and again.
+  // In a job whose shards may be sent back, a shard that reports where it is gets its pull again. So the earlier pulls,
+  // which it may not answer for long, are cancelled: otherwise there would be too many calls if it is sent back again
+  // and again.
   DISTRIB_DECL static void take_back_pulls(Link& link);
   DISTRIB_DECL void pulled(std::uint32_t shard, const CallState& call, const ClientEvent& event, Instant now);
   DISTRIB_DECL void pushed(std::uint32_t shard, Step step, const ClientEvent& event, Instant now);
 
-  // What the connection or its limits did is mended by joining anew; what the shard's job says is final.
+  // A failure of the connection or of its limits is repaired by joining again; a refusal by the shard is final.
   DISTRIB_DECL void call_failed(std::uint32_t shard, const ClientEvent& event, Instant now);
 
-  // Nothing but the answer to the last word is waited for; then the connection ends.
+  // Waits only for the answer to the last call; then the connection ends.
   DISTRIB_DECL void hang_up(std::uint32_t shard, Instant now);
   DISTRIB_DECL void end_call(std::uint32_t shard, std::uint64_t call, Instant now);
   DISTRIB_DECL void bad_message(std::uint32_t shard, std::string_view method);
@@ -138,7 +145,7 @@ class WorkerNode {
   CutSettings cuts_;
   WorkerShell& shell_;
   std::vector<Link> links_;
-  std::vector<std::size_t> block_bytes_;  // of each shard, as they travel
+  std::vector<std::size_t> block_bytes_;  // for each shard: bytes of the block as it is sent
   Step saved_ = 0;
   bool over_ = false;
 };

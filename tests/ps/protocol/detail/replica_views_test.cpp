@@ -12,7 +12,7 @@ using distrib::detail::ReplicaViews;
 
 namespace {
 
-/// One shard, whose replicas are all live, at these steps.
+/// Views of one shard, whose replicas are all live and at these steps.
 auto live_views(const std::vector<Step>& at) -> ReplicaViews {
   ReplicaViews views{1, static_cast<std::uint32_t>(at.size())};
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -24,7 +24,7 @@ auto live_views(const std::vector<Step>& at) -> ReplicaViews {
 
 }  // namespace
 
-TEST_CASE("ReplicaView: it keeps the values of the step that it is at and of the one before", "[ps]") {
+TEST_CASE("ReplicaView: a replica keeps the values of its step and of the one before", "[ps]") {
   ReplicaView view;
   view.progress.done = 5;
   CHECK(view.is_beyond(3));
@@ -32,13 +32,14 @@ TEST_CASE("ReplicaView: it keeps the values of the step that it is at and of the
   CHECK_FALSE(view.is_beyond(5));
 }
 
-TEST_CASE("ReplicaViews: asked is who will have the values of t first, of equal ones the first", "[ps]") {
+TEST_CASE("ReplicaViews: the source is the replica that will have the values of t first, the first of equal ones",
+          "[ps]") {
   CHECK(live_views({2, 2}).source(0, 2) == 0);
   CHECK(live_views({3, 2}).source(0, 2) == 0);
-  CHECK(live_views({4, 2}).source(0, 2) == 1);  // the first has them no more
+  CHECK(live_views({4, 2}).source(0, 2) == 1);  // the first no longer has them
   CHECK(live_views({1, 3}).source(0, 2) == 1);
   CHECK(live_views({1, 2, 3}).source(0, 2) == 1);
-  CHECK(live_views({4, 5}).source(0, 2) == 0);  // nobody has
+  CHECK(live_views({4, 5}).source(0, 2) == 0);  // none has them
   ReplicaViews lost = live_views({2, 4});
   lost[0].live = false;
   CHECK(lost.source(0, 2) == 1);
@@ -52,7 +53,7 @@ TEST_CASE("ReplicaViews: the common cut is one that all live replicas of each sh
   CHECK(views.common_cut() == 2);
   views[1].live = false;
   CHECK(views.common_cut() == 4);
-  views[0].live = false;  // of all that were heard of
+  views[0].live = false;  // none is live: all replicas that reported cuts count
   CHECK(views.common_cut() == 2);
   views[0].progress.cuts.clear();
   CHECK(views.common_cut() == 2);

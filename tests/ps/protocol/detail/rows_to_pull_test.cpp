@@ -22,7 +22,7 @@ auto job_with_table() -> distrib::Job {
 
 }  // namespace
 
-TEST_CASE("RowsToPull: a job without tables wants none, at any step", "[ps]") {
+TEST_CASE("RowsToPull: a job without tables wants no rows at any step", "[ps]") {
   RowsToPull rows{distrib::Job{}};
   rows.know(3, {{bytes_block(8), 16}});
   CHECK(rows.known_for(1));
@@ -31,7 +31,7 @@ TEST_CASE("RowsToPull: a job without tables wants none, at any step", "[ps]") {
   CHECK(rows.fit(1, 0, nullptr));
 }
 
-TEST_CASE("RowsToPull: with tables they are known for one step, and say the size of an answer", "[ps]") {
+TEST_CASE("RowsToPull: with tables the rows are known for one step, and determine the size of an answer", "[ps]") {
   RowsToPull rows{job_with_table()};
   CHECK_FALSE(rows.known_for(1));
   const SharedBuffer keys = bytes_block(8);

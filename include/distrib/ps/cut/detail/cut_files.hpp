@@ -20,7 +20,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Where the cuts of one replica of a shard are, and the user's checkpoints, whose parts are those of the first replicas.
+/// Names and existence of the files of one replica's cuts, and of the user's checkpoints, whose parts are the cuts of
+/// the first replicas.
 struct CutFiles {
   static constexpr std::string_view users = "model.ckpt";
   static constexpr std::string_view second_replicas = "replica-1.ckpt";
@@ -32,7 +33,7 @@ struct CutFiles {
         shards{job.shards()},
         replicated{job.replicas > 1} {}
 
-  /// Whether its cuts are parts of the user's checkpoints.
+  /// True if its cuts are parts of the user's checkpoints.
   [[nodiscard]] auto is_first() const -> bool { return series == users; }
 
   static auto name_of(std::string_view of, Step step) { return std::string{of} + "-" + std::to_string(step); }
@@ -48,12 +49,12 @@ struct CutFiles {
     return part_file_name(prefix, shard, shards);
   }
 
-  /// Whether there is a whole checkpoint of this step.
+  /// True if there is a complete checkpoint of this step.
   [[nodiscard]] auto has_index(Step step) const -> bool { return path_exists(index_file_name(users_prefix(step))); }
   [[nodiscard]] auto has_part(std::string_view of, Step step, std::uint32_t of_shard) const -> bool {
     return path_exists(part_file_name(prefix_of(of, step), of_shard, shards));
   }
-  /// Whether the first replica of each shard has its part; of `any`: some replica.
+  /// True if the first replica of each shard has its part. `any`: if some replica of each shard has it.
   [[nodiscard]] auto has_all_parts(Step step, bool any) const -> bool {
     for (std::uint32_t of_shard = 0; of_shard < shards; ++of_shard)
       if (!has_part(users, step, of_shard) && !(any && has_part(second_replicas, step, of_shard))) return false;
@@ -67,19 +68,20 @@ struct CutFiles {
   bool replicated;
 };
 
-/// What a directory has of one step, as one shard sees it.
+/// The files of one step in a directory, as one shard sees them.
 struct FoundCut {
   Step step = 0;
   std::string prefix;
-  std::vector<std::string> files;  ///< Paths; the index first, if there is one, data last: to be removed so.
+  /// Paths; the index first if it exists, data files last: the order in which to remove them.
+  std::vector<std::string> files;
   bool has_index = false;
   bool own_part = false;
   bool own_data = false;
-  std::vector<std::string> part_files;  ///< Of all shards.
-  std::vector<std::uint32_t> complete;  ///< Each is a number of shards whose parts are all there.
+  std::vector<std::string> part_files;  ///< The part files of all shards.
+  std::vector<std::uint32_t> complete;  ///< Each number of shards whose parts are all there.
 };
 
-/// The files `SERIES-STEP.*` in `directory`, one entry for each step, steps ascending.
+/// Finds the files `SERIES-STEP.*` in `directory`. Returns one entry per step, steps ascending.
 DISTRIB_DECL auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard,
                             std::uint32_t shards, Error& error) -> std::vector<FoundCut>;
 

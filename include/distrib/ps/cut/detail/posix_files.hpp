@@ -9,11 +9,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Performs plans with POSIX, and says what time it is. Throws as `perform` does.
+/// Performs plans with POSIX, and tells the time. Throws as `perform`.
 struct PosixFiles {
   void operator()(std::span<const FileAction> plan) const { perform(plan); }
 
-  /// Seconds since 1970.
+  /// Returns seconds since 1970.
   [[nodiscard]] auto now() const noexcept -> double { return detail::seconds_now(); }
 };
 

@@ -35,7 +35,7 @@ DISTRIB_DECL auto CutAssembly::take(const StateReply& reply) -> bool {
   const std::span<std::byte> rest = blocks_[filling_]->bytes().subspan(filled_);
   if (reply.body == nullptr || reply.body->size() > rest.size()) return false;
   const ByteView piece = reply.body->bytes();
-  std::copy(piece.begin(), piece.end(), rest.begin());  // std::ranges::copy goes by the byte in libstdc++ 12
+  std::copy(piece.begin(), piece.end(), rest.begin());  // std::ranges::copy copies byte by byte in libstdc++ 12
   bytes_ += reply.body->size();
   filled_ += reply.body->size();
   pass_full_blocks();

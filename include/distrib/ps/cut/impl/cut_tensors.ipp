@@ -56,7 +56,8 @@ DISTRIB_DECL auto CutTensors::lineage(const BundleReader& reader, Error& error) 
   const std::string text = texts.empty() ? std::string{} : texts.front();
   if (!is_told) return Lineage{}.continued(0, settings_hash(text));
   const auto lineage = parse_lineage(text);
-  if (!lineage) error = {checkpoint_errc::corrupt_data, reader.prefix() + ": " + lineage_name + " is no lineage"};
+  if (!lineage)
+    error = {checkpoint_errc::corrupt_data, reader.prefix() + ": " + lineage_name + " is not a valid lineage"};
   return lineage.value_or(Lineage{});
 }
 
@@ -101,7 +102,7 @@ DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, ErrorRef to) cons
   Cut cut;
   const auto step = read_numbers(reader, "global_step", error);
   if (!error && step.size() != 1)
-    error = {checkpoint_errc::mismatch, reader.prefix() + ": global_step is not one number"};
+    error = {checkpoint_errc::mismatch, reader.prefix() + ": global_step is not a single number"};
   if (error) return cut;
   cut.step = step.front();
   cut.applied = read_applied(reader, error);
@@ -141,8 +142,8 @@ DISTRIB_DECL auto CutTensors::has_piece(const BundleReader& reader, std::string_
   });
 }
 
-// The contributions counted of each rank: the shard's own row where the same shards and ranks saved it; otherwise all
-// shards must have counted the same, and another number of ranks needs an equal share of each.
+// Returns the contributions counted of each rank: the shard's own row if the same numbers of shards and ranks saved it.
+// Otherwise all shards must have counted the same, and for another number of ranks each an equal share.
 DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
   const StoredTensor* tensor = reader.find(applied_name);
   if (tensor == nullptr) return {};
@@ -162,7 +163,7 @@ DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& er
   }
   error = {ps_errc::job_mismatch,
            reader.prefix() +
-               ": an asynchronous job that was interrupted goes on with as many workers and shards as "
+               ": an asynchronous job that was interrupted can continue only with as many shards and workers as "
                "it had: distrib/applied is " +
                to_string(shape)};
   return {};
@@ -175,12 +176,12 @@ DISTRIB_DECL auto CutTensors::read_numbers(const BundleReader& reader, std::stri
     error = {checkpoint_errc::mismatch, reader.prefix() + ": " + std::string{name} + what};
     return std::vector<Step>{};
   };
-  if (tensor == nullptr || tensor->dtype != DType::int64) return mismatch(" is no int64 tensor");
+  if (tensor == nullptr || tensor->dtype != DType::int64) return mismatch(" is missing or not an int64 tensor");
   std::vector<Step> numbers(static_cast<std::size_t>(slice.extents.elements()));
   reader.read(name, slice, std::as_writable_bytes(std::span{numbers}), error);
   if (error) return {};
   for (const Step number : numbers)
-    if (static_cast<std::int64_t>(number) < 0) return mismatch(" is negative");
+    if (static_cast<std::int64_t>(number) < 0) return mismatch(" contains a negative number");
   return numbers;
 }
 

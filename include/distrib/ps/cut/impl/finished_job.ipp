@@ -19,7 +19,7 @@ inline namespace v0 {
 
 DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::string {
   if (directory.empty()) return {};
-  Error error;  // a state file that is damaged
+  Error error;  // a damaged state file is ignored
   const std::vector<SavedCheckpoint> list = list_checkpoints(directory, error);
   if (list.empty()) return {};
   const std::string& prefix = list.back().prefix;

@@ -27,7 +27,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// How much of two names is the same at their beginnings and ends, or all of one somewhere in the other: from 0 to 1.
+// Returns how alike two names are, from 0 to 1: by their common beginning and end, or by all of one if the other
+// contains it.
 DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> double {
   const std::size_t shorter = std::min(a.size(), b.size());
   std::size_t begin = 0;
@@ -39,7 +40,7 @@ DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> d
   return same == 0 ? 0 : 2 * static_cast<double>(same) / static_cast<double>(a.size() + b.size());
 }
 
-// "w" of "w/part_12": the variable of which it is a part. Empty: no part, by its name.
+// Returns "w" for "w/part_12": the variable that this is a part of. Empty: the name is not a part's name.
 DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {
   constexpr std::string_view part = "/part_";
   const std::size_t at = name.rfind(part);
@@ -48,7 +49,7 @@ DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {
   return is_part ? name.substr(0, at) : std::string_view{};
 }
 
-// A slice of a part is this slice of the whole.
+// Returns the slice of the whole that is `slice` of a part.
 DISTRIB_DECL auto moved_along(const Slice& slice, std::size_t axis, std::int64_t by) -> Slice {
   std::array<std::int64_t, Shape::max_rank> start{};
   std::copy(slice.start.extents().begin(), slice.start.extents().end(), start.begin());
@@ -56,7 +57,7 @@ DISTRIB_DECL auto moved_along(const Slice& slice, std::size_t axis, std::int64_t
   return {Shape{std::span<const std::int64_t>{start.data(), slice.start.rank()}}, slice.extents};
 }
 
-/// Looks in a checkpoint for what a job begins with, one variable or table after the other.
+/// Searches a checkpoint for what a job starts with, one variable or table after the other.
 class InitialSearch {
  public:
   InitialSearch(const Job& job, const BundleReader& reader) : job_{job}, reader_{reader} {
@@ -75,23 +76,23 @@ class InitialSearch {
                   Shape{static_cast<std::int64_t>(table.rows), static_cast<std::int64_t>(table.dim)}});
   }
 
-  /// What was found, under the job's names.
+  /// Returns what was found, under the job's names.
   [[nodiscard]] auto taken() && -> std::vector<StoredTensor> { return std::move(taken_); }
-  /// What begins as its initializer says.
+  /// Returns what starts as its initializer says.
   [[nodiscard]] DISTRIB_DECL auto missing() const -> std::vector<std::string>;
-  /// Why the job cannot begin so; empty: it can.
+  /// Returns why the job cannot start with this checkpoint; no error: it can.
   [[nodiscard]] DISTRIB_DECL auto why_not() const -> Error;
 
  private:
   struct Wanted {
     std::string name;
     DType dtype{};
-    Shape shape;  // of a table of any keys a row
+    Shape shape;  // for a table of any keys: the shape of a row
   };
   struct Lack {
     Wanted wanted;
     std::string stored_name;
-    const InitialName* entry;  // that said so; may be null
+    const InitialName* entry;  // the entry that gave the stored name; may be null
   };
 
   static auto described(DType dtype, const Shape& shape) -> std::string {
@@ -101,7 +102,7 @@ class InitialSearch {
     return tensor.type_name() + to_string(tensor.shape);
   }
 
-  // Without what object-based checkpoints put behind a path.
+  // The name without the suffix of object-based checkpoints.
   static auto shown_name(const StoredTensor& tensor) -> std::string_view {
     const std::string_view name = tensor.name;
     return name.ends_with(variable_value) ? name.substr(0, name.size() - variable_value.size()) : name;
@@ -128,8 +129,8 @@ class InitialSearch {
   const BundleReader& reader_;
   ObjectGraph graph_;
   std::vector<StoredTensor> taken_;
-  std::set<const InitialName*> used_;   // entries by which something was found
-  std::vector<std::string> left_out_;   // as entries say
+  std::set<const InitialName*> used_;  // entries whose names were found
+  std::vector<std::string> left_out_;  // left to their initializers by an entry
   std::vector<Lack> lacks_;
   std::vector<std::string> differences_;
 };
@@ -163,7 +164,7 @@ DISTRIB_DECL auto InitialSearch::why_not() const -> Error {
   return {code, reader_.prefix() + ": " + text};
 }
 
-// Where the checkpoint may have it; empty: nowhere, as an entry says.
+// Returns the name under which the checkpoint may have it. Empty: an entry leaves it to its initializer.
 DISTRIB_DECL auto InitialSearch::stored_name_of(const std::string& name) const -> std::string {
   const InitialName* const entry = find_initial_name(job_.initial_names, name);
   return entry == nullptr ? name : entry->stored_name(name);
@@ -228,7 +229,7 @@ DISTRIB_DECL auto InitialSearch::find(const std::string& name) const -> const St
   return tensor;
 }
 
-// What the shards of a job have saved of a table of any keys.
+// Returns the tensors of a table of any keys, of all shards that saved it.
 DISTRIB_DECL auto InitialSearch::shards_of(const std::string& table) const -> std::vector<const StoredTensor*> {
   const std::string prefix = table + "/shard-";
   std::vector<const StoredTensor*> found;
@@ -238,15 +239,15 @@ DISTRIB_DECL auto InitialSearch::shards_of(const std::string& table) const -> st
   return found;
 }
 
-// Tensors of their own that are called "STEM0", "STEM1", ...
+// Returns the separate tensors "STEM0", "STEM1", ...
 DISTRIB_DECL auto InitialSearch::parts_of(const std::string& stem) const -> std::vector<const StoredTensor*> {
   std::vector<const StoredTensor*> parts;
   while (const StoredTensor* const part = find(stem + std::to_string(parts.size()))) parts.push_back(part);
   return parts;
 }
 
-// One tensor of this shape, of the pieces of all parts, which lie one behind the other along the first axis along which
-// they fit.
+// Returns one tensor of this shape, made of the pieces of all parts. The parts follow each other along the first axis
+// along which they fit.
 DISTRIB_DECL auto InitialSearch::joined(std::span<const StoredTensor* const> parts, const Shape& shape)
     -> std::optional<StoredTensor> {
   if (parts.empty()) return std::nullopt;
@@ -271,13 +272,14 @@ DISTRIB_DECL auto InitialSearch::joined(std::span<const StoredTensor* const> par
   return std::nullopt;
 }
 
-// A job that allows what is missing still wants something of the checkpoint, and something by each name that it gives.
+// Even if the job allows missing variables, it needs something from the checkpoint, and something for each name that it
+// gives.
 DISTRIB_DECL auto InitialSearch::must_be_there(const Lack& lack) const -> bool {
   if (!job_.initial_allow_missing || taken_.empty()) return true;
   return lack.entry != nullptr && !used_.contains(lack.entry);
 }
 
-// The tensors of numbers whose names are most like the one that is missing; those of its form come before others.
+// Returns the numeric tensors whose names are most like the missing one; tensors of its type and shape are preferred.
 DISTRIB_DECL auto InitialSearch::likeliest(const Lack& lack) const -> std::vector<const StoredTensor*> {
   struct Candidate {
     double likeness;
@@ -300,14 +302,14 @@ DISTRIB_DECL auto InitialSearch::likeliest(const Lack& lack) const -> std::vecto
   return tensors;
 }
 
-// " (nearest: ...)": what the checkpoint has under names that are like it.
+// Returns " (nearest: ...)": what the checkpoint has under similar names.
 DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string {
   std::string whole = lack.stored_name;
   auto tensors = parts_of(whole + "/part_");
   bool are_parts = !tensors.empty();
   if (!are_parts) {
     tensors = likeliest(lack);
-    if (tensors.empty()) return " (it has no tensor of numbers)";
+    if (tensors.empty()) return " (it has no numeric tensor)";
     whole = whole_of_part(shown_name(*tensors.front()));
     are_parts = !whole.empty() && find(whole + "/part_0") != nullptr;
     if (are_parts) tensors = parts_of(whole + "/part_");
@@ -337,7 +339,7 @@ DISTRIB_DECL auto beginning_with(const std::string& prefix, const std::vector<st
   constexpr std::size_t most = 20;
   std::string text = "beginning with values of " + prefix;
   for (std::size_t i = 0; i < std::min(most, missing.size()); ++i)
-    text += (i == 0 ? "; as initializers say: " : ", ") + missing[i];
+    text += (i == 0 ? "; from initializers: " : ", ") + missing[i];
   return text + (missing.size() > most ? " and " + std::to_string(missing.size() - most) + " more" : "");
 }
 

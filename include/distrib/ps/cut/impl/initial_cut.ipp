@@ -20,7 +20,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Writes what the checkpoint has of the shard's parts into the block.
+// Reads the shard's parts that the checkpoint has into `block`.
 DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& layout, AlignedBuffer& block,
                                Error& error) {
   for (const ShardLayout::Entry& entry : layout.trained())
@@ -28,8 +28,8 @@ DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& la
       reader.read(entry.name, entry.slice, block.bytes().subspan(entry.offset_bytes, entry.size_bytes), error);
 }
 
-// The weights that the checkpoint has of a table, whatever updater and shards saved them, with slots as `updater` wants
-// them at first. Keys with a row were counted once, at step 0; those without are new.
+// Returns the weights that the checkpoint has of a table, whatever updater and shards saved them, with the first slots
+// of `updater`. Keys with a row count as used once, at step 0; keys without one are left out.
 DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& table, const AnyUpdater& updater,
                                std::uint32_t shard, std::uint32_t shards, Error& error) -> TableCut {
   const TableInfo& info = table.info();
@@ -39,7 +39,7 @@ DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& tab
   };
   if (error || std::ranges::none_of(reader.tensors(), is_of_table)) return {};
 
-  // As a table without slots, because which ones there are is no matter.
+  // read as a table without slots, because the saved slots do not matter
   TableCut cut = TableTensors{table, Sgd{}, shard, shards}.read(reader, error);
   if (error) return {};
   const std::size_t rows = cut.rows->size() / info.row_bytes();

@@ -126,9 +126,9 @@ DISTRIB_DECL auto TableTensors::read_keys(const BundleReader& reader, const Save
   const auto with_row = keys.begin() + static_cast<std::ptrdiff_t>(saved.rows);
   for (std::size_t i = 0; i < keys.size() && !error; ++i) {
     const char* what = nullptr;
-    if (i != 0 && i != saved.rows && keys[i] <= keys[i - 1]) what = " is not above the one before it";
-    else if (i >= saved.rows && std::binary_search(keys.begin(), with_row, keys[i])) what = " comes twice";
-    else if (sharding.shard(keys[i]) != saved.shard) what = " is another shard's";
+    if (i != 0 && i != saved.rows && keys[i] <= keys[i - 1]) what = " is not greater than the key before it";
+    else if (i >= saved.rows && std::binary_search(keys.begin(), with_row, keys[i])) what = " occurs twice";
+    else if (sharding.shard(keys[i]) != saved.shard) what = " belongs to another shard";
     if (what != nullptr)
       error = wrong(reader, checkpoint_errc::corrupt_data, name, "key " + std::to_string(keys[i]) + what);
   }
@@ -138,7 +138,7 @@ DISTRIB_DECL auto TableTensors::read_keys(const BundleReader& reader, const Save
 DISTRIB_DECL auto TableTensors::read_any(const BundleReader& reader, Error& error) const -> TableCut {
   if (reader.index().shards > num_virtual_shards) {
     error = wrong(reader, checkpoint_errc::mismatch, info().name,
-                  "a table on " + std::to_string(reader.index().shards) + " shards");
+                  "a table on " + std::to_string(reader.index().shards) + " shards, more than a table can have");
     return {};
   }
   const auto shards = static_cast<std::uint32_t>(reader.index().shards);
@@ -147,7 +147,8 @@ DISTRIB_DECL auto TableTensors::read_any(const BundleReader& reader, Error& erro
   for (std::uint32_t shard = 0; shard < shards && !error; ++shard)
     if (shards != shards_ || shard == shard_) all.push_back(find_saved(reader, shard, shards, error));
 
-    // Which keys the result has, then what belongs to them: the keys of one that saved are in memory at a time.
+    // First find which keys the result has, then what belongs to them: only the keys of one shard that saved are in
+    // memory at a time.
   std::size_t with_row = 0;
   const auto keys = std::make_shared<AlignedBuffer>(own_keys(reader, all, sharding, with_row, error));
   if (error) return {};

@@ -15,8 +15,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// How a shard waits for contribution 0, the custom initial values of its job: whenever it begins at step 0, because no
-/// file has them. Of jobs without custom values it never does. A value.
+/// Whether a shard waits for contribution 0, the custom initial values of its job. It does whenever it starts at step
+/// 0, because no file has them. Never waits in a job without custom values. A value.
 class AwaitedValues {
  public:
   AwaitedValues(const Job& job, std::uint32_t shard) {
@@ -24,21 +24,23 @@ class AwaitedValues {
     begin_at(0);
   }
 
-  /// Whether the shard has no values until that comes: it counts nothing and answers no pull.
+  /// True if the shard has no values until contribution 0 arrives: it counts nothing and answers no pull.
   [[nodiscard]] auto missing() const noexcept -> bool { return missing_; }
 
-  /// The shard goes on from step k, with what a cut says or, of step 0, the initializers.
+  /// The shard continues from step k, with the values of a cut. At step 0 with the values of the initializers, or it
+  /// waits.
   void begin_at(Step k) noexcept { missing_ = k == 0 && sha256_.has_value(); }
-  /// It is on its way to a cut: whatever comes now is too early.
+  /// The shard is loading a cut: a contribution 0 that arrives now is too early.
   void forget() noexcept { missing_ = false; }
 
-  /// A contribution 0 has come: what is wrong with it, `ps_errc::wrong_size` or `bad_initial_values`. The first one
-  /// gives the store its values; later ones are repeats, of which only `not_repeatable` is told.
+  /// A contribution 0 has arrived. If the shard waits for it, checks it and passes its values to `store`; otherwise it
+  /// is a repeat. Returns `ps_errc::wrong_size` or `bad_initial_values` (the shard still waits), or for a repeat with
+  /// another checksum `not_repeatable`.
   DISTRIB_DECL auto take(const Contribution& given, ShardStore& store) -> std::error_code;
 
  private:
-  std::optional<Sha256Digest> sha256_;  // that it must have; empty: there are no custom values
-  std::optional<std::uint32_t> checksum_;  // of the one that counted
+  std::optional<Sha256Digest> sha256_;  // SHA-256 of contribution 0; empty: there are no custom values
+  std::optional<std::uint32_t> checksum_;  // of the contribution 0 that counted
   bool missing_ = false;
 };
 

@@ -20,60 +20,65 @@ namespace detail {
 struct ReplicaView {
   Progress progress;
   bool connected = false;
-  bool live = false;    ///< It has joined on this connection, and does not catch up with another one.
-  bool joined = false;  ///< Since everybody was asked to.
-  bool is_old = false;  ///< It tells no history, though the job has one.
-  bool begun = false;   ///< Contribution 0 was sent since it joined.
-  Step sent = 0;       ///< Contributions through this one were sent since it joined.
-  Step awaited = 0;    ///< Pulled since it joined, to hear when it has room for more.
-  Step cut_asked = 0;  ///< Asked since it joined to make a cut at this step.
-  std::optional<Step> asked;  ///< Whose values are wanted of it: t, or with backup workers a later one.
-  SharedBuffer got;           ///< These values.
-  std::optional<Step> helped_at;  ///< Where it was when it was last told to catch up.
-  bool doubtful = false;  ///< Since t is wanted it was lost, has joined anew or was left behind.
-  bool witness = false;  ///< It told of the process that something is left to, and tells when that is lost.
-  bool lame = false;  ///< That did not help: it is left behind until another one has a cut that will.
+  bool live = false;  ///< It has joined on this connection, and is not getting the state of another replica.
+  bool joined = false;  ///< It has joined since all were last asked to.
+  bool is_old = false;  ///< It reports no history, although the job has one.
+  bool begun = false;  ///< Contribution 0 was sent since it joined.
+  Step sent = 0;  ///< The last contribution that was sent since it joined.
+  /// The step that was pulled since it joined only to learn when it has room for more contributions.
+  Step awaited = 0;
+  Step cut_asked = 0;  ///< The step at which it was asked to make a cut since it joined.
+  std::optional<Step> asked;  ///< The step whose values were requested from it: t, or with backup workers a later one.
+  SharedBuffer got;  ///< Those values.
+  std::optional<Step> helped_at;  ///< Its step when it was last asked to get the state of another replica.
+  bool doubtful = false;  ///< Since values of t are wanted it was lost, has joined again, or was left behind.
+  bool witness = false;  ///< It reported the other process of this rank, and reports when that is lost.
+  /// Getting the state of another replica did not advance it, and no other replica has a newer cut. Not live, and not
+  /// waited for, until it advances by itself or another replica gets such a cut.
+  bool lame = false;
 
-  /// It says where it is, unless that was heard before. One that was left behind and has moved since is so no more.
+  /// The replica reports its progress. An older report does not set `done` back. If it is lame and has advanced, it is
+  /// live again.
   DISTRIB_DECL void learn(Progress heard);
 
-  /// All its cuts. Where it names none all have the lineage of its history, which has one entry.
+  /// Returns all its cuts with their lineages. If it reported no names, all cuts have the lineage of its history.
   [[nodiscard]] DISTRIB_DECL auto names() const -> std::vector<NamedCut>;
 
-  /// It no longer has the values of t.
+  /// True if it no longer has the values of t.
   [[nodiscard]] auto is_beyond(Step t) const noexcept -> bool { return progress.done > t + 1; }
 };
 
-/// The replicas of all shards in the order of their numbers, see `Job::num_replicas`. Of those of one shard the live ones
-/// count. A value.
+/// The replicas of all shards in the order of their numbers, see `Job::num_replicas`. In questions about a shard its
+/// live replicas count, unless a contract says otherwise. A value.
 class ReplicaViews : public std::vector<ReplicaView> {
  public:
   ReplicaViews(std::uint32_t shards, std::uint32_t replicas) : std::vector<ReplicaView>(replicas), shards_{shards} {}
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return shards_; }
   [[nodiscard]] auto shard_of(std::uint32_t replica) const noexcept -> std::uint32_t { return replica % shards_; }
-  /// Whether shards have more than one.
+  /// True if shards have more than one replica.
   [[nodiscard]] auto replicated() const noexcept -> bool { return size() > shards_; }
 
-  /// Whether some replica of the shard, or of each shard, is like that.
+  /// True if some replica of the shard meets the condition.
   [[nodiscard]] auto some_of(std::uint32_t shard, auto is_like_that) const -> bool {
     for (std::size_t replica = shard; replica < size(); replica += shards_)
       if (std::invoke(is_like_that, (*this)[replica])) return true;
     return false;
   }
+  /// True if some replica of each shard meets the condition.
   [[nodiscard]] auto some_of_each(auto is_like_that) const -> bool {
     for (std::uint32_t shard = 0; shard < shards_; ++shard)
       if (!some_of(shard, is_like_that)) return false;
     return true;
   }
 
-  /// Whether it has no cut of this step or a later one, and a live replica of its shard has.
+  /// True if the replica has no cut of this step or a later one, and a live replica of its shard has one.
   [[nodiscard]] auto lags(std::uint32_t replica, Step step) const -> bool {
     return !(*this)[replica].progress.has_cut_from(step) &&
            some_of(shard_of(replica), [step](const ReplicaView& v) { return v.live && v.progress.has_cut_from(step); });
   }
 
-  /// Whether another live replica of its shard has a cut that is ahead of it.
+  /// True if another live replica of its shard has a cut that is newer than its step.
   [[nodiscard]] auto has_helper(std::uint32_t replica) const -> bool {
     const ReplicaView& behind = (*this)[replica];
     return some_of(shard_of(replica), [&behind](const ReplicaView& v) {
@@ -81,24 +86,24 @@ class ReplicaViews : public std::vector<ReplicaView> {
     });
   }
 
-  /// Whether some replica of its shard has no cut of this step or a later one.
+  /// True if some replica of its shard has no cut of this step or a later one.
   [[nodiscard]] auto some_lack(Step step, std::uint32_t replica) const -> bool {
     return some_of(shard_of(replica), [step](const ReplicaView& v) { return !v.progress.has_cut_from(step); });
   }
 
-  /// Whether every shard has the last cut. A replica that is connected and can have it of another one is waited for.
+  /// True if every shard has the last cut. A connected replica that can still get it from another one is waited for.
   [[nodiscard]] DISTRIB_DECL auto all_saved(Step last) const -> bool;
 
-  /// Whether everybody has joined who can be waited for.
+  /// True if each shard has a replica that has joined, and no connected replica has still to join.
   [[nodiscard]] auto ready() const -> bool {
     return some_of_each(&ReplicaView::joined) &&
            std::ranges::all_of(*this, [](const ReplicaView& v) { return v.joined || !v.connected; });
   }
 
-  /// The smallest k of all shards, where that of a shard is the largest of its replicas that have joined.
+  /// Returns the smallest k of all shards. The k of a shard is the largest of its replicas that have joined.
   [[nodiscard]] DISTRIB_DECL auto least_done() const -> Step;
 
-  /// Values of another step are wanted of all.
+  /// Values of another step are wanted from all.
   void want_anew() {
     for (ReplicaView& view : *this) {
       view.asked.reset();
@@ -107,21 +112,22 @@ class ReplicaViews : public std::vector<ReplicaView> {
     }
   }
 
-  /// Everybody is asked anew to join.
+  /// All are asked to join again.
   void forget() {
     want_anew();
     take_back();
     for (ReplicaView& view : *this) view.joined = false;
   }
 
-  /// This rank's contributions after `from` through `to` are left to another process of it, of which the replica told.
+  /// The contributions of this rank after `from` up to `to` are left to another process of this rank, which `replica`
+  /// reported.
   void leave(std::uint32_t replica, Step from, Step to) {
     if (from != left_to_) left_after_ = from;
     left_to_ = to;
     (*this)[replica].witness = true;
   }
   [[nodiscard]] auto is_left(Step step) const noexcept -> bool { return step > left_after_ && step <= left_to_; }
-  /// Nothing is left to anybody any more: what was is to be sent, or cannot be.
+  /// Nothing is left to another process any more: these contributions must be sent, if they are still kept.
   void take_back() {
     for (ReplicaView& view : *this) {
       view.witness = false;
@@ -130,46 +136,47 @@ class ReplicaViews : public std::vector<ReplicaView> {
     left_after_ = left_to_ = 0;
   }
 
-  /// Whether it is the one of its shard that gives the values of t.
+  /// True if the values of t for this shard are to be pulled from this replica, not from the other one.
   [[nodiscard]] auto is_source(std::uint32_t replica, Step t) const -> bool {
     return source(shard_of(replica), t) == replica;
   }
 
-  /// Whether a shard is beyond t: it has this rank's next contribution from another process.
+  /// True if a shard is beyond t: it has this rank's next contribution from another process.
   [[nodiscard]] auto some_ahead(Step t) const -> bool {
     return std::ranges::any_of(*this, [t](const ReplicaView& v) { return v.live && v.progress.done > t; });
   }
 
-  /// The values that came of a shard; null: none yet.
+  /// Returns the values that arrived from a shard; null: none yet.
   [[nodiscard]] auto values_of(std::uint32_t shard) const -> const SharedBuffer& {
     std::size_t replica = shard;
     while ((*this)[replica].got == nullptr && replica + shards_ < size()) replica += shards_;
     return (*this)[replica].got;
   }
 
-  /// Those of each shard.
   [[nodiscard]] auto all_values() const -> std::vector<SharedBuffer> {
     std::vector<SharedBuffer> values;
     for (std::uint32_t shard = 0; shard < shards_; ++shard) values.push_back(values_of(shard));
     return values;
   }
 
-  /// The replica of a shard that will have the values of t first, as far as is known; of equal ones the first.
+  /// Returns the replica of a shard that will have the values of t first, as far as is known; the first of equal ones.
   [[nodiscard]] DISTRIB_DECL auto source(std::uint32_t shard, Step t) const -> std::uint32_t;
 
-  /// Whether it may come to have them, or is the one that would have them first.
+  /// True if the replica may still give the values of t, or is the source of its shard.
   [[nodiscard]] auto may_give(std::uint32_t replica, Step t) const -> bool {
     return ((*this)[replica].live && !(*this)[replica].is_beyond(t)) || is_source(replica, t);
   }
 
-  /// The newest step that is in every shard's list of cuts (rule 6): in those of its live replicas, or when none is, of
-  /// all that were heard of. 0 where they are of different histories.
+  /// Returns the newest step that is in every shard's list of cuts (rule 6). The list of a shard: the cuts that all its
+  /// live replicas have; if none is live, that all replicas have which reported any. 0 if they are of different
+  /// histories, or if nothing is known of a shard.
   [[nodiscard]] DISTRIB_DECL auto common_cut() const -> Step;
 
-  /// Whether those that `common_cut` asks are of one history, as far as they were heard of.
+  /// True if the replicas that `common_cut` looks at are of one history.
   [[nodiscard]] DISTRIB_DECL auto have_one_history() const -> bool;
 
-  /// The newest cut that is the same in the lists of all that have joined, whatever their histories; cut 0 always is.
+  /// Returns the newest cut that is the same in the lists of all replicas that have joined, whatever their histories.
+  /// Cut 0 always is.
   [[nodiscard]] DISTRIB_DECL auto common_of_histories() const -> NamedCut;
 
  private:

@@ -19,7 +19,7 @@ struct StepContributions {
   std::vector<Rank> ranks;
   std::vector<ReadContribution> read;
 
-  /// False: it has one of this rank, or as many as count.
+  /// Stores the contribution of `rank`. Returns false if there is one of this rank already, or if there are `most`.
   DISTRIB_DECL auto store(Rank rank, ReadContribution given, Rank most) -> bool;
 };
 
@@ -30,12 +30,12 @@ struct ParkedPull {
   PullRows rows;
 };
 
-/// The newest contribution of one rank that a shard was given, and by whom.
+/// The newest contribution of one rank that a shard has received, and the peer that sent it.
 struct NewestContribution {
   Step step = 0;
   std::optional<Peer> giver = {};
 
-  /// Whether somebody else than this peer gave it, who is among these.
+  /// True if a peer other than `peer` sent it and is still connected (in `here`).
   [[nodiscard]] auto is_from_another(Peer peer, const std::map<Peer, Rank>& here) const -> bool {
     return giver && *giver != peer && here.contains(*giver);
   }

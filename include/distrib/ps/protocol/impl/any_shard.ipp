@@ -91,7 +91,7 @@ DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKin
 }
 
 DISTRIB_DECL auto has_last_cut(const AnyShard& shard, const Job& job) -> bool {
-  const Rank ranks = job.consistency.is_synchronous() ? 1 : job.ranks;  // synchronous: it is the same for all ranks
+  const Rank ranks = job.consistency.is_synchronous() ? 1 : job.ranks;  // synchronous: the same for all ranks
   for (Rank rank = 0; rank < ranks; ++rank) {
     const Progress progress = shard.progress(rank);
     const Step last = job.steps_of(rank);

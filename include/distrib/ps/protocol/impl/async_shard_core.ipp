@@ -23,7 +23,8 @@ DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard,
     : AsyncShardCore{job, shard, updaters, table_budget_bytes} {
   store_.load(newest);
   if (newest.applied.size() == job.ranks) applied_ = newest.applied;
-  else  // an agreed cut of another number of ranks: its contributions are shared out anew
+  // A cut of another number of ranks, in which all shards agree: divide its contributions equally among the ranks.
+  else
     for (Rank rank = 0; rank < job.ranks; ++rank)
       applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
   durable_ = applied_;

@@ -12,7 +12,7 @@ DISTRIB_DECL void ReplayBuffer::keep(Step step, std::vector<SharedBuffer> blocks
   if (budget_bytes_ == 0) clear();
   last_bytes_ = size_bytes(blocks);
   std::vector<SharedBuffer>& kept = entry(step);
-  bytes_ += last_bytes_ - size_bytes(kept);  // a step made again takes the place of the first
+  bytes_ += last_bytes_ - size_bytes(kept);  // a step made again replaces the first
   kept.assign(std::move_iterator{blocks.begin()}, std::move_iterator{blocks.end()});
 }
 

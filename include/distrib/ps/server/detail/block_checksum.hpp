@@ -10,7 +10,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The CRC-32C of blocks of which the same one is sent again and again: every rank asks for the values of a step.
+/// The CRC-32C of blocks. Remembers the last one, because the same block is sent again and again: every rank asks for
+/// the values of a step.
 class BlockChecksum {
  public:
   [[nodiscard]] auto of(const SharedBuffer& block) -> std::uint32_t {

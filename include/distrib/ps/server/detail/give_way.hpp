@@ -7,9 +7,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// From now on the calling thread lets others go first where processors are short: it becomes a batch thread, five steps
-/// nicer than the process's first one (sched(7): on Linux each thread has a nice value of its own). What the system
-/// refuses stays as it is; once more changes nothing.
+/// Lowers the priority of the calling thread: it becomes a batch thread, five steps nicer than the first thread of the
+/// process (sched(7): on Linux each thread has its own nice value). A change that the system refuses is skipped.
+/// Calling it again changes nothing.
 DISTRIB_DECL void give_way() noexcept;
 
 }  // namespace detail

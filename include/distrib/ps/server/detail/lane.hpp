@@ -41,14 +41,14 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The shards of a ps task that live on one thread, with the connections that speak to them, their clock, and their
-/// files, which are read and written on another thread: what came of it is posted back. What `RpcPoolServer` speaks to.
+/// The shards of a ps task that live on one thread, with their connections, their clock, and their files. Files are
+/// read and written on another thread; results are posted back. `RpcPoolServer` passes its events here.
 ///
-/// `Task` is told, from this thread: `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)`; it
-/// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`, `name()` and
-/// `address_of(task)`, which must not change, or be atomic; and, on the thread of files, to `hold(directory, error)`,
-/// before anything is done there.
-/// Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
+/// From this thread it calls `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)` of `Task`.
+/// It reads `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`, `name()` and `address_of(task)`, which must
+/// be constant or atomic. On the thread of files it calls `hold(directory, error)` before it uses a directory.
+///
+/// Threads: the executor's, but for constructor and destructor. When the destructor runs, no handler may run any more.
 template <class Connection, class Task>
 class Lane {
  public:
@@ -62,7 +62,7 @@ class Lane {
   [[nodiscard]] auto executor() const noexcept -> const Executor& { return executor_; }
   [[nodiscard]] auto number() const noexcept -> std::size_t { return number_; }
 
-  // --- events of connections: the first is the greeting, which says which shard it wants ---
+  // --- events of connections: the first is the greeting, which names the wanted shard ---
 
   void happened(const Connection& connection, const ServerEvent& event) {
     if (event.kind == ServerEvent::Kind::greeted) {
@@ -73,7 +73,7 @@ class Lane {
     } else if (const auto wanted = wanted_.find(connection); wanted != wanted_.end()) {
       Service& service = shard(wanted->second).service;
       service.meter().arrived(event.arrived);
-      // No reading of the clock but at the end, by `settle`.
+      // The clock is read only at the end, by `settle`.
       service.happened(connection, event, latest_ = std::max(latest_, event.arrived));
     }
     settle();
@@ -86,12 +86,12 @@ class Lane {
     settle();
   }
 
-  // --- what the task wants ---
+  // --- what the task calls ---
 
-  /// Makes a shard that nobody has asked for yet.
+  /// Makes a shard that no connection has asked for yet.
   void open(std::uint32_t number) { shard(number); }
 
-  /// Has all shards saved, and those that are made later.
+  /// Saves all shards, and those that are made later.
   void stop() {
     stopping_ = true;
     for (auto& [number, host] : shards_) host->service.stop();
@@ -104,18 +104,18 @@ class Lane {
     settle();
   }
 
-  /// The job is done: lets cuts go that no user wants, after all that is still to be done with files.
+  /// The job is done: removes the cuts that no user wants, after all other work with files.
   void finish_files() {
     for (auto& [number, host] : shards_) host->files.finish(*host);
   }
 
-  /// Tells from now on when connections end.
+  /// From now on reports when connections end.
   void leave() {
     leaving_ = true;
     task_.changed(number_, tally());
   }
 
-  /// Ends them all; nothing is told any more.
+  /// Ends all shards; reports nothing any more.
   void close() {
     closed_ = true;
     timer_.cancel();
@@ -133,7 +133,7 @@ class Lane {
   using Service = ShardService<Connection>;
   using Clock = std::chrono::steady_clock;
 
-  /// One shard, its service's shell.
+  /// One shard, and the shell of its service.
   struct Host final : ShardShell {
     Host(Lane& on, std::uint32_t number)
         : lane{on},
@@ -146,7 +146,7 @@ class Lane {
       files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
     }
-    void copy() override {  // whatever has come meanwhile is first
+    void copy() override {  // events that are waiting come first
       asio::post(lane.executor_, [this, &on = lane] {
         if (on.closed_) return;
         service.copy_cut(Clock::now());
@@ -175,12 +175,13 @@ class Lane {
       fetch->start();
     }
     void joined_twice(Rank rank) override {
-      lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
-                                                     ", which is here already: a second process of it does no harm");
+      lane.task_.tell(Event::Kind::joined_twice,
+                      "a second process joined as rank " + std::to_string(rank) +
+                          " while the first is connected: harmless, each contribution counts once; end one of them");
     }
     void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
 
-    // What `files` tells.
+    // The actions of `files`.
     void operator()(CutWork work) {
       lane.on_disk(std::make_shared<CutWork>(std::move(work)), stored, [this](CutWork done) {
         const bool had_job = service.job().has_value();
@@ -194,7 +195,7 @@ class Lane {
     Lane& lane;
     ShardFiles files;
     std::shared_ptr<StoredCuts<>> stored = std::make_shared<StoredCuts<>>();  // used on the thread of files only
-    std::uint32_t replica = 0;  // which one of the job's
+    std::uint32_t replica = 0;  // the number of the replica in the job
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;
     Service service;
@@ -215,7 +216,7 @@ class Lane {
     ShardTally tally;
     tally.connections = wanted_.size();
     for (const auto& [number, host] : shards_) {
-      if (number >= task_.shards_of_job()) continue;  // somebody wanted it before the job said how many there are
+      if (number >= task_.shards_of_job()) continue;  // a connection asked for it before the job was known
       ++tally.shards;
       if (host->service.over()) ++tally.over;
       if (const auto& job = host->service.job()) tally.shards_of_job = job->shards_per_task * job->replicas;
@@ -223,7 +224,7 @@ class Lane {
     return tally;
   }
 
-  // Has the work done on the thread of files, in order, one at a time; then `done` here.
+  // Performs the work on the thread of files, in order, one at a time. Then calls `done` here.
   void on_disk(std::shared_ptr<CutWork> work, std::shared_ptr<StoredCuts<>> stored, std::function<void(CutWork)> done) {
     asio::post(disk_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)]() mutable {
       if (work->owner) task_.hold(work->owner->settings.directory, work->failure);
@@ -236,7 +237,7 @@ class Lane {
     });
   }
 
-  // After every event: how long took what was answered, and the next wake-up of any shard.
+  // After every event: adds the durations of answered calls, and sets the timer to the earliest wake-up of all shards.
   void settle() {
     if (closed_) return;
     Instant first = Instant::max();
@@ -260,10 +261,10 @@ class Lane {
   Executor executor_;
   Executor disk_;
   std::map<std::uint32_t, std::unique_ptr<Host>> shards_;
-  std::map<Connection, std::uint32_t> wanted_;  // which shard a connection speaks to
+  std::map<Connection, std::uint32_t> wanted_;  // the shard that a connection uses
   SteadyTimer timer_;
   Instant armed_ = Instant::max();
-  Instant latest_{};  // that was read here, or with what came
+  Instant latest_{};  // the latest time that was read here or arrived with an event
   bool stopping_ = false;
   bool leaving_ = false;
   bool closed_ = false;

@@ -15,7 +15,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The task of a `Server` of job "ps". Listens already.
+/// Makes the task of a `Server` of job "ps", which listens already.
 [[nodiscard]] DISTRIB_DECL auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index,
                                                  ShardKinds kinds, ServerOptions options)
     -> std::unique_ptr<ServerTask>;

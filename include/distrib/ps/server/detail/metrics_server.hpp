@@ -20,11 +20,11 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Shows a page over HTTP, on the listener's executor: at most 16 visitors at once, each for 5 s at most; who comes when
-/// there are so many is turned away. The content is asked for on the executor, each time that somebody wants to see it,
-/// and never after the destructor; it may come later, on the executor too.
+/// Serves a page over HTTP, on the listener's executor: to at most 16 visitors at once, for at most 5 s each. Further
+/// visitors are disconnected. The content is asked for on the executor for each visitor, and never after the
+/// destructor. It may arrive later, on the executor too.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
+/// Threads: one at a time, the executor's while that runs. Must not outlive the executor's context.
 template <class ListenerType>
 class MetricsServer {
  public:
@@ -34,8 +34,8 @@ class MetricsServer {
 
   using Show = std::function<void(std::string)>;
 
-  /// Listens from now on; port 0 takes a free one. `content` gathers the content and then calls what it is given, once.
-  /// Throws as the listener does.
+  /// Listens from now on; port 0 takes a free port. `content` gathers the content and then calls the function that it
+  /// is passed, once. Throws as the listener.
   MetricsServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content)
       : state_{std::make_shared<State>(std::move(page), std::move(content))},
         listener_{executor, address, [state = state_](Socket socket) { enter(state, std::move(socket)); }} {}
@@ -53,7 +53,7 @@ class MetricsServer {
   using Socket = typename ListenerType::Socket;
   struct Visit;
 
-  /// Lives as long as a visit does.
+  /// Shared with the visits, so that it lives as long as they do.
   struct State {
     State(Page shown, std::function<void(Show)> gathers) : page{std::move(shown)}, content{std::move(gathers)} {}
     Page page;
@@ -104,7 +104,7 @@ class MetricsServer {
   static void gather(const std::shared_ptr<Visit>& visit) {
     visit->state->content([visit](const std::string& content) {
       visit->core.show(content);
-      drive(visit);  // which fails at once when it took too long
+      drive(visit);  // fails at once if it took too long
     });
   }
 

@@ -14,7 +14,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The call of a contribution that is being counted; answered once. Threads: one at a time.
+/// The call of the contribution that is being counted. It is answered once.
+///
+/// Threads: one at a time.
 template <class Connection>
 class PushCall {
  public:
@@ -23,10 +25,10 @@ class PushCall {
     pull_follows_ = pull_follows;
     not_repeatable_ = false;
   }
-  /// It was counted before, with other bytes; training goes on.
+  /// It was counted before, with other bytes; training continues with those.
   void found_other_bytes() noexcept { not_repeatable_ = true; }
 
-  /// Whether it is still to be answered.
+  /// True if it is still to be answered.
   [[nodiscard]] explicit operator bool() const noexcept { return call_.has_value(); }
   void answer(Progress progress) {
     if (call_) std::exchange(call_, std::nullopt)->reply({std::move(progress), not_repeatable_}, pull_follows_);

@@ -23,7 +23,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What a shard's service knows of its job, once it was told.
+/// What a shard's service knows of its job, once it is known.
 class ServedJob {
  public:
   ServedJob(const ShardIdentity& identity, ShardKinds kinds, const ShardOptions& options)
@@ -35,16 +35,16 @@ class ServedJob {
   [[nodiscard]] auto hash() const noexcept -> const std::string& { return hash_; }
   [[nodiscard]] auto kind() const noexcept -> const ShardKind& { return kind_; }
   [[nodiscard]] auto identity() const noexcept -> const ShardIdentity& { return identity_; }
-  /// Whether that is the hash of its text.
+  /// True if the job is known and this is the hash of its text.
   [[nodiscard]] auto is(std::string_view hash) const noexcept -> bool { return job_ && hash == hash_; }
-  /// Which replica of a shard is served.
+  /// Returns the number of the replica that is served.
   [[nodiscard]] auto replica() const -> std::uint32_t { return job_->replica_at(identity_.task, identity_.shard); }
 
-  /// As `adopt_job`; the job is known then.
+  /// Learns the job, as `adopt_job`. On failure nothing changes.
   [[nodiscard]] DISTRIB_DECL auto adopt(const JoinRequest& request) -> Error;
   void forget() { job_.reset(); }
 
-  /// As the function of this name.
+  /// As the functions of these names.
   [[nodiscard]] auto make_shard(std::vector<DurableCut> cuts, const Cut* newest) const -> std::unique_ptr<AnyShard> {
     return v0::make_shard(*job_, replica() % job_->shards(), kind_, std::move(cuts), newest);
   }

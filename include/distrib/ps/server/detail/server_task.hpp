@@ -12,7 +12,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What a `Server` of job "ps" is outside. Its destructor, on no thread of the pool, ends all of it and waits for that.
+/// The interface of a task of job "ps" to its `Server`. Its destructor must not run on a thread of the pool; it ends
+/// everything and waits for that.
 class ServerTask {
  public:
   using Executor = IoPool::Executor;
@@ -23,10 +24,10 @@ class ServerTask {
   [[nodiscard]] virtual auto metrics_port() const noexcept -> std::uint16_t = 0;
   [[nodiscard]] virtual auto why() const noexcept -> const Error& = 0;
 
-  /// Calls `told` on the executor when it is over.
+  /// Calls `told` with the exit code on the executor when the task is over.
   virtual void join(std::function<void(int)> told) = 0;
 
-  /// From any thread: every shard saves, then it is over.
+  /// From any thread: saves every shard, then the task is over.
   virtual void stop() = 0;
 };
 

@@ -14,38 +14,38 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Whoever speaks on one connection to a shard.
+/// One connection to a shard.
 template <class Connection>
 struct ShardPeer {
   Rank rank = 0;
-  bool entered = false;  ///< The shard's core knows it.
+  bool entered = false;  ///< The shard's core knows the peer.
   PeerCalls<Connection> calls;
 };
 
-/// The peers of a shard, by numbers from 1 that are given once.
+/// The peers of a shard, by their numbers, which start at 1 and are never used again.
 template <class Connection>
 class ShardPeers {
  public:
-  /// The number of a connection's peer, who is made when there is none.
+  /// Returns the number of the connection's peer; makes a peer if there is none.
   auto number_of(const Connection& connection) -> Peer {
     const auto [at, first] = numbers_.insert({connection, last_ + 1});
     if (first) ++last_;
     return at->second;
   }
-  /// The same; 0: there is none.
+  /// Returns the number of the connection's peer; 0: there is none.
   [[nodiscard]] auto find(const Connection& connection) const -> Peer {
     const auto number = numbers_.find(connection);
     return number == numbers_.end() ? 0 : number->second;
   }
 
-  /// The peer whose call it is; 0: it has not entered, and the call was refused.
+  /// Returns the peer of the call; 0: it has not entered, and the call was failed with `ps_errc::not_joined`.
   template <class CallType> auto entered(const CallType& call) -> Peer {
     const Peer peer = find(call.connection());
     if (peer != 0 && peers_[peer].entered) return peer;
     call.fail(ps_errc::not_joined);
     return 0;
   }
-  /// The same; a call that has nothing to tell is answered.
+  /// The same, and answers a call that has an empty reply.
   template <class CallType> auto answered(const CallType& call) -> Peer {
     const Peer peer = entered(call);
     if (peer != 0) call.reply({});
@@ -54,13 +54,13 @@ class ShardPeers {
 
   [[nodiscard]] auto operator[](Peer peer) -> ShardPeer<Connection>& { return peers_[peer]; }
 
-  /// Its connection is gone.
+  /// The connection of the peer is lost.
   void erase(const Connection& connection, Peer peer) {
     peers_.erase(peer);
     numbers_.erase(connection);
   }
 
-  /// Adds what a status tells of them.
+  /// Adds the joined ranks and the parked pulls to a status.
   void describe(ShardStatus& status) const {
     for (const auto& [peer, state] : peers_) {
       status.parked += state.calls.parked();
@@ -68,10 +68,11 @@ class ShardPeers {
     }
   }
 
-  /// All calls have come to this end.
+  /// Fails the streams of all peers with this error.
   void refuse_all(const std::error_code& code, std::string_view where) {
     for (auto& [peer, state] : peers_) state.calls.refuse(code, where);
   }
+  /// Ends the streams of all peers, and fails their pulls with this error.
   void end_all(const std::error_code& of_pulls) {
     for (auto& [peer, state] : peers_) {
       state.calls.fail_pulls(of_pulls);

@@ -16,15 +16,19 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What the other replica of a shard is sent of a cut; one at a time, whoever asks anew takes the place of whoever
-/// asked before. Threads: one at a time.
+/// The call of the other replica that gets the pieces of a cut. There is one at a time: a new request replaces an
+/// earlier one.
+///
+/// Threads: one at a time.
 template <class Connection>
 class StateCall {
  public:
-  /// True: the core is to be asked for a cut, and then `send` told. Else it was one more piece, which is answered.
+  /// A request arrived. Returns true if the core must be asked for a cut; then call `send`. Otherwise it asked for one
+  /// more piece, which is answered.
   auto ask(Peer peer, const StateRequest& request, Call<State, Connection> call) -> bool {
     if (request.at != 0) {
-      if (peer != peer_ || !pieces_) call.fail(rpc_errc::cancelled, "another replica asked meanwhile");
+      if (peer != peer_ || !pieces_)
+        call.fail(rpc_errc::cancelled, "no cut is being sent to this replica: ask again from its start");
       else call.reply(pieces_->piece(request.at, most_bytes));
       return false;
     }
@@ -34,18 +38,18 @@ class StateCall {
     waiting_ = std::move(call);
     return true;
   }
-  /// Who waits for a cut; 0: nobody.
+  /// Returns the peer that waits for a cut; 0: none.
   [[nodiscard]] auto peer() const noexcept -> Peer { return waiting_ ? peer_ : 0; }
   [[nodiscard]] auto have() const noexcept -> Step { return have_; }
 
-  /// The cut for this peer; null: there is none.
+  /// Sends the cut to `peer`. Null: there is none.
   void send(Peer peer, const Cut* cut) {
     if (peer != peer_ || !waiting_) return;
     if (cut != nullptr) pieces_.emplace(*cut);
     std::exchange(waiting_, std::nullopt)->reply(cut == nullptr ? StateReply{} : pieces_->piece(0, most_bytes));
   }
 
-  /// It is gone. Whether it had asked.
+  /// Drops the request of `peer`; a waiting call fails with `rpc_errc::cancelled`. Returns true if that peer had asked.
   auto forget(Peer peer) -> bool {
     if (peer != peer_) return false;
     if (waiting_) std::exchange(waiting_, std::nullopt)->fail(rpc_errc::cancelled);
@@ -57,7 +61,7 @@ class StateCall {
  private:
   static constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of one answer
 
-  Peer peer_ = 0;  // 0: nobody has asked
+  Peer peer_ = 0;  // 0: no request yet
   Step have_ = 0;
   std::optional<Call<State, Connection>> waiting_;
   std::optional<CutPieces> pieces_;

@@ -19,10 +19,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The shell of a `StateFetchCore`: a connection of its own to the other replica of a shard, and a timer.
+/// The shell of a `StateFetchCore`: has its own connection to the other replica of a shard, and a timer.
 ///
-/// Calls back once, on the executor, with what was fetched. Threads: one at a time, which is the executor's; a heap
-/// object, and dropped it calls nothing.
+/// Calls `came` once, on the executor, with the fetched cut. A heap object; if it is destroyed before that, it calls
+/// nothing.
+///
+/// Threads: one at a time, the executor's.
 class StateFetch : public std::enable_shared_from_this<StateFetch> {
  public:
   using Executor = asio::io_context::executor_type;
@@ -33,7 +35,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
 
   void start() { core_.start(Clock::now(), *this); }
 
-  // --- what the core tells ---
+  // --- the actions of the core ---
 
   DISTRIB_DECL void operator()(ConnectToSibling action);
   DISTRIB_DECL void operator()(AskSibling action);
@@ -49,7 +51,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   StateFetchCore core_;
   Came came_;
   SteadyTimer pause_;
-  std::shared_ptr<Connector> connector_;  // shared only so that who drops this need not know how they end
+  std::shared_ptr<Connector> connector_;  // a shared pointer only so that the destructor needs no complete type
   std::shared_ptr<RpcClient> client_;
 };
 

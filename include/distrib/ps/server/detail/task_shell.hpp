@@ -46,9 +46,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The shell of a ps task: an rpc server over lanes of shards, one lane a thread of the pool but the last, which has the
-/// files; of a pool of one thread that one has all. Shard s is on lane s modulo their number. What is of the whole task
-/// lives on the first thread: when it is over, its page of metrics, its observer.
+/// The shell of a ps task: an rpc server whose shards are divided into lanes, one lane per thread of the pool. The last
+/// thread has no lane; it reads and writes files. A pool of one thread does both on it. Shard s is on lane s % lanes.
+/// State of the whole task (whether it is over, the metrics page, the observer) belongs to the first thread.
 template <class ListenerType>
 class TaskShell final : public ServerTask {
   using Connection = std::shared_ptr<BasicServerSession<typename ListenerType::Socket>>;
@@ -78,21 +78,22 @@ class TaskShell final : public ServerTask {
     address_ = Address::parse(cluster.task_address("ps", index));
     for (std::size_t i = 0; i < lanes_of(io); ++i)
       lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
-    // Cuts are written beside what workers wait for.
+    // Cuts must not delay the answers that workers wait for.
     if (io.size() > 1) asio::post(disk_, [] { give_way(); });
   }
 
-  /// Nothing of it runs any more then.
+  /// Afterwards nothing of it runs any more.
   ~TaskShell() override {
-    run_on(io_, 0, [this] { close(); });  // nothing is asked of server and lanes any more
+    run_on(io_, 0, [this] { close(); });  // then it asks nothing of the server and the lanes any more
     server_.reset();
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
-    run_on(io_, io_.size() - 1, [] {});  // what was still to be done with files
-    for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});  // what others have posted to lanes
+    run_on(io_, io_.size() - 1, [] {});  // wait for the work with files
+    // wait for what others have posted to lanes
+    for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});
   }
 
-  /// Listens. On an address that is not this machine's own (a name of a service, a forwarded port): on its port of every
-  /// interface.
+  /// Listens. If the address is not one of this machine's (a name of a service, a forwarded port), listens on its port
+  /// of every interface.
   void start() {
     try {
       listen(address_);
@@ -127,7 +128,7 @@ class TaskShell final : public ServerTask {
     });
   }
 
-  // --- what lanes ask and tell, from their threads ---
+  // --- what lanes read and call, from their threads ---
 
   [[nodiscard]] auto options() const noexcept -> const ServerOptions& { return options_; }
   [[nodiscard]] auto kinds() const noexcept -> const ShardKinds& { return kinds_; }
@@ -138,19 +139,20 @@ class TaskShell final : public ServerTask {
     return identity;
   }
 
-  /// Sees to it that no other process of the task has this directory; else `directory_in_use`. On the thread of files.
+  /// Makes sure that no other process of the task uses this directory. Fails with `directory_in_use`. On the thread of
+  /// files.
   void hold(const std::string& directory, Error& error) {
     lock_.hold(directory, "ps-" + std::to_string(identity_.task), name_, options_.lock_within, error);
   }
 
-  /// Where a ps task is; port 0: the cluster does not say so.
+  /// Returns the address of a ps task. Port 0: the cluster does not name it.
   [[nodiscard]] auto address_of(std::uint32_t task) const -> Address {
     std::error_code ec;
     const Address address = Address::parse(cluster_.task_address("ps", task, ec), ec);
     return ec ? Address{} : address;
   }
 
-  /// How many shards this task has, with replicas; as many as there may be while no job is known.
+  /// Returns how many shards this task has, replicas included; the largest possible number while no job is known.
   [[nodiscard]] auto shards_of_job() const noexcept -> std::uint32_t { return shards_of_job_; }
 
   void changed(std::size_t lane, const ShardTally& tally) {
@@ -175,7 +177,7 @@ class TaskShell final : public ServerTask {
     asio::dispatch(executor_, [this, kind, text] { options_.observer({kind, name_, {}, {}, name_ + ": " + text}); });
   }
 
-  // --- what the end of the task wants ---
+  // --- the actions of the core that ends the task ---
 
   void operator()(LookForEnd look) {
     look_timer_.expires_after(look.after);
@@ -199,7 +201,7 @@ class TaskShell final : public ServerTask {
           if (end.done) lane.finish_files();
         },
         [this] {
-          asio::post(disk_, [this] {  // after all that is still to be done there
+          asio::post(disk_, [this] {  // after all other work there
             asio::post(executor_, [this] {
               if (!closed_) end_.files_done(*this);
             });
@@ -223,7 +225,7 @@ class TaskShell final : public ServerTask {
   }
 
  private:
-  /// What the rpc server speaks to on a thread.
+  /// Passes the events of the rpc server on a thread to its lane.
   struct LaneRouter {
     Lane* lane;
     void dispatch(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
@@ -260,7 +262,8 @@ class TaskShell final : public ServerTask {
             });
   }
 
-  // Has `ask` run by each lane, not from here: a core may be in the middle of telling something. Then `done` here.
+  // Runs `ask` on each lane's thread, posted, because a core may be in the middle of an action now. Then runs `done`
+  // here.
   void on_each(std::function<void(Lane&)> ask, std::function<void()> done) {
     const std::uint64_t round = ++rounds_;
     asked_[round] = {lanes_.size(), std::move(done)};
@@ -317,11 +320,11 @@ class TaskShell final : public ServerTask {
   SteadyTimer look_timer_;
   SteadyTimer hang_up_timer_;
   std::function<void(int)> joined_;
-  std::optional<int> over_;  // with this code
+  std::optional<int> over_;  // the exit code
   bool closed_ = false;
   std::unique_ptr<MetricsServer<ListenerType>> metrics_server_;  // null: no metrics
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::optional<RpcPoolServer<LaneRouter>> server_;  // the last: its connections speak to all of the above
+  std::optional<RpcPoolServer<LaneRouter>> server_;  // declared last, because its connections use all of the above
 };
 
 }  // namespace detail

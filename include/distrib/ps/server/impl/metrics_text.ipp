@@ -12,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Seconds in decimal.
+// Returns seconds as a decimal number.
 DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
   constexpr std::uint64_t second = 1'000'000'000;
   const auto nanoseconds = static_cast<std::uint64_t>(time.count());
@@ -22,19 +22,19 @@ DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
   return std::to_string(nanoseconds / second) + (text == "." ? "" : text);
 }
 
-// Writes Prometheus's text exposition format 0.0.4, metric by metric.
+// Writes the text, metric by metric.
 class MetricsWriter {
  public:
   explicit MetricsWriter(std::span<const ShardStatus> shards) : shards_{shards} {}
 
-  /// What comes next is of this metric.
+  /// Starts the next metric.
   void metric(std::string_view name, std::string_view type, std::string_view help) {
     name_ = name;
     text_.append("# HELP distrib_ps_").append(name).append(" ").append(help).append("\n");
     text_.append("# TYPE distrib_ps_").append(name).append(" ").append(type).append("\n");
   }
 
-  /// `more`: a further label with its value.
+  /// Adds a sample. `more`: the name of a further label, and its value.
   void sample(const ShardStatus& shard, const std::string& value, std::string_view more = {},
               std::string_view more_value = {}) {
     text_.append("distrib_ps_").append(name_).append("{task=\"").append(std::to_string(shard.task));
@@ -49,14 +49,14 @@ class MetricsWriter {
     text_.append("} ").append(value).append("\n");
   }
 
-  /// One number of each shard.
+  /// Adds a metric with one number per shard.
   void numbers(std::string_view name, std::string_view type, std::string_view help,
                std::uint64_t ShardStatus::* number) {
     metric(name, type, help);
     for (const ShardStatus& shard : shards_) sample(shard, std::to_string(shard.*number));
   }
 
-  /// One histogram of each shard, cumulative; its bounds double from 1.024 us to 68.7 s.
+  /// Adds a histogram per shard, cumulative. Its bounds double from 1.024 us to 68.7 s.
   void times(const std::string& name, std::string_view help, LatencyHistogram ShardStatus::* histogram) {
     metric(name, "histogram", help);
     for (const ShardStatus& shard : shards_) {
@@ -89,40 +89,44 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards) -> std::stri
   constexpr std::string_view gauge = "gauge";
   constexpr std::string_view counter = "counter";
   detail::MetricsWriter to{shards};
-  to.metric("uptime_seconds", gauge, "Seconds since the shard began to listen.");
+  to.metric("uptime_seconds", gauge, "Seconds since the shard started to listen.");
   for (const ShardStatus& shard : shards) to.sample(shard, detail::seconds_text(shard.uptime));
-  to.metric("open", gauge, "1 when the job is known and its cuts are read.");
+  to.metric("open", gauge, "1 if the shard knows the job and has read its cuts, otherwise 0.");
   for (const ShardStatus& shard : shards) to.sample(shard, shard.open ? "1" : "0");
-  to.metric("waits_for_values", gauge, "1 while no worker has sent the custom initial values.");
+  to.metric("waits_for_values", gauge,
+            "1 while the shard waits for the custom initial values of a worker, otherwise 0.");
   for (const ShardStatus& shard : shards) to.sample(shard, shard.no_values ? "1" : "0");
-  to.metric("ranks", gauge, "Workers of the cluster.");
+  to.metric("ranks", gauge, "Workers of the cluster, the chief included.");
   for (const ShardStatus& shard : shards) to.sample(shard, std::to_string(shard.ranks));
-  to.numbers("step", gauge, "Steps done; asynchronous: contributions counted.", &ShardStatus::step);
+  to.numbers("step", gauge, "Steps done; in an asynchronous job: contributions counted.", &ShardStatus::step);
   to.numbers("total_steps", gauge, "Steps of the job.", &ShardStatus::total_steps);
   to.numbers("newest_cut_step", gauge, "Step of the newest durable cut.", &ShardStatus::newest_cut);
   to.numbers("contributions", gauge, "Contributions that the values are made of.", &ShardStatus::contributions);
-  to.numbers("stale_total", counter, "Contributions that came too late to count.", &ShardStatus::stale);
-  to.numbers("staleness_steps", gauge, "Steps between the fastest and the slowest rank.", &ShardStatus::staleness);
-  to.numbers("value_bytes", gauge, "Bytes of the variables.", &ShardStatus::value_bytes);
-  to.numbers("slot_bytes", gauge, "Bytes of the optimizer slots.", &ShardStatus::slot_bytes);
-  to.numbers("variables", gauge, "Variables that have a part here.", &ShardStatus::variables);
-  to.numbers("pushes_total", counter, "Contributions that came, repeated ones included.", &ShardStatus::pushes);
-  to.numbers("pushed_bytes_total", counter, "Bytes of contributions that came.", &ShardStatus::pushed_bytes);
+  to.numbers("stale_total", counter, "Contributions that arrived too late to count; only with backup workers.",
+             &ShardStatus::stale);
+  to.numbers("staleness_steps", gauge, "Steps between the newest contributions of the fastest and the slowest rank.",
+             &ShardStatus::staleness);
+  to.numbers("value_bytes", gauge, "Bytes of the variables' values on this shard.", &ShardStatus::value_bytes);
+  to.numbers("slot_bytes", gauge, "Bytes of the optimizer slots on this shard.", &ShardStatus::slot_bytes);
+  to.numbers("variables", gauge, "Variables that have a part on this shard.", &ShardStatus::variables);
+  to.numbers("pushes_total", counter, "Pushes that arrived, repeated contributions included.", &ShardStatus::pushes);
+  to.numbers("pushed_bytes_total", counter, "Bytes of the pushes that arrived.", &ShardStatus::pushed_bytes);
   to.numbers("pulls_total", counter, "Pulls that were answered with values.", &ShardStatus::pulls);
-  to.numbers("pulled_bytes_total", counter, "Bytes of values that pulls were answered with.",
-             &ShardStatus::pulled_bytes);
+  to.numbers("pulled_bytes_total", counter, "Bytes of the values in answers to pulls.", &ShardStatus::pulled_bytes);
   to.numbers("pulls_parked", gauge, "Pulls that wait for their step.", &ShardStatus::parked);
-  to.times("push_seconds", "From when a push had come to its answer.", &ShardStatus::push_times);
-  to.times("pull_seconds", "The same of pulls; waiting for their step included.", &ShardStatus::pull_times);
-  to.metric("rank_here", gauge, "1 when the rank is joined.");
+  to.times("push_seconds", "Seconds from the arrival of a push to its answer.", &ShardStatus::push_times);
+  to.times("pull_seconds",
+           "Seconds from the arrival of a pull to its answer with values, waiting for its step included.",
+           &ShardStatus::pull_times);
+  to.metric("rank_here", gauge, "1 if the worker of this rank is joined, otherwise 0.");
   for (const ShardStatus& shard : shards)
     for (const ShardStatus::RankStatus& rank : shard.of_ranks)
       to.sample(shard, rank.here ? "1" : "0", "rank", std::to_string(rank.rank));
-  to.metric("rank_step", gauge, "Newest contribution of the rank that came.");
+  to.metric("rank_step", gauge, "Step of the newest contribution of this rank that arrived.");
   for (const ShardStatus& shard : shards)
     for (const ShardStatus::RankStatus& rank : shard.of_ranks)
       to.sample(shard, std::to_string(rank.last), "rank", std::to_string(rank.rank));
-  to.metric("variable_bytes", gauge, "Bytes of one variable on this shard.");
+  to.metric("variable_bytes", gauge, "Bytes of the values of one variable on this shard.");
   for (const ShardStatus& shard : shards)
     for (const ShardStatus::VariableStatus& variable : shard.of_variables)
       to.sample(shard, std::to_string(variable.bytes), "variable", variable.name);

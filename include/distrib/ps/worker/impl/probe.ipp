@@ -27,7 +27,7 @@ DISTRIB_DECL auto probe(const ClusterFlags& flags, const AskOptions& how) -> Err
   for (const ShardStatus& shard : shards)
     if (shard.shards != 0 && !shard.open)
       return {std::make_error_code(std::errc::resource_unavailable_try_again),
-              "shard " + std::to_string(shard.shard) + " reads its cuts"};
+              "shard " + std::to_string(shard.shard) + " is still reading its cuts"};
   return {};
 }
 

@@ -99,7 +99,7 @@ DISTRIB_DECL void WorkerClient::on_activity(Link& link, Instant now) {
   while (connection->core().next(now, event)) {
     if (event.kind == ClientEvent::Kind::greeted) greeted(link);
     node_.happened(link.replica, event, now);
-    if (link.connection != connection) return;  // it was all over
+    if (link.connection != connection) return;  // `finish` has closed it
   }
   if (connection->core().finished()) lost(link);
   flush();
@@ -119,11 +119,11 @@ DISTRIB_DECL void WorkerClient::lost(Link& link) {
   if (link.greeted) {
     tell(Event::Kind::lost, link, reason.code, "lost " + name_of(link) + ": " + reason.code.message());
     link.failures = 0;
-    // What is done is done: a server that is gone then has nothing more to say.
+    // When everything is saved, a server that is gone needs no further call.
     link.deadline = now + (node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
   }
   if (now >= link.deadline) return cannot_reach(link, reason.code);
-  // A server that accepts connections and closes them at once is asked at ever longer intervals.
+  // A server that accepts connections but never greets is tried after pauses that double up to 1.6 s.
   connect_after(link, std::chrono::milliseconds{link.failures == 0 ? 0 : 50 << std::min(link.failures, 5U)});
   ++link.failures;
 }
@@ -163,7 +163,8 @@ DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {
                        {},
                        ps_errc::not_repeatable,
                        "the contribution of step " + std::to_string(step) +
-                           " came twice with different bytes: the model or its input is not repeatable"});
+                           " came twice with different bytes; the first one counts: make the "
+                           "model and its input depend on seed, step and rank only"});
 }
 
 DISTRIB_DECL void WorkerClient::done(WorkerDone end) {

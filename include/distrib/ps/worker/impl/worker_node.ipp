@@ -17,7 +17,7 @@
 namespace distrib {
 inline namespace v0 {
 
-// What the core tells.
+// Performs the actions of the core.
 class WorkerNode::Out final : public WorkerSink {
  public:
   Out(WorkerNode& of, Instant at) : node_{of}, now_{at} {}
@@ -140,7 +140,7 @@ DISTRIB_DECL void WorkerNode::tell_saved() {
 DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {
   Link& link = links_[shard];
   if (link.core == nullptr) return;
-  link.stream = 0;  // what an older Join is told is from before
+  link.stream = 0;  // items of an older Join are out of date
   JoinRequest request{rank_, job_hash_, {}, {}};
   if (link.text_sent) {
     request.job_text = job_text_;
@@ -221,9 +221,9 @@ DISTRIB_DECL void WorkerNode::hang_up(std::uint32_t shard, Instant now) {
   if (link.core == nullptr) return;
   const auto last_word = [](std::uint32_t method) { return method == Goodbye::id || method == Leave::id; };
   std::erase_if(link.waiting, [&](const Letter& letter) { return !last_word(letter.method); });
-  const auto calls = std::exchange(link.calls, {});  // nothing more is heard of them
+  const auto calls = std::exchange(link.calls, {});  // their answers are not needed any more
   pump(shard, now);
-  for (const auto& [call, state] : calls)  // after the last word: who takes Join back before it is not joined
+  for (const auto& [call, state] : calls)  // after the last call, because the shard refuses it once Join is cancelled
     if (!last_word(state.method)) link.core->cancel(call);
   link.core->close();
   shell_.sent(shard);

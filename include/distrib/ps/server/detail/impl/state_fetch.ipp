@@ -22,7 +22,7 @@ DISTRIB_DECL StateFetch::StateFetch(const Executor& executor, const Address& sib
       pause_{executor} {}
 
 DISTRIB_DECL void StateFetch::operator()(ConnectToSibling action) {
-  if (sibling_.port == 0)  // nobody can connect to that
+  if (sibling_.port == 0)  // no connection is possible
     return asio::post(executor_, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->core_.not_connected(*self);
     });
