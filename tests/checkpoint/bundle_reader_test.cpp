@@ -11,6 +11,8 @@
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -332,6 +334,9 @@ TEST_CASE("open fails if files are missing, cut or not readable", "[checkpoint][
   CHECK(error.code == checkpoint_errc::missing_data_file);
 
   std::filesystem::create_directory(data);
+  refused(checkpoint_errc::cannot_read, data);
+  std::filesystem::remove(data);
+  REQUIRE(::mkfifo(data.c_str(), 0600) == 0);  // opening a pipe would wait for a process that writes
   refused(checkpoint_errc::cannot_read, data);
   std::filesystem::remove(data);
   support::write_file(data, data_bytes);

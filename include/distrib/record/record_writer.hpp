@@ -322,6 +322,12 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (ec) error_ = {ec, index_file_path(path_)};
   }
 
+  /// Removes the file that `publish` gave its name, and its index.
+  void withdraw() {
+    ::unlink(path_.c_str());
+    if (options_.index) ::unlink(index_file_path(path_).c_str());
+  }
+
   void fail(std::error_code code) { error_ = {code, path_ + ": record " + std::to_string(records_)}; }
 
   /// `writev` takes pointers to non-const, although it only reads.

@@ -96,7 +96,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
       error_ = shards_[named].error();
     }
     if (error_)
-      for (std::size_t i = 0; i < named; ++i) ::unlink(shards_[i].path().c_str());
+      for (std::size_t i = 0; i < named; ++i) shards_[i].withdraw();
     ec = error_.code;
   }
 

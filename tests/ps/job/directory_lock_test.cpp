@@ -89,3 +89,33 @@ TEST_CASE("DirectoryLock: no process is refused where locks are impossible", "[p
   first.hold(folder / "file", "ps-0", "a", 0ms, error);  // not a directory: the code that writes there will report it
   CHECK_FALSE(error);
 }
+
+TEST_CASE("DirectoryLock: a lock of another writer in the same directory is a lock of its own", "[ps]") {
+  const support::TempDirectory folder;
+  const std::string directory = folder.path().string();
+  Error error;
+  DirectoryLock first;
+  DirectoryLock second;
+  first.hold(directory, "ps-0", "a", 0ms, error);
+  first.hold(directory, "ps-1", "a", 0ms, error);
+  second.hold(directory, "ps-0", "b", 0ms, error);
+  CHECK_FALSE(error);  // it was released for the other one
+  DirectoryLock third;
+  third.hold(directory, "ps-1", "c", 0ms, error);
+  CHECK(error.code == ps_errc::directory_in_use);
+}
+
+TEST_CASE("DirectoryLock: tries again where a lock was impossible before", "[ps]") {
+  const support::TempDirectory folder;
+  const std::string directory = folder.path().string();
+  std::filesystem::create_directory(folder / ".ps-0.lock");
+  Error error;
+  DirectoryLock first;
+  first.hold(directory, "ps-0", "a", 0ms, error);
+  std::filesystem::remove(folder / ".ps-0.lock");
+  first.hold(directory, "ps-0", "a", 0ms, error);
+  CHECK_FALSE(error);
+  DirectoryLock second;
+  second.hold(directory, "ps-0", "b", 0ms, error);
+  CHECK(error.code == ps_errc::directory_in_use);
+}

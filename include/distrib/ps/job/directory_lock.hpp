@@ -19,9 +19,9 @@ inline namespace v0 {
 /// Threads: one at a time.
 class DirectoryLock {
  public:
-  /// Makes the directory and takes the lock of `writer` in it; releases the lock of another directory that this object
-  /// held. If another process has the lock, waits up to `within` for it to end, but only in the first call for a
-  /// directory. An empty directory: does nothing. Holding this directory already: does nothing, whatever `writer` is.
+  /// Makes the directory and takes the lock of `writer` in it; then releases another lock that this object held. If
+  /// another process has the lock, waits up to `within` for it to end, but only in the first call for this lock. An
+  /// empty directory: does nothing. Holding this lock already: does nothing.
   ///
   /// Errors: `error` becomes `ps_errc::directory_in_use` if another process has the lock; its text has `who`, the
   /// directory and the other process. The lock that this object held stays. Call again later, or use another directory.
@@ -38,10 +38,8 @@ class DirectoryLock {
   DISTRIB_DECL static auto holder(detail::FileDescriptor& file) -> std::string;
 
   detail::FileDescriptor file_;
-  // the directory whose lock is held
-  std::string held_;
-  // the directory whose lock another process had
-  std::string refused_;
+  std::string held_;  // path of the lock that is held
+  std::string refused_;  // path of the lock that another process had
 };
 
 }  // namespace v0

@@ -19,7 +19,7 @@ namespace detail {
 DISTRIB_DECL auto InputFile::open(const std::string& path, checkpoint_errc missing, Error& error)
     -> std::optional<InputFile> {
   std::error_code ec;
-  FileDescriptor file{path, O_RDONLY, ec};
+  FileDescriptor file{path, O_RDONLY | O_NONBLOCK, ec};  // a pipe would wait for a writer
   struct ::stat status{};
   if (!ec && ::fstat(file.get(), &status) != 0) ec = last_os_error();
   if (ec) {

@@ -25,18 +25,20 @@ inline namespace v0 {
 DISTRIB_DECL void DirectoryLock::hold(const std::string& directory, const std::string& writer, const std::string& who,
                                       std::chrono::milliseconds within, Error& error) {
   error = {};
-  if (directory.empty() || directory == held_) return;
+  const std::string path = detail::join_path(directory, "." + writer + ".lock");
+  if (directory.empty() || path == held_) return;
   std::error_code ec;  // what cannot be made is reported by the code that writes there
   detail::make_directories(directory, ec);
-  detail::FileDescriptor file{detail::join_path(directory, "." + writer + ".lock"), O_RDWR | O_CREAT, ec};
-  if (file.is_open() && !try_lock(file, directory == refused_ ? std::chrono::milliseconds{} : within)) {
-    refused_ = directory;
+  detail::FileDescriptor file{path, O_RDWR | O_CREAT, ec};
+  if (!file.is_open()) return;
+  if (!try_lock(file, path == refused_ ? std::chrono::milliseconds{} : within)) {
+    refused_ = path;
     error = {ps_errc::directory_in_use, who + " in " + directory + holder(file)};
     return;
   }
-  if (file.is_open()) sign(file);
+  sign(file);
   file_ = std::move(file);
-  held_ = directory;
+  held_ = path;
 }
 
 // Returns false if another holder has the lock until the end of the wait.
