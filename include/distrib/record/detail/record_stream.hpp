@@ -124,6 +124,7 @@ template <Inflates I> class RecordStream {
     if (border_) {
       while (raw_.size() < gzip_member_header_bytes && refill()) {
       }
+      if (error_) return 0;
       const std::optional<GzipMember> member = parse_gzip_member(raw_);
       member_left_ = member ? member->size : unknown;
       border_ = false;
