@@ -70,7 +70,8 @@ KNOWN = [
     ("rpc/impl/server_core.ipp", "deadline = read_ +", "deadline = now +", "rpc/server_core", "*deadline counts*"),
     ("rpc/impl/server_core.ipp", "  begun->held -= bytes;\n", "", "rpc/server_core", "*what items bring*"),
     ("rpc/impl/server_core.ipp",
-     "  hold(*call, frame.header->head_bytes);  // not before: who holds too much reads no more\n", "",
+     "  hold(*call, frame.header->head_bytes);  // not earlier: over `held_bytes` the rest of the body would not be "
+     "read\n", "",
      "rpc/server_core", "*body in chunks*"),
     ("rpc/impl/server_core.ipp", '  if (call->ended) return refuse_peer("an item after the end");\n', "",
      "rpc/server_core", "*after the end*"),
