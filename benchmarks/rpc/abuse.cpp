@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that see how a server of ours and its connection behave at their ends: rpc_abuse.py starts them.
+// Clients that measure how the library's server and its connections behave under deadlines, overload, drain and loss.
+// rpc_abuse.py starts them.
 #include "methods.hpp"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ void echo(asio::io_context& context, distrib::RpcClient& client) {
   run_until(context, done);
 }
 
-/// Calls that are not answered within 50 ms, beside one that is answered after 300 ms, on one connection.
+/// Makes 40 calls that are never answered, with a deadline of 50 ms, and every ten of them a call that is answered
+/// after 300 ms, all on one connection.
 void deadline(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -66,7 +68,7 @@ void deadline(const Options& options) {
               *std::max_element(times.begin(), times.end()), *std::min_element(times.begin(), times.end()), neighbours);
 }
 
-/// Calls in flight while the server is killed, and one call after that.
+/// Keeps calls in flight while the server is killed, and makes one call after that.
 void pending(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -102,13 +104,13 @@ void pending(const Options& options) {
   });
   within_call = false;
   run_until(context, late);
-  context.run_for(100ms);  // a second end would come now
+  context.run_for(100ms);  // if the handler of a call were called twice, it would be in this time
   const bool once = std::all_of(ends.begin(), ends.end(), [](int count) { return count == 1; });
   std::printf("{\"last\":%.6f,\"once\":%s,\"inline\":%s,\"later\":%.3f,\"reason\":\"%s\"}\n", seconds_of(last),
               once ? "true" : "false", inline_end ? "true" : "false", late_time, reason.c_str());
 }
 
-/// Three slow calls while the server drains, and one call that comes too late.
+/// Makes three slow calls before the server begins to drain, and one call after that.
 void drain(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -132,7 +134,7 @@ void drain(const Options& options) {
   std::printf("{\"answered\":%zu,\"refused\":\"%s\"}\n", answered, refused.c_str());
 }
 
-/// As many calls as the server takes, and how long it takes to hear that one more is too many.
+/// Makes as many calls as the server allows, and measures how long one more call takes to fail with `exhausted`.
 void overload(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
