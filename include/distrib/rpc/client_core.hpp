@@ -217,7 +217,7 @@ class ClientCore {
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
     if (!slots_.of(frame.header->call).credit.receive()) {
-      give_up({rpc_errc::protocol, "more items than were asked for"});
+      give_up({rpc_errc::protocol, "more items than the credit allows"});
       return false;
     }
     return tell(event, ClientEvent::Kind::item, frame.header->call, &frame);

@@ -15,7 +15,7 @@ inline namespace v0 {
 /// Answer&)`, where `Answer` is a `Call` or a `ServerStream`.
 template <class Result> struct HandlerResult {
   static_assert(sizeof(Result) == 0,
-                "distrib: a handler returns nothing, the method's reply, or asio::awaitable of one of these");
+                "distrib: a handler must return void, the method's reply, or asio::awaitable of one of these");
   // It exists so that the static_assert is the only error of the compiler.
   template <class Answer> static void run(const Result&, const Answer&) {}
 };

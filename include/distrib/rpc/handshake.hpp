@@ -27,7 +27,7 @@ namespace detail {
 
 /// Throws `rpc_errc::unauthorized` for a secret without a nonce: that is a mistake of the caller, not of the peer.
 inline void check_nonce(const SharedSecret& secret, const Nonce& nonce) {
-  if (secret && nonce == Nonce{}) throw_error(rpc_errc::unauthorized, "a core with a secret was given no nonce");
+  if (secret && nonce == Nonce{}) throw_error(rpc_errc::unauthorized, "a core that has a shared secret needs a nonce");
 }
 
 }  // namespace detail

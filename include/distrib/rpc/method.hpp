@@ -32,10 +32,11 @@ template <class T> inline constexpr bool is_carried = RpcMessage<T>;
 /// A method that does no harm when it runs twice may declare `static constexpr bool idempotent = true;`. Then an
 /// `RpcClientPool` repeats a failed call of it even if the server may have carried out the call.
 template <FixedString Name, class RequestType, class ReplyType> struct Method {
-  static_assert(detail::is_carried<RequestType> && detail::is_carried<ReplyType>,
-                "distrib: Method<name, Request, Reply>: one of the two cannot be carried; give it void encode("
-                "WireWriter&) const and bool decode(ByteView), or, if it is a struct without pointers, template <> "
-                "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
+  static_assert(
+      detail::is_carried<RequestType> && detail::is_carried<ReplyType>,
+      "distrib: Method<name, Request, Reply>: Request or Reply cannot be sent; give it void encode("
+      "WireWriter&) const and bool decode(ByteView) or, if it is a struct without pointers, write template <> "
+      "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
   using Request = RequestType;
   using Reply = ReplyType;
   static constexpr std::string_view name = Name.view();

@@ -70,7 +70,7 @@ template <class A, class B> inline constexpr bool ids_differ = A::id != B::id;
 
 template <class First, class... Rest> constexpr void check_ids() {
   static_assert((ids_differ<First, Rest> && ...),
-                "distrib: two methods of a router have names with the same id; give one of them another name");
+                "distrib: the names of two methods of a router have the same id; rename one of them");
   if constexpr (sizeof...(Rest) > 0) check_ids<Rest...>();
 }
 
@@ -91,8 +91,8 @@ template <class... Routes> class Router {
   /// Errors: fails the call with `rpc_errc::unknown_method`, or with `bad_message` if the request cannot be decoded.
   template <class Connection> void dispatch(const Connection& connection, const ServerEvent& event) {
     static_assert((takes<Connection>(static_cast<Routes*>(nullptr)) && ...),
-                  "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
-                  "that streams (M::Request, stream), or (stream) where the client streams; of on_chunks (M::Request, "
+                  "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); for a method "
+                  "that streams (M::Request, stream), or (stream) if the client streams; for on_chunks (M::Request, "
                   "call, std::size_t)");
     static_assert((detail::returns_sink<Connection, Routes> && ...),
                   "distrib: on_chunks<M>(handler): the handler must return a sink, with void chunk(distrib::ByteView) "

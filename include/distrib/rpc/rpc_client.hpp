@@ -279,7 +279,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
         const bool has_sink = slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted;
         const bool is_streamed = event.kind == Kind::item || event.kind == Kind::ended;
         if (is_streamed && !(has_sink && sinks[slot]->takes_items())) {
-          event.error = {rpc_errc::protocol, "a stream in place of an answer"};
+          event.error = {rpc_errc::protocol, "a stream instead of an answer"};
           if (event.kind == Kind::item) connection->core().cancel(event.call, rpc_errc::protocol);
         }
         observe(event);

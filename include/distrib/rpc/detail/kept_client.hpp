@@ -111,7 +111,7 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
     session_->client.drain();
     leaving_.push_back(std::move(session_));
     due_ = backoff_.failed(Clock::now());
-    owner_.went(rpc_errc::closed, "the server takes no more calls");
+    owner_.went(rpc_errc::closed, "the server accepts no more calls");
   }
 
   void closed(std::uint64_t number, const Error& reason) {

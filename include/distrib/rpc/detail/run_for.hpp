@@ -24,7 +24,7 @@ template <class Answer, class Work> void run_for(const Answer& answer, Work work
   const Error error = error_of_handler(thrown);
   answer.fail(error.code, error.where);
 } catch (...) {
-  answer.fail(std::make_error_code(std::errc::io_error), "the handler ended by an exception");
+  answer.fail(std::make_error_code(std::errc::io_error), "the handler threw an exception");
   throw;
 }
 

@@ -104,7 +104,7 @@ DISTRIB_DECL auto ClientCore::fail_one(ClientEvent& event) -> bool {
     const std::uint64_t id = slots_.id_of(failing_);
     const detail::CallSlot& slot = slots_.of(id);
     if (!slot.active) continue;
-    if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server has left"});
+    if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server accepts no more calls"});
     // `closed` tells the caller as much as `not_sent`: the call was not carried out.
     const bool tell_why =
         slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized || reason_.code == rpc_errc::closed;
@@ -162,7 +162,7 @@ DISTRIB_DECL auto ClientCore::take_greeting(const Frame& frame, ClientEvent& eve
 DISTRIB_DECL auto ClientCore::take_credit(const Frame& frame, ClientEvent& event) -> bool {
   const std::uint64_t id = frame.header->call;
   if (frame.head.size() != sizeof(std::uint32_t)) {
-    give_up({rpc_errc::protocol, "a credit without a number"});
+    give_up({rpc_errc::protocol, "a credit without its number of items"});
     return false;
   }
   return slots_.active(id) && slots_.of(id).credit.add(load_le<std::uint32_t>(frame.head.data())) &&

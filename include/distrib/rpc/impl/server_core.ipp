@@ -144,7 +144,7 @@ DISTRIB_DECL auto ServerCore::take_request(const Frame& frame, Instant now, Serv
   if (static_cast<std::uint32_t>(call) >= share_.options().max_calls || !share_.has_calls())
     return refuse_call(call, rpc_errc::exhausted);
   detail::ServerCall* const slot = calls_.slot_for(call);
-  if (slot == nullptr) return refuse_peer("a call was begun twice");
+  if (slot == nullptr) return refuse_peer("a call whose id is invalid or in use");
   if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);
   const auto left = load_le<std::uint32_t>(frame.head.data());
   const auto metadata_bytes = load_le<std::uint32_t>(frame.head.data() + 4);
@@ -182,7 +182,7 @@ DISTRIB_DECL auto ServerCore::take_item(const Frame& frame, ServerEvent& event) 
   detail::ServerCall* const call = open(frame.header->call);
   if (call == nullptr) return false;
   if (call->ended) return refuse_peer("an item after the end");
-  if (!call->credit.receive()) return refuse_peer("more items than were asked for");
+  if (!call->credit.receive()) return refuse_peer("more items than the credit allows");
   hold(*call, frame.head.size() + frame.body.bytes().size());
   tell(event, ServerEvent::Kind::item, frame.header->call);
   event.head = frame.head;
@@ -191,7 +191,7 @@ DISTRIB_DECL auto ServerCore::take_item(const Frame& frame, ServerEvent& event) 
 }
 
 DISTRIB_DECL auto ServerCore::take_credit(const Frame& frame, ServerEvent& event) -> bool {
-  if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without a number");
+  if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without its number of items");
   const auto more = load_le<std::uint32_t>(frame.head.data());
   detail::ServerCall* const call = open(frame.header->call);
   return call != nullptr && call->credit.add(more) && tell(event, ServerEvent::Kind::credit, frame.header->call);
