@@ -31,13 +31,13 @@ namespace detail {
 inline constexpr ErrorText net_texts[] = {
     {net_errc::bad_address, failure::invalid_argument, "not an address; write HOST:PORT or [IPV6]:PORT"},
     {net_errc::address_in_use, failure::unavailable, "the address is in use: another process listens there"},
-    {net_errc::not_local, failure::invalid_argument, "the host is no address of this machine"},
+    {net_errc::not_local, failure::invalid_argument, "the host is not an address of this machine"},
     {net_errc::unresolved, failure::unavailable, "the host's name has no address"},
-    {net_errc::refused, failure::unavailable, "nobody listens there"},
-    {net_errc::unreachable, failure::unavailable, "no way leads there"},
-    {net_errc::timed_out, failure::timeout, "nobody answered before the deadline"},
+    {net_errc::refused, failure::unavailable, "no process listens there"},
+    {net_errc::unreachable, failure::unavailable, "there is no route to the host"},
+    {net_errc::timed_out, failure::timeout, "the peer did not answer before the deadline"},
     {net_errc::bad_tls_file, failure::invalid_argument,
-     "not the certificate, key or authorities that TLS needs, in PEM"},
+     "no usable certificate, key or authority in PEM, or the key does not belong to the certificate"},
     {net_errc::untrusted, failure::mismatch, "a certificate was not accepted"},
     {net_errc::no_tls, failure::mismatch, "the TLS handshake failed"},
 };

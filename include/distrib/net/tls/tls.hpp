@@ -106,7 +106,7 @@ class TlsContext {
     std::unique_lock lock{state_->mutex};
     auto context = state_->context;
     lock.unlock();
-    if (context == nullptr) throw_error(net_errc::bad_tls_file, "certificates that could not be read");
+    if (context == nullptr) throw_error(net_errc::bad_tls_file, "a TLS context whose files could not be read");
     TlsStream stream{std::move(socket), std::move(context)};
     if (side() == TlsSide::client) expect(stream.native_handle(), host.empty() ? "localhost" : host);
     return stream;
@@ -140,7 +140,7 @@ class TlsContext {
     context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string{}; });
 
     error = {};
-    if (server && certificate.empty()) error = {net_errc::bad_tls_file, "a server without a certificate"};
+    if (server && certificate.empty()) error = {net_errc::bad_tls_file, "a TLS server needs a certificate"};
     const auto read = [&](const std::string& path, auto what) {
       if (error || path.empty()) return;
       std::error_code ec;
@@ -156,7 +156,7 @@ class TlsContext {
     read(key, [&](std::error_code& ec) { context->use_private_key_file(key, asio::ssl::context::pem, ec); });
     read(authority, [&](std::error_code& ec) { context->load_verify_file(authority, ec); });
     if (!error && !certificate.empty() && ::SSL_CTX_check_private_key(native) != 1)
-      error = {net_errc::bad_tls_file, key.empty() ? certificate + " (it has no key)" : key};
+      error = {net_errc::bad_tls_file, key.empty() ? certificate + " (its private key is missing)" : key};
     std::error_code ec;
     if (!server && authority.empty()) context->set_default_verify_paths(ec);
     if (!server || !authority.empty())
@@ -204,7 +204,7 @@ inline auto tls_error(const std::error_code& ec, TlsStream& stream, const std::s
     // The peer ended the connection: a program with another protocol does that when it has read our first bytes.
     const bool left = ec == asio::error::eof || ec.category() == asio::ssl::error::get_stream_category() ||
                       ec == std::errc::connection_reset || ec == std::errc::broken_pipe;
-    return left ? Error{net_errc::no_tls, peer + " (it ended the connection)"} : Error{without_asio(ec), peer};
+    return left ? Error{net_errc::no_tls, peer + " (the peer ended the connection)"} : Error{without_asio(ec), peer};
   }
   const auto code = static_cast<unsigned long>(static_cast<unsigned>(ec.value()));
   switch (ERR_GET_REASON(code)) {
