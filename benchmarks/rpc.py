@@ -212,7 +212,7 @@ class Server:
         line = self.process.stdout.readline() if ready else ""
         if not line:
             self.process.kill()
-            raise RuntimeError(self.process.communicate()[1].strip() or "no answer")
+            raise RuntimeError(self.process.communicate()[1].strip() or "the server did not start in 20 s")
         self.port, self.pid = json.loads(line)["port"], self.process.pid
 
     def __enter__(self):
@@ -306,7 +306,7 @@ def run_case(case, known):
     finally:
         for server in servers:
             server.stop()
-    loud = f", others used {max(foreign):.1f} cores" if max(foreign) > FOREIGN else ""
+    loud = f", other processes used {max(foreign):.1f} cores" if max(foreign) > FOREIGN else ""
     note(f"  {case.name}{loud}")
     for line in case.lines:
         figures = {server.peer.name: sorted(line.figure(one[server.peer.name]) for one in rounds)

@@ -163,7 +163,7 @@ def line_of(process, limit=20):
     line = process.stdout.readline() if ready else ""
     if not line:
         process.kill()
-        raise RuntimeError(process.communicate()[1].strip() or "no answer in time")
+        raise RuntimeError(process.communicate()[1].strip() or "no line of output in time")
     return json.loads(line)
 
 
@@ -260,7 +260,7 @@ def r4(known, _):
     tell("R4 deadline of 50 ms: median", seen["median"], 55, "ms")
     tell("R4 deadline of 50 ms: latest of 40", seen["most"], 55, "ms")
     if seen["least"] < 49:
-        missing("R4", f"a deadline of 50 ms has passed after {seen['least']} ms already")
+        missing("R4", f"a deadline of 50 ms passed after only {seen['least']} ms")
     tell("R4 calls lost beside it", 4 - seen["neighbours"], 1, "", "one", 0.5)
 
 

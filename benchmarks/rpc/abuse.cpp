@@ -57,7 +57,7 @@ void deadline(const Options& options) {
     bool done = false;
     const auto began = Clock::now();
     client.async_call<Hang>(small(), 50ms, [&](std::error_code ec, const Small&) {
-      if (ec != distrib::rpc_errc::deadline_passed) fail("instead of deadline_passed: " + ec.message());
+      if (ec != distrib::rpc_errc::deadline_passed) fail("expected deadline_passed, but got: " + ec.message());
       times.push_back(milliseconds_since(began));
       done = true;
     });
@@ -97,7 +97,7 @@ void pending(const Options& options) {
   const auto began = Clock::now();
   double late_time = 0;
   client.async_call<Echo>(small(), 5s, [&](std::error_code ec, const Small&) {
-    if (!ec) fail("answered by a server that is gone");
+    if (!ec) fail("a call was answered after the server was killed");
     inline_end = inline_end || within_call;
     late_time = milliseconds_since(began);
     late = true;
@@ -151,7 +151,7 @@ void overload(const Options& options) {
     bool done = false;
     const auto began = Clock::now();
     client.async_call<Echo>(small(), 5s, [&](std::error_code ec, const Small&) {
-      if (ec != distrib::rpc_errc::exhausted) fail("instead of exhausted: " + (ec ? ec.message() : "an answer"));
+      if (ec != distrib::rpc_errc::exhausted) fail("expected exhausted, but got: " + (ec ? ec.message() : "an answer"));
       refused.push_back(1e3 * milliseconds_since(began));
       done = true;
     });
@@ -168,7 +168,7 @@ auto main(int argc, char** argv) -> int {
   else if (options.role == "pending") pending(options);
   else if (options.role == "drain") drain(options);
   else if (options.role == "overload") overload(options);
-  else fail("no such role");
+  else fail("unknown role: give deadline, pending, drain or overload");
   std::fflush(stdout);
   std::_Exit(0);
 }

@@ -168,7 +168,7 @@ class Caller {
     if (goes_on_) out.add(header(), request_);
   }
   void answered(const Header& reply) {
-    if (reply.size != reply_size_) fail("a reply of another size");
+    if (reply.size != reply_size_) fail("a reply has the wrong size");
     load_.completed();
   }
 
@@ -201,7 +201,7 @@ inline auto listen_on_loopback(int flags) -> int {
   ::socklen_t length = sizeof address;
   auto* const any = reinterpret_cast<::sockaddr*>(&address);
   if (::bind(socket, any, length) != 0 || ::listen(socket, SOMAXCONN) != 0 || ::getsockname(socket, any, &length) != 0)
-    fail("cannot listen");
+    fail("cannot listen on 127.0.0.1");
   block();
   tell_port(::ntohs(address.sin_port));
   return socket;
@@ -213,7 +213,8 @@ inline auto connect_to(std::uint16_t port) -> int {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
   address.sin_port = ::htons(port);
-  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0) fail("cannot connect");
+  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0)
+    fail("cannot connect to the server");
   send_at_once(socket);
   return socket;
 }

@@ -133,7 +133,7 @@ auto to_buffer(std::string_view bytes) -> grpc::ByteBuffer {
 auto from_buffer(const grpc::ByteBuffer& buffer, std::array<char, 512>& memory) -> std::string_view {
   if (buffer.Length() > memory.size()) return {block().data(), buffer.Length() - 1 - 4};
   std::vector<grpc::Slice> slices;
-  if (!buffer.Dump(&slices).ok()) fail("a buffer without slices");
+  if (!buffer.Dump(&slices).ok()) fail("a byte buffer cannot be read");
   std::size_t size = 0;
   for (const grpc::Slice& slice : slices) {
     std::memcpy(memory.data() + size, slice.begin(), slice.size());
@@ -222,7 +222,7 @@ struct Loop {
 
   void ended(const grpc::Status& status, std::size_t size) {
     if (!status.ok()) fail(status.error_message());
-    if (size != reply_size(options)) fail("a reply of another size");
+    if (size != reply_size(options)) fail("a reply has the wrong size");
     load.completed();
   }
 };
@@ -315,7 +315,8 @@ void load(const Options& options) {
     generic_stubs.push_back(std::make_unique<grpc::GenericStub>(channels.back()));
   }
   for (const auto& channel : channels)
-    if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60})) fail("no connection");
+    if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60}))
+      fail("no connection to the server in 60 s");
   if (options.role == "load") loop.load.start();
   else tell_connected(channels.size());
   for (std::size_t c = 0; c < channels.size() && (options.role == "load" || options.used); ++c)

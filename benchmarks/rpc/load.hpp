@@ -105,7 +105,7 @@ struct Options {
 
  private:
   [[noreturn]] static void usage(const char* what) {
-    std::fprintf(stderr, "error: %s\nusage: ROLE [--OPTION VALUE]...; see load.hpp\n", what);
+    std::fprintf(stderr, "error: %s\nusage: ROLE [--OPTION VALUE]...; see benchmarks/rpc/load.hpp\n", what);
     std::exit(64);
   }
 };
@@ -220,7 +220,8 @@ class Load {
  public:
   explicit Load(const Options& options)
       : options_{options}, counters_{map_counters(options)}, server_clock_{CLOCK_PROCESS_CPUTIME_ID} {
-    if (options.server != 0 && ::clock_getcpuclockid(options.server, &server_clock_) != 0) fail("no such server");
+    if (options.server != 0 && ::clock_getcpuclockid(options.server, &server_clock_) != 0)
+      fail("--server is not the id of a process");
     if (options.latency) latencies_.reserve(1U << 20);
   }
 

@@ -137,7 +137,7 @@ class Loop {
     if constexpr (requires { request_.body; }) {
       request_.body = live_block(options.bytes);
     } else {
-      if (bytes.size() != request_.bytes.size()) fail("no method for requests of this size");
+      if (bytes.size() != request_.bytes.size()) fail("no method has requests of this size: see methods.hpp");
       std::memcpy(request_.bytes.data(), bytes.data(), bytes.size());
     }
     if (goes_on_) load_.start();
@@ -149,7 +149,7 @@ class Loop {
   void call(Client& client) {
     const auto ended = [this, &client](std::error_code ec, const typename Method::Reply& reply) {
       if (ec) fail(ec.message());
-      if (size_of(reply) != reply_size_) fail("a reply of another size");
+      if (size_of(reply) != reply_size_) fail("a reply has the wrong size");
       load_.completed();
       if (goes_on_) call(client);
     };
