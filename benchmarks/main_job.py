@@ -55,10 +55,10 @@ def job(build, records, steps, batch):
         with open(f"{out}/summary.json", encoding="utf-8") as file:
             summary = json.load(file)
     if [summary[key] for key in ("ps", "workers", "steps")] != [PS, WORKERS, steps]:
-        sys.exit(f"error: this was another job: {summary}")
+        sys.exit(f"error: the summary is that of another job: {summary}")
     of_model = [float(seconds) for seconds in re.findall(r"worker\d+ \| model: ([\d.]+) CPU seconds", said)]
     if len(of_model) != WORKERS or min(of_model) == 0:
-        sys.exit(f"error: not every worker said what its model took: {said}")
+        sys.exit(f"error: not every worker printed the CPU time of its model: {said}")
     return cost, sum(of_model), summary["steps_per_second"]
 
 

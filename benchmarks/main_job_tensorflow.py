@@ -63,7 +63,7 @@ def play(build, records, rounds):
                 except RuntimeError as error:
                     sys.exit(f"error: {form}: {error}")
                 list_.append(m)
-                others = f", others used {m['foreign']:.1f} cores" if m["foreign"] > FOREIGN else ""
+                others = f", other processes used {m['foreign']:.1f} cores" if m["foreign"] > FOREIGN else ""
                 servers = f", ps {m['ps_cpu']:.2f} CPU ms and {m['ps_mib']:.0f} MiB" if form != ALONE else ""
                 note(f"  {number + 1}/{rounds} {form:13}: {m['rate']:.0f} steps/s, first after {m['first']:.2f} s; "
                      f"a step {m['cpu']:.2f} CPU ms{servers}{others}")

@@ -77,7 +77,7 @@ class Job:
         """Sleeps for a millisecond. Raises RuntimeError if a process has ended or the deadline has passed."""
         if any(process.poll() is not None for process in self.processes) or time.monotonic() > self.deadline:
             end = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
-            raise RuntimeError(f"it ended, or took too long: {end}")
+            raise RuntimeError(f"the job ended, or took too long: {end}")
         time.sleep(0.001)
 
     def steps(self):
@@ -107,7 +107,7 @@ class Job:
         used = {name: end[2][name] - begin[2][name] for name in self.tasks}
         workers = [used[name] for name in used if name.startswith("worker")]
         if workers and min(workers) < 0.2 * max(workers):
-            raise RuntimeError(f"a worker does not work: CPU seconds {used}")
+            raise RuntimeError(f"a worker is idle: CPU seconds {used}")
         servers = [name for name in self.tasks if name.startswith("ps")]
         return {"first": first, "rate": steps / seconds, "cpu": 1e3 * sum(used.values()) / steps,
                 "ps_cpu": 1e3 * sum(used[name] for name in servers) / steps,

@@ -45,4 +45,4 @@ def report(build):
                         "M/s", {tensorflow: target})
             load = ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds)]
             if not rpc.run_case(Case(set(), f"{what} {keys} rows", [OURS, tensorflow], [line], load), known):
-                raise RuntimeError(f"{what} of {keys} rows: ours or TensorFlow's does not run")
+                raise RuntimeError(f"{what} of {keys} rows: our program or TensorFlow's does not run")

@@ -86,7 +86,7 @@ void receive_message(int socket, std::uint64_t step, std::vector<std::byte>& buf
   Header header;
   std::memcpy(&header, buffer.data(), sizeof header);
   if (header.step != step || header.payload_bytes != buffer.size() - sizeof header)
-    throw std::runtime_error{"a message of another step or size"};
+    throw std::runtime_error{"a message has the wrong step or size"};
 }
 
 struct Traffic {
@@ -130,13 +130,15 @@ void work(const Traffic& traffic, const std::vector<Listener>& listeners) {
 
 int main(int argc, char** argv) try {
   Traffic traffic;
-  CLI::App app{"Moves the bytes of a training job over bare sockets and prints what that costs."};
+  CLI::App app{"Moves the bytes of a training job over plain sockets and prints the cost as JSON."};
   app.add_option("--workers", traffic.workers, "Worker processes")->check(CLI::Range(1, 100))->capture_default_str();
   app.add_option("--steps", traffic.steps, "Steps")->check(CLI::Range(0, 1 << 30))->capture_default_str();
-  app.add_option("--push_bytes", traffic.push_bytes, "Of a worker's message to each server: A,B,...")
+  app.add_option("--push_bytes", traffic.push_bytes, "Bytes of a worker's message to each server: A,B,...")
       ->delimiter(',')
       ->required();
-  app.add_option("--pull_bytes", traffic.pull_bytes, "Of each server's answer: A,B,...")->delimiter(',')->required();
+  app.add_option("--pull_bytes", traffic.pull_bytes, "Bytes of each server's answer: A,B,...")
+      ->delimiter(',')
+      ->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

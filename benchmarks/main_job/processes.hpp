@@ -77,7 +77,7 @@ inline auto run_processes(const std::vector<std::function<void()>>& works) -> Co
     cost.system_seconds += seconds(usage.ru_stime);
     if (status == 0) continue;
     if (cost.complete && WIFSIGNALED(status))
-      std::fprintf(stderr, "error: a process was ended by signal %d\n", WTERMSIG(status));
+      std::fprintf(stderr, "error: a process was killed by signal %d\n", WTERMSIG(status));
     cost.complete = false;
     for (const ::pid_t other : running) ::kill(other, SIGKILL);
   }

@@ -56,10 +56,10 @@ void multiply(std::size_t batch, std::uint64_t steps) {
 int main(int argc, char** argv) try {
   std::size_t workers = 3, batch = 64;
   std::uint64_t steps = 3000;
-  CLI::App app{"Computes the matrix products of the main job and prints what they cost."};
+  CLI::App app{"Computes the matrix products of the main job and prints the cost as JSON."};
   app.add_option("--workers", workers, "Worker processes")->check(CLI::Range(1, 100))->capture_default_str();
   app.add_option("--steps", steps, "Steps of each worker")->check(CLI::Range(0, 1 << 30))->capture_default_str();
-  app.add_option("--batch", batch, "Examples of a step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  app.add_option("--batch", batch, "Examples in each step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

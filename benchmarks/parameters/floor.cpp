@@ -123,7 +123,7 @@ void serve(int worker, std::vector<float>& values) {
         ++pulls;
         return;
       }
-      if (header.bytes != bytes) fail("a gradient of another size");
+      if (header.bytes != bytes) fail("a gradient has the wrong size");
       for (std::size_t i = 0; i < values.size(); ++i) values[i] -= learning_rate * gradient[i];
       ++pushes;
     });
@@ -163,7 +163,7 @@ void serve(int worker, std::vector<float>& values) {
 
   Reader reader{server, options.bytes};
   const auto receive = [&](auto take) {
-    if (!reader.some(take)) fail("the server is gone");
+    if (!reader.some(take)) fail("the server has closed the connection");
   };
   const auto values = [&] {
     std::vector<float> got;

@@ -38,7 +38,7 @@ class Rows {
  public:
   void push(const Block& request) {
     const std::size_t count = request.keys().size() / sizeof(std::uint64_t);
-    if (request.values().size() != count * row_bytes) fail("gradients of another size");
+    if (request.values().size() != count * row_bytes) fail("the gradients have the wrong size");
     const auto* gradient = reinterpret_cast<const float*>(request.values().data());
     for (std::size_t n = 0; n < count; ++n, gradient += row_floats) {
       const auto [found, is_new] = numbers_.try_emplace(key(request, n), static_cast<std::uint32_t>(numbers_.size()));
@@ -97,7 +97,7 @@ class Table {
 
   auto apply(const Block& request) -> const std::vector<float>& {
     std::vector<float>& values = values_of(request);
-    if (request.values().size() != elements_ * sizeof(float)) fail("a gradient of another size");
+    if (request.values().size() != elements_ * sizeof(float)) fail("a gradient has the wrong size");
     const auto* const gradient = reinterpret_cast<const float*>(request.values().data());
     for (std::size_t i = 0; i < elements_; ++i) values[i] -= learning_rate * gradient[i];
     return values;
@@ -252,7 +252,7 @@ class Loop {
 
   void ended(const grpc::Status& status, const Block& reply) {
     check(status);
-    if (reply.values().size() != reply_bytes_) fail("values of another size");
+    if (reply.values().size() != reply_bytes_) fail("the values have the wrong size");
     load.completed();
   }
 
@@ -334,7 +334,8 @@ void load(const Options& options) {
   arguments.SetMaxReceiveMessageSize(-1);
   const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(options.port),
                                                  grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60})) fail("no connection");
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60}))
+    fail("no connection to the server in 60 s");
   const auto stub = Parameters::NewStub(channel);
   Loop loop{options, *stub};
   loop.load.start();

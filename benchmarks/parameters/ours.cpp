@@ -148,7 +148,7 @@ class Worker {
     distrib::RpcClient client = connect(context_, options_, shard);
     auto stream = client.open<distrib::Join>({0, distrib::to_hex(job_hash(job_)), to_text(job_), {}});
     const auto joined = co_await stream.async_read(asio::use_awaitable);
-    if (!joined || joined->kind != distrib::JoinItem::Kind::joined) fail("not joined");
+    if (!joined || joined->kind != distrib::JoinItem::Kind::joined) fail("the server did not accept Join");
     shards_.push_back({std::move(client), std::move(stream), joined->progress.done});
   }
 
@@ -224,7 +224,7 @@ class Worker {
         {shard.step, asked.pull}, 10s,
         [this, slot, size = asked.value_bytes](std::error_code ec, const distrib::PullReply& reply) {
           if (ec) fail(ec.message());
-          if (reply.body->size() != size) fail("values of another size");
+          if (reply.body->size() != size) fail("the values have the wrong size");
           ended(slot);
         });
   }

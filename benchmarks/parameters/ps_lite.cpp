@@ -55,7 +55,7 @@ class Store {
   void operator()(const ps::KVMeta& meta, const ps::KVPairs<float>& request, ps::KVServer<float>* server) {
     Floats& values = values_.try_emplace(request.keys[0], elements_).first->second;
     if (meta.push) {
-      if (request.vals.size() != elements_) fail("a gradient of another size");
+      if (request.vals.size() != elements_) fail("a gradient has the wrong size");
       apply(values.data(), request.vals.data(), elements_);
     }
     ps::KVPairs<float> reply;
@@ -77,7 +77,7 @@ class RowStore {
   void operator()(const ps::KVMeta& meta, const ps::KVPairs<float>& request, ps::KVServer<float>* server) {
     const std::size_t count = request.keys.size();
     if (meta.push) {
-      if (request.vals.size() != count * row_floats) fail("gradients of another size");
+      if (request.vals.size() != count * row_floats) fail("the gradients have the wrong size");
       for (std::size_t n = 0; n < count; ++n) {
         const auto [found, is_new] =
             numbers_.try_emplace(request.keys.data()[n], static_cast<std::uint32_t>(numbers_.size()));
@@ -172,7 +172,7 @@ auto free_port() -> int {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   if (::bind(socket, reinterpret_cast<::sockaddr*>(&address), size) != 0 ||
       ::getsockname(socket, reinterpret_cast<::sockaddr*>(&address), &size) != 0)
-    fail("no port");
+    fail("no free port");
   ::close(socket);
   return ntohs(address.sin_port);
 }
@@ -180,7 +180,7 @@ auto free_port() -> int {
 auto start_child(auto body) -> ::pid_t {
   const ::pid_t child = ::fork();
   if (child == 0) body();
-  if (child < 0) fail("no process");
+  if (child < 0) fail("cannot start a process");
   return child;
 }
 

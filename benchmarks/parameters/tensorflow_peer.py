@@ -60,7 +60,7 @@ def calls(options):
     session.run(table.initializer)
     session.run(pushes[0].op)
     if np.abs(session.run(pulls[0]) + LEARNING_RATE * gradient).max() > 1e-6:
-        raise SystemExit("error: rows have other values after a push")
+        raise SystemExit("error: rows have wrong values after a push")
     return [session.make_callable(one.op) for one in (pushes if options.method == "push" else pulls)]
 
 

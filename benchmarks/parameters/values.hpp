@@ -36,7 +36,7 @@ inline auto gradient(std::size_t bytes, std::span<const float> values) -> std::v
 /// pushes cannot be measured.
 inline void check_applied(std::span<const float> before, std::span<const float> gradient,
                           std::span<const float> after) {
-  if (before.size() != gradient.size() || after.size() != gradient.size()) fail("values of another size");
+  if (before.size() != gradient.size() || after.size() != gradient.size()) fail("the values have the wrong size");
   for (std::size_t i = 0; i < gradient.size(); ++i)
     if (std::abs(before[i] - learning_rate * gradient[i] - after[i]) > 1e-4F)
       fail("element " + std::to_string(i) + " is " + std::to_string(after[i]) + " after a push, and was " +

@@ -64,9 +64,9 @@ class ServerProcess {
  public:
   ServerProcess() {
     std::array<int, 2> pipe{};
-    if (::pipe(pipe.data()) != 0) throw std::runtime_error{"no pipe"};
+    if (::pipe(pipe.data()) != 0) throw std::runtime_error{"cannot make a pipe"};
     pid_ = ::fork();
-    if (pid_ < 0) throw std::runtime_error{"no process"};
+    if (pid_ < 0) throw std::runtime_error{"cannot start a process"};
     if (pid_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::_exit(serve(pipe[1]));
@@ -74,7 +74,7 @@ class ServerProcess {
     ::close(pipe[1]);
     const bool told = ::read(pipe[0], &port_, sizeof port_) == sizeof port_;
     ::close(pipe[0]);
-    if (!told) throw std::runtime_error{"no parameter server"};
+    if (!told) throw std::runtime_error{"the parameter server did not start"};
   }
   ServerProcess(const ServerProcess&) = delete;
   auto operator=(const ServerProcess&) -> ServerProcess& = delete;
@@ -193,7 +193,8 @@ class Worker {
     auto stream =
         client_.open<distrib::Join>({rank_, distrib::to_hex(job_hash(job_)), to_text(job_), {.directory = directory_}});
     auto item = co_await stream.async_read(asio::use_awaitable);
-    if (!item || item->kind != distrib::JoinItem::Kind::joined) throw std::runtime_error{"not joined"};
+    if (!item || item->kind != distrib::JoinItem::Kind::joined)
+      throw std::runtime_error{"the parameter server did not accept Join"};
     constexpr std::uint64_t at_once = 4096;
     for (std::uint64_t first = rank_ * at_once; first < row_count; first += workers * at_once) {
       std::vector<std::uint64_t> keys;

@@ -63,7 +63,7 @@ auto files() -> Files& {
 void shuffled(benchmark::State& state, std::size_t record_bytes) {
   constexpr std::size_t ahead = 8;
   const std::string path = files().path(record_bytes);
-  if (!distrib::open_index(path, {.keep = true}).size()) state.SkipWithError("no records");
+  if (!distrib::open_index(path, {.keep = true}).size()) state.SkipWithError("the file has no records");
   std::array<std::size_t, 4 * ahead> numbers{};  // numbers of the records at the positions around the current one
   std::size_t records = 0;
   std::size_t bytes = 0;
@@ -119,7 +119,7 @@ void resynchronise(benchmark::State& state, const std::vector<std::byte>& bytes)
   for ([[maybe_unused]] auto iteration : state) {
     distrib::RecordFinder finder{bytes};
     const auto found = finder.next(0);
-    if (found) state.SkipWithError("no record should be there");
+    if (found) state.SkipWithError("a record was found where there is none");
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }

@@ -116,7 +116,7 @@ void protobuf(benchmark::State& state, const Records& records) {
   Example example;
   for ([[maybe_unused]] auto iteration : state)
     for (const std::string& record : records.bytes)
-      if (!example.ParseFromString(record)) state.SkipWithError("malformed");
+      if (!example.ParseFromString(record)) state.SkipWithError("an Example is malformed");
   count(state, records);
 }
 
@@ -219,7 +219,7 @@ void two_pass(benchmark::State& state, const Records& records,
   std::vector<std::string> texts(names.size());
   for ([[maybe_unused]] auto iteration : state)
     for (const std::string& record : records.bytes)
-      if (!parser.parse(record, row, texts)) state.SkipWithError("malformed");
+      if (!parser.parse(record, row, texts)) state.SkipWithError("an Example is malformed");
   count(state, records);
 }
 
@@ -267,7 +267,7 @@ void file_ours(benchmark::State& state, const ClickFile& file) {
         more = static_cast<bool>(record);
         if (!more) break;
         parser.add(record->bytes, error);
-        if (error) state.SkipWithError("malformed");
+        if (error) state.SkipWithError("an Example is malformed");
       }
       parser.finish();
     }
@@ -286,15 +286,16 @@ void file_copied(benchmark::State& state, const ClickFile& file, Parse&& parse) 
     while (std::fread(head.data(), 1, head.size(), in) == head.size()) {
       const auto length = distrib::load_le<std::uint64_t>(head.data());
       record.resize(length + 4);
-      if (std::fread(record.data(), 1, record.size(), in) != record.size()) state.SkipWithError("cut");
+      if (std::fread(record.data(), 1, record.size(), in) != record.size())
+        state.SkipWithError("the file ends inside of a record");
       const auto bytes = distrib::as_bytes(record);
       if (distrib::mask_crc(distrib::crc32c(distrib::ByteView{head}.first(8))) !=
               distrib::load_le<std::uint32_t>(head.data() + 8) ||
           distrib::mask_crc(distrib::crc32c(bytes.first(length))) !=
               distrib::load_le<std::uint32_t>(bytes.data() + length))
-        state.SkipWithError("corrupt");
+        state.SkipWithError("a checksum does not match");
       record.resize(length);
-      if (!parse(record)) state.SkipWithError("malformed");
+      if (!parse(record)) state.SkipWithError("an Example is malformed");
     }
     std::fclose(in);
   }
@@ -378,7 +379,7 @@ void encode_protobuf(benchmark::State& state, const Records& records) {
     for (const Click& row : rows) {
       for (std::size_t i = 0; i < floats.size(); ++i) floats[i]->set_value(0, (&row.i1)[i]);
       for (std::size_t i = 0; i < ints.size(); ++i) ints[i]->set_value(0, (&row.c1)[i]);
-      if (!example.SerializeToString(&bytes)) state.SkipWithError("not written");
+      if (!example.SerializeToString(&bytes)) state.SkipWithError("an Example was not serialized");
       frame(distrib::as_bytes(bytes), framed);
       benchmark::ClobberMemory();
     }
