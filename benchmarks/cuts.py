@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a shard of 512 MiB that is saved under load, beside the same cut in one piece and updates without one; then
-how long pushes to such a parameter server take before, while and after it saves, in processes, over loopback: prints
-lines of results.jsonl. usage: cuts.py BUILD_DIRECTORY"""
+"""Measures a shard of 512 MiB that is saved under load, and compares it with the same cut in one piece and with updates
+without a cut. Then measures how long pushes to such a parameter server, in another process, take before, while and
+after it saves. Prints lines of results.jsonl. usage: cuts.py BUILD_DIRECTORY"""
 import json
 import subprocess
 import sys

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""guarantees.py BUILD RECORDS [CASE...]: what the promises to count each contribution once, on whatever dies, and to
-find each damaged byte cost; prints lines of results.jsonl, and each case to stderr when it is finished. CASEs are parts
-of their names; all unless told.
+"""guarantees.py BUILD RECORDS [CASE...]: the cost of two guarantees: each contribution counts exactly once, whatever
+fails, and each damaged byte is found. Prints lines of results.jsonl to stdout, and each case to stderr when it is
+finished. A CASE is a part of the name of a case; without any, all are run.
 
-A real `Server` and so many real `WorkerClient`s in one other process, over 127.0.0.1, asynchronous, with an update rule
-of one multiplication: each worker pulls, pushes, and begins again. Counted are pushes and pulls. Beside the library as
-it is stand programs that were compiled without some of these (benchmarks/parameters/guarantees.cpp), and without all:
-  names      the shard looks at step and rank of a push and keeps account of what it has counted of each rank
-  buffers    workers keep what they pushed until it is in a cut; cuts are made, in memory
+A real `Server`, and real `WorkerClient`s in one other process, over 127.0.0.1, asynchronous, with an update rule of one
+multiplication: each worker pulls, pushes, and begins again. Pushes and pulls are counted. The library as it is is
+compared with programs that were compiled (benchmarks/parameters/guarantees.cpp) without some or all of these:
+  names      the shard checks step and rank of a push, and records which contributions of each rank have counted
+  buffers    workers keep what they pushed until a cut, in memory, contains it
   checksums  CRC-32C of each message's header, head and body
-Nothing in the library turns off the first or the last. Without names there is nothing to empty a buffer by, so those go
-together. Step and rank still travel where nobody looks at them. Buffers are smaller than the 256 MiB of a default where
-those would take long to fill: cuts are only made more often so. Turns, rounds and medians are those of rpc.py.
+The library has no option to turn off names or checksums. Without names a buffer can never be emptied, so programs
+without names have no buffers. Step and rank are still sent, although the shard ignores them. Where buffers of 256 MiB,
+the default, would take too long to fill, they are smaller; then cuts are only more frequent. Turns, rounds and medians
+are those of rpc.py.
 
-Then the same of a job that computes something, too: the main job (main_job/train.cpp), asynchronous, on 2 parameter
-servers and 3 workers, with buffers of 256 MiB, beside one compiled without all of these."""
+After that, a job that also computes something: the main job (main_job/train.cpp), asynchronous, on 2 parameter servers
+and 3 workers, with buffers of 256 MiB, compared with the same job compiled without all of these."""
 import os
 import signal
 import statistics
@@ -28,9 +29,9 @@ from rpc import Case, Line, Peer, note
 from running_job import LIMIT, Job
 
 rpc.PATIENCE = 60
-SECONDS = "4"  # of a turn: a worker of rows is full, and has a cut made, once a second or two
+SECONDS = "4"  # that are measured: a worker that pushes rows fills its buffer, which causes a cut, every 1 to 2 s
 ALL_OFF = "none of them"
-# what, arguments of both ends, workers, MiB of a worker's buffer
+# name, arguments of both ends, workers, MiB of a worker's buffer
 CASES = [
     ("4 KiB", ["--bytes", str(4 << 10)], 8, 16),
     ("64 KiB", ["--bytes", str(64 << 10)], 8, 64),
@@ -46,7 +47,7 @@ MAIN_JOBS = {"ours": ["benchmark_main_job_train"], ALL_OFF: ["benchmark_main_job
 
 
 def peers(build, budget):
-    """All, by name."""
+    """Returns {name: Peer}."""
     guarded, unnamed, unchecked, unguarded = (f"{build}/benchmarks/{program}" for program in PROGRAMS)
     with_buffers, without = ["--budget", str(budget)], ["--budget", "0"]
     found = [Peer("ours", guarded, with_buffers), Peer("no buffers", guarded, without),
@@ -56,12 +57,12 @@ def peers(build, budget):
 
 
 def operations(measured):
-    """Thousands of pushes and pulls a second."""
+    """Returns the pushes and pulls in thousands a second."""
     return 2 * measured["rate"] / 1e3
 
 
 def run_main_job(build, records):
-    """Its steps a second, with all and with none of them."""
+    """Compares the steps a second of the main job with and without all of these, and prints the result."""
     rates = {name: [] for name in MAIN_JOBS}
     deadline = time.monotonic() + LIMIT
     with tempfile.TemporaryDirectory() as folder:
@@ -79,12 +80,12 @@ def run_main_job(build, records):
 
 def main():
     build, records, wanted = sys.argv[1], sys.argv[2], sys.argv[3:]
-    missing = [program for program in [*PROGRAMS, *MAIN_JOBS.values()]
+    missing = [program for program in [*PROGRAMS, *(program for program, *_ in MAIN_JOBS.values())]
                if not os.access(f"{build}/benchmarks/{program}", os.X_OK)]
     if missing:
         note(f"error: no {', '.join(missing)} in {build}/benchmarks; benchmarks/run.sh guarantees builds them")
         return 70
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all processes are ended
     began = time.monotonic()
     for what, both, workers, budget in CASES:
         if wanted and not any(text in what for text in wanted):

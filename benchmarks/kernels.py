@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kernels.py BUILD: the update rules beside the loops one would write by hand; prints lines of results.jsonl."""
+"""kernels.py BUILD: compares the update rules with hand-written loops and memcpy. Prints lines of results.jsonl."""
 import json
 import subprocess
 import sys
@@ -8,9 +8,9 @@ from result import result
 
 ROUNDS = 5
 NAMES = {str(16 << 10): "16 Ki", str(256 << 10): "256 Ki", str(16 << 20): "16 Mi"}
-# At least this much of a plain loop; 3.5 for Adagrad where the memory is not what holds it up.
+# The least ratio to a plain loop, if it is not 1: 3.5 for Adagrad where memory is not the limit.
 LOOPS = {"adagrad/" + str(16 << 10): 3.5, "adagrad/" + str(256 << 10): 3.5}
-MEMCPY = 0.9  # of a copy of the gradient, for SGD
+MEMCPY = 0.9  # the least ratio to a copy of the gradient, for SGD
 
 
 def main():

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""main_job.py BUILD RECORDS [STEPS]: what the main job costs outside of its model, beside bare sockets that move the
-same bytes between as many processes, and beside the whole job; prints lines of results.jsonl, and each round to stderr.
+"""main_job.py BUILD RECORDS [STEPS]: the cost of the main job outside of its model, compared with plain sockets that
+move the same bytes between as many processes, and with the whole job. Prints lines of results.jsonl to stdout, and each
+round to stderr.
 
-The job, its matrix products and the floor take turns, and of each the cheapest round counts. The job's CPU seconds are
-those of all its processes from their starts to their ends: `distrib launch`, reading and shuffling, one cut and one
-evaluation included. The model's are those of all calls of `gradients()` and `evaluate()` in the very same job, on the
-clocks of the threads that make them (main_job/timed_mlp.hpp): how fast the machine is from one minute to the next, and
-whether the bytes of images are in its caches, is alike for both. With batches of 512 a step moves the same bytes and
-computes eight times as much; its share depends on OpenBLAS's kernels, which OPENBLAS_CORETYPE may choose. Where this
-user may, all of this runs in the round-robin real-time class."""
+In each round the job, its matrix products and the plain sockets ("floor") are measured one after the other; for each of
+them the cheapest round counts. The job's CPU seconds are those of all its processes from start to end, including
+`distrib launch`, reading and shuffling, one cut and one evaluation. The model's CPU seconds are those of all calls of
+`gradients()` and `evaluate()` in the same job, by the clocks of the threads that make the calls
+(main_job/timed_mlp.hpp), so both are measured on an equally fast machine with equally warm caches. With batches of 512
+a step moves the same bytes and computes eight times as much; the model's share then depends on OpenBLAS's kernels,
+which OPENBLAS_CORETYPE can select. If this user is allowed to, all of this runs in the round-robin real-time class."""
 import json
 import os
 import re
@@ -28,7 +29,7 @@ ENVIRONMENT.pop("TF_CONFIG", None)
 
 
 def run(command):
-    """Its stdout; when it fails, all it printed, and the end of this program."""
+    """Runs a command and returns its stdout. If it fails, ends this program with all that the command printed."""
     done = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, timeout=600)
     if done.returncode != 0:
@@ -37,13 +38,13 @@ def run(command):
 
 
 def cpu_seconds():
-    """Of all processes that ended and were waited for, theirs included."""
+    """Returns the CPU seconds of all child processes that have ended, including their own children."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def job(build, records, steps, batch):
-    """(CPU seconds, those of its model, steps a second)"""
+    """Runs the job once. Returns (CPU seconds, CPU seconds of its model, steps a second)."""
     with tempfile.TemporaryDirectory() as out:
         before = cpu_seconds()
         said = run([f"{build}/tools/distrib", "launch", "--ps", str(PS), "--workers", str(WORKERS), "--",
@@ -54,15 +55,15 @@ def job(build, records, steps, batch):
         with open(f"{out}/summary.json", encoding="utf-8") as file:
             summary = json.load(file)
     if [summary[key] for key in ("ps", "workers", "steps")] != [PS, WORKERS, steps]:
-        sys.exit(f"error: this was another job: {summary}")
+        sys.exit(f"error: the summary is that of another job: {summary}")
     of_model = [float(seconds) for seconds in re.findall(r"worker\d+ \| model: ([\d.]+) CPU seconds", said)]
     if len(of_model) != WORKERS or min(of_model) == 0:
-        sys.exit(f"error: not every worker said what its model took: {said}")
+        sys.exit(f"error: not every worker printed the CPU time of its model: {said}")
     return cost, sum(of_model), summary["steps_per_second"]
 
 
 def main():
-    prepare("free", False)()  # all of them inherit it
+    prepare("free", False)()  # all processes inherit it
     build, records = sys.argv[1:3]
     steps = int(sys.argv[3]) if len(sys.argv) > 3 else 3000
     large_steps = max(steps // 3, 1)
@@ -70,7 +71,7 @@ def main():
     shard_bytes = run([program + "plan", str(PS)]).strip()
 
     def alone(name, *arguments):
-        """What a program prints that does one part of the job's work in as many processes."""
+        """Runs a program that does one part of the job's work in as many processes. Returns what it has measured."""
         return json.loads(run([program + name, *arguments, "--workers", str(WORKERS)]))
 
     rounds, large_rounds = [], []

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""main_job_tensorflow.py BUILD RECORDS [ROUNDS]: the same small job here and in TensorFlow; prints lines of
-results.jsonl, and each run to stderr. Run by a Python that has TensorFlow.
+"""main_job_tensorflow.py BUILD RECORDS [ROUNDS]: the same small job in this library and in TensorFlow. Prints lines of
+results.jsonl to stdout, and each run to stderr. Needs a Python that has TensorFlow.
 
-The job: a multilayer perceptron 784-128-10 on Fashion-MNIST, batches of 64, plain gradient descent, asynchronous, 2
-parameter servers and 3 workers, each a process, on loopback. Ours (main_job/train.cpp) reads, shuffles and parses its
-TFRecords while it trains; TensorFlow (main_job_tensorflow_peer.py) has them parsed in memory. It comes in three forms:
-between-graph replication, ClusterCoordinator, and one process without a cluster. Both choose by themselves with
-which instructions they multiply matrices, so what the environment tells OpenBLAS alone is left out. What a job with
-tables would do beside it, gathering and scattering rows, is what tables_tensorflow.py measures after that.
+The job: a multilayer perceptron 784-128-10 on Fashion-MNIST, batches of 64, plain gradient descent, asynchronous, with
+2 parameter servers and 3 workers, each a process, on loopback. Ours (main_job/train.cpp) reads, shuffles and parses its
+TFRecords while it trains; TensorFlow (main_job_tensorflow_peer.py) has them parsed in memory. TensorFlow runs in three
+forms: between-graph replication, ClusterCoordinator, and one process without a cluster. Both libraries choose the
+instructions for their matrix products themselves, so environment variables for OpenBLAS are removed. After that,
+tables_tensorflow.py measures gathering and scattering rows, as a job with tables does.
 
-All take turns, ROUNDS (5) times; medians are compared. When time is short 3 rounds must do. A figure is of 4 s in a
-steady state: the steps of all workers, told through shared memory, and the CPU time of processes. Where this user may,
-all of this runs in the round-robin real-time class. The clusters are started by `distrib launch`."""
+All forms are run in turn, ROUNDS (5) times, but only 3 times if that takes too long; medians are compared. A figure is
+measured in 4 s of a steady state: the steps of all workers, which they count in shared memory, and the CPU time of the
+processes. If this user is allowed to, all of this runs in the round-robin real-time class. `distrib launch` starts the
+clusters."""
 import importlib.metadata
 import os
 import pathlib
@@ -27,8 +28,8 @@ from rpc import note, prepare
 from running_job import LIMIT, Job
 
 ROUNDS, LEAST_ROUNDS = 5, 3
-ENOUGH = 240  # seconds after which no round begins that need not be
-FOREIGN = 0.3  # cores that others may use without a word
+ENOUGH = 240  # seconds after which only the first LEAST_ROUNDS rounds begin
+FOREIGN = 0.3  # cores that other processes may use before a note says so
 OURS, BETWEEN, COORDINATOR, ALONE = "ours", "between-graph", "coordinator", "one-process"
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -46,10 +47,10 @@ def begin(job, form, build, records):
 
 
 def play(build, records, rounds):
-    """{form: [what each round measured]}"""
+    """Runs all forms in turn. Returns {form: [measurement of each round]}."""
     measured = {OURS: [], BETWEEN: [], COORDINATOR: [], ALONE: []}
     began = time.monotonic()
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else build  # that nobody waits for a disk
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else build  # so that no process waits for a disk
     with tempfile.TemporaryDirectory(prefix="distrib-", dir=memory) as folder:
         for number in range(rounds):
             if number >= LEAST_ROUNDS and time.monotonic() - began > ENOUGH:
@@ -62,7 +63,7 @@ def play(build, records, rounds):
                 except RuntimeError as error:
                     sys.exit(f"error: {form}: {error}")
                 list_.append(m)
-                others = f", others used {m['foreign']:.1f} cores" if m["foreign"] > FOREIGN else ""
+                others = f", other processes used {m['foreign']:.1f} cores" if m["foreign"] > FOREIGN else ""
                 servers = f", ps {m['ps_cpu']:.2f} CPU ms and {m['ps_mib']:.0f} MiB" if form != ALONE else ""
                 note(f"  {number + 1}/{rounds} {form:13}: {m['rate']:.0f} steps/s, first after {m['first']:.2f} s; "
                      f"a step {m['cpu']:.2f} CPU ms{servers}{others}")
@@ -71,7 +72,7 @@ def play(build, records, rounds):
 
 
 def report_dense(build, records, rounds):
-    """All variables in every step."""
+    """Runs the job and prints its lines. Every step uses all variables."""
     measured = play(build, records, rounds)
     version = importlib.metadata.version("tensorflow-cpu")
 
@@ -79,7 +80,7 @@ def report_dense(build, records, rounds):
         return statistics.median(one[key] for one in measured[form])
 
     def line(what, key, theirs, unit, target=None, figure=None):
-        """Ours beside theirs; and beside a figure that it is not to be above."""
+        """Prints a line that compares ours with theirs; with `figure` also one that compares ours with this maximum."""
         ours = median(OURS, key)
         if figure is not None:
             print(result(f"main-job-tensorflow {what}", ours, figure, "figure", unit, 1), flush=True)
@@ -96,8 +97,8 @@ def report_dense(build, records, rounds):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: what was started is ended
-    prepare("free", False)()  # all of them inherit it; and who waits for a step must not hear of it late
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all processes are ended
+    prepare("free", False)()  # all processes inherit it; this one must notice a step without delay
     build, records = sys.argv[1:3]
     report_dense(build, records, int(sys.argv[3]) if len(sys.argv) > 3 else ROUNDS)
     try:

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""main_job_tensorflow_peer.py FORM RECORDS COUNTER [FLAGS]: TensorFlow's side of main_job_tensorflow.py, one process
-of it. Trains until it is ended, and tells the steps done in the file COUNTER, numbers of 64 bits. FORM is one of
+"""main_job_tensorflow_peer.py FORM RECORDS COUNTER [FLAGS]: one process of TensorFlow's side of main_job_tensorflow.py.
+Trains until it is ended, and writes the number of steps done to the file COUNTER, an array of 64-bit numbers. FORM is
+one of
 
-  between-graph   a parameter server or a worker as `distrib launch` starts them: tf.compat.v1 with
-                  replica_device_setter; a worker tells its own steps in number task_index
-  coordinator     the same for a ClusterCoordinator; --job_name=chief is itself one, and tells all steps in number 0
-  one-process     no cluster; tells its steps in number 0
+  between-graph   a parameter server or a worker, as `distrib launch` starts them: tf.compat.v1 with
+                  replica_device_setter; a worker writes its own steps to number task_index
+  coordinator     the same for a ClusterCoordinator; --job_name=chief is the coordinator, and writes the steps of all
+                  workers to number 0
+  one-process     no cluster; writes its steps to number 0
 
-Of every form what was fastest here: resource variables; the images as batches of floats in memory, not shuffled; with
-sessions one step a run, as all such programs do, but a bare session and a callable, which feeds and fetches nothing;
-STEPS_A_CALL steps in each call of a tf.function."""
+Each form is the fastest variant that was found: resource variables; the images as batches of floats in memory, not
+shuffled; with sessions one step in each run, as in all such programs, but with a plain session and a callable, which
+feeds and fetches nothing; STEPS_A_CALL steps in each call of a tf.function."""
 import glob
 import mmap
 import os
@@ -47,7 +49,7 @@ def new_variables():
 
 
 def descend(images, labels, variables):
-    """A step of gradient descent."""
+    """Does one step of gradient descent."""
     with tf.GradientTape() as tape:
         value = loss(images, labels, variables)
     for variable, gradient in zip(variables, tape.gradient(value, variables)):
@@ -73,7 +75,7 @@ def between_graph(files, counter, flags):
                                       if len(shape) == 2 else tf1.zeros_initializer()) for name, shape in SHAPES]
         step = tf1.train.GradientDescentOptimizer(RATE).minimize(loss(*iterator.get_next(), variables))
         initialize, ready = tf1.global_variables_initializer(), tf1.report_uninitialized_variables()
-    # As MonitoredTrainingSession does it, whose workers wait 30 seconds when they come before the chief.
+    # As in MonitoredTrainingSession, but with a short wait: there a worker that starts before the chief waits 30 s.
     manager = tf1.train.SessionManager(ready_op=ready, recovery_wait_secs=0.2)
     if task == 0:
         session = manager.prepare_session(server.target, init_op=initialize, config=config)
@@ -104,11 +106,11 @@ def coordinator(files, counter, flags):
         done.assign_add(STEPS_A_CALL)
 
     iterator = iter(schedule.create_per_worker_dataset(lambda: batches(files).cache().repeat()))
-    for _ in range(10_000):  # more than there is time for
+    for _ in range(10_000):  # more than can be done before this process is ended
         schedule.schedule(steps, args=(iterator,))
     while True:
         counter[0] = int(done.read_value())
-        time.sleep(0.2)  # seldom: it is a call to a parameter server
+        time.sleep(0.2)  # reads rarely, because each read is a call to a parameter server
 
 
 def one_process(files, counter, _):

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""parameters.py BUILD [ROW...]: a parameter server beside others of its kind; prints lines of results.jsonl, and each
-row to stderr when it is finished. ROWs are numbers, 1 to 13; all unless told. Rows 10, 11 and 13 are in tables.py; row
-12, update rules beside memory and plain loops, is what kernels.py prints.
+"""parameters.py BUILD [ROW...]: compares the library's parameter server with others. Prints lines of results.jsonl to
+stdout, and each row to stderr when it is finished. ROWs are numbers from 1 to 13; without any, all are measured. Rows
+10, 11 and 13 are in tables.py; row 12, update rules compared with memcpy and plain loops, is printed by kernels.py.
 
-Every peer is a program of benchmarks/parameters, one process for the server and one for the worker, over 127.0.0.1. The
-server applies `value -= learning_rate * gradient` to a dense variable at every push. Ours is a task of job "ps" and a
-worker that speaks the protocol's methods: contributions are named and counted once, all bytes have checksums. gRPC is
-what a careful user writes by hand (packed bytes, one mutex, a plain loop at -O3 -march=native), with a server of
-completion queues; "gRPC sync" has a server of threads, and where one call is in flight a worker that blocks. In flight
-are 32 requests up to 64 KiB, 8 of 1 MiB, 2 of 16 MiB; of a push-pull the value counts once although it crosses the wire
-twice. Turns, rounds and medians are those of rpc.py.
+Every peer is a program of benchmarks/parameters, with one process for the server and one for the worker, over
+127.0.0.1. At every push the server applies `value -= learning_rate * gradient` to a dense variable. Ours is a task of
+job "ps" and a worker that calls the protocol's methods: contributions have names and count once, all bytes have
+checksums. gRPC is what a careful user writes by hand (packed bytes, one mutex, a plain loop at -O3 -march=native), with
+a server of completion queues; "gRPC sync" has a server with threads, and a worker that blocks if only one call is in
+flight. 32 requests of up to 64 KiB are in flight, 8 of 1 MiB, 2 of 16 MiB. A push-pull counts its values once, although
+they are sent in both directions. Turns, rounds and medians are those of rpc.py.
 
-"sockets" is the least that there is over TCP (floor.cpp): blocking sockets, no names, no checksums, one block that
-changes under who reads it. It has no target. Where gRPC is slower than it by less than a target asks of us, no server
-over TCP reaches that target on this machine.
+"sockets" is the lower bound over TCP (floor.cpp): blocking sockets, no names, no checksums, and a pull may see values
+that change meanwhile. It has no target. If "sockets" beats gRPC by less than our target demands, no server over TCP can
+reach that target on this machine.
 
-Rows 7 and 8: a table of 1 Mi rows of 64 bytes by any 64-bit keys, so many ascending keys a request, 16, 8 or 4 requests
-in flight. All rows are pushed once; then 64 requests without a common key go by turns, so 1k keys touch 64 000 rows,
-10k keys 640 000, and 100k keys, of which there are 10 requests, nearly all. Servers have two threads: ours a shard on
-each, and a request is one call to each shard; gRPC a completion queue on each, or a thread a call; ps-lite those that it
-makes. gRPC and ps-lite send the keys packed, 8 bytes each, keep the numbers of rows in a std::unordered_map and update
-row by row.
+Rows 7 and 8: a table of 1 Mi rows of 64 bytes with arbitrary 64-bit keys; each request has the keys in ascending order,
+and 16, 8 or 4 requests are in flight. All rows are pushed once; then up to 64 requests without a common key are sent in
+turn: with 1k keys they use 64 000 rows, with 10k keys 640 000, and with 100k keys, where there are only 10 requests,
+nearly all. Servers have two threads: ours has a shard on each, and a request is one call to each shard; gRPC has a
+completion queue on each, or a thread for each call; ps-lite makes its own threads. gRPC and ps-lite send the keys
+packed, 8 bytes each, keep the positions of rows in a std::unordered_map and update row by row.
 
-ps-lite: PS_LITE names a checkout of it, when it is built and here. Without, its lines say "not given"."""
+ps-lite: PS_LITE names a checkout of it when the benchmarks are built. Without it, the lines of ps-lite say "not
+given"."""
 import os
 import sys
 import time
@@ -32,13 +33,13 @@ import tables
 from result import not_given
 from rpc import Case, Line, Peer, cpu_per_gigabyte, gigabytes, key, note
 
-rpc.PATIENCE = 60  # so that all of it takes 6 minutes at most
+rpc.PATIENCE = 60  # seconds, so that all rows together take 6 minutes at most
 OURS, GRPC, SYNC, PS_LITE, SOCKETS = "ours", "gRPC", "gRPC sync", "ps-lite", "sockets"
 PEERS = [OURS, GRPC, SYNC, PS_LITE]
 
 
 def peers(build):
-    """All that there are, by name."""
+    """Returns {name: Peer} of all peers whose program exists."""
     program = f"{build}/benchmarks/benchmark_parameters_"
     found = [Peer(OURS, program + "ours"), Peer(GRPC, program + "grpc"),
              Peer(SYNC, program + "grpc", ["--style", "sync"]), Peer(SOCKETS, program + "floor")]
@@ -47,7 +48,7 @@ def peers(build):
     return {peer.name: peer for peer in found if os.access(peer.program, os.X_OK)}
 
 
-# row, of what size, bytes, in flight, seconds, {method: targets}, targets of CPU (row 6); targets are of gRPC, ps-lite
+# row, size, bytes, requests in flight, seconds, {method: targets}, targets for CPU (row 6). Targets: (gRPC, ps-lite)
 DENSE = [
     ("1", "4 KiB", 4 << 10, 32, 0.4, {"push": (20, 6)}, (0.04, 0.15)),
     ("2", "4 KiB", 4 << 10, 32, 0.4, {"pull": (20, 6)}, (0.04, 0.15)),
@@ -57,7 +58,7 @@ DENSE = [
 ]
 
 
-# row, of how many keys, number, in flight, seconds, targets as above
+# row, method, size, keys of a request, requests in flight, seconds, targets as above
 SPARSE = [
     ("7", "push", "1k", 1000, 16, 0.4, (4.5, 2.2)), ("7", "push", "10k", 10000, 8, 0.5, (1.8, 1.8)),
     ("7", "push", "100k", 100000, 4, 0.8, (1.8, 2.2)),
@@ -76,7 +77,7 @@ def against(of_grpc, of_ps_lite):
 def cases():
     for row, size, number, flight, seconds, methods, cpu in DENSE:
         for method, targets in methods.items():
-            # What sends and receives much at once would wait for itself on blocking sockets.
+            # With blocking sockets a push-pull could deadlock: both ends would send much at the same time.
             peers, floor = (PEERS, {}) if method == "push-pull" else (PEERS + [SOCKETS], {SOCKETS: None})
             yield Case({row, "6"}, f"{method} {size}", peers, [
                 Line(f"row{row} dense {method} {size}", gigabytes(number), "GB/s", {**against(*targets), **floor}),
@@ -96,7 +97,7 @@ def cases():
 
 
 def run_case(case, known):
-    """Prints its lines, those of peers that are not given among them."""
+    """Measures a case and prints its lines, also a line "not given" for ps-lite if it is not available."""
     medians = rpc.run_case(case, known)
     for line in case.lines:
         if line.name in medians and PS_LITE not in medians[line.name]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""records.py BUILD [ROW...]: records, Examples and pipelines beside what one would use or write instead; prints lines
-of results.jsonl. Every program benchmark_records_* of the build is run, with its cases in a new order for each
-repetition, and medians are compared. Names are ROW/CASE/OURS and ROW/CASE/BASELINE, where OURS begins with "ours"."""
+"""records.py BUILD [ROW...]: compares records, Examples and pipelines with what a program would use or contain instead.
+Prints lines of results.jsonl. Runs every program benchmark_records_* of the build, with its cases in a new random order
+for each repetition, and compares medians. Names are ROW/CASE/OURS and ROW/CASE/BASELINE, where OURS begins with
+"ours"."""
 import json
 import pathlib
 import re
@@ -11,13 +12,13 @@ import sys
 from result import result
 
 REPETITIONS = 9
-SECONDS = 0.1  # at least, of each repetition
+SECONDS = 0.1  # the least time of each repetition
 
 SMALL, KIB, BIG = r"100 ?B.*", r"1 ?KiB.*", r"(10|16|64|100) ?KiB.*|1 ?MiB.*"
 ANY = r".*"
 RANDOM = r"50-150.*"
 
-# (row, case, ours, baseline, at least): speeds as a multiple of the baseline's. The first that fits counts.
+# (row, case, ours, baseline, least ratio of our speed to the baseline's). The first entry that matches applies.
 RATIOS = [
     ("row1", RANDOM, ANY, ANY, 0.60), ("row1", SMALL, ANY, ANY, 0.90), ("row1", ANY, ANY, ANY, 0.95),
     ("row2", SMALL, ANY, ANY, 3), ("row2", KIB, ANY, ANY, 1.8), ("row2", r"10 ?KiB.*", ANY, ANY, 1.5),
@@ -36,7 +37,7 @@ RATIOS = [
     ("row13", ANY, "ours", r".*zlib.*", 0.95),
 ]
 
-# (row, case, ours, what, counter, divisor, unit, at least, or of a cost at most): against a figure.
+# (row, case, ours, what, counter, divisor, unit, figure): the least for a speed, the most for a cost.
 FIGURES = [
     ("row6", ANY, ANY, "ns a feature", "items_per_second", None, "ns", 20),
     ("row8", ANY, ANY, "figure", "items_per_second", 1e6, "M/s", 1.2),
@@ -45,11 +46,11 @@ FIGURES = [
     ("row12", r".*(zero|int64|worst|integer).*", ANY, "figure", "bytes_per_second", 1e9, "GB/s", 0.4),
     ("row12", ANY, ANY, "figure", "bytes_per_second", 1e9, "GB/s", 4),
 ]
-FEATURES = 40  # of a click
+FEATURES = 40  # features of a click
 
 
 def measure(program, wanted):
-    """{(row, case): {name: median}} of a program."""
+    """Runs a program. Returns {(row, case): {name: median}}."""
     command = [program, "--benchmark_format=json", f"--benchmark_min_time={SECONDS}",
                f"--benchmark_repetitions={REPETITIONS}", "--benchmark_enable_random_interleaving=true",
                "--benchmark_report_aggregates_only=true"]
@@ -66,13 +67,13 @@ def measure(program, wanted):
 
 
 def plain(name):
-    """Without what Google Benchmark adds."""
+    """Returns the name without the parts that Google Benchmark adds."""
     return re.sub(r"/(real_time|process_time|manual_time|repeats:\d+|min_time:[\d.]+|threads:\d+|iterations:\d+)", "",
                   name)
 
 
 def speed(benchmark, other=None):
-    """(a speed, its unit) by what both count."""
+    """Returns (speed, unit), by a counter that both benchmarks have, or by time if there is none."""
     for counter, divisor, unit in ("bytes_per_second", 1e9, "GB/s"), ("items_per_second", 1e6, "M/s"):
         if counter in benchmark and (other is None or counter in other):
             return benchmark[counter] / divisor, unit
@@ -85,14 +86,14 @@ def fits(rule, *values):
 
 
 def place(row, case):
-    """For sorting: rows by number, cases by size."""
+    """Returns the key for sorting: rows by number, cases by size."""
     size = re.match(r"([\d.]+) ?(|[KMG]i)B", case)
     scale = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
     return (int(re.sub(r"\D", "", row) or 99), row, float(size[1]) * scale[size[2]] if size else 0, case)
 
 
 def compare(row, case, names):
-    """The lines of one case."""
+    """Yields the lines of one case."""
     for ours in sorted(name for name in names if name.startswith("ours")):
         title = f"{row} {case}" + ("" if ours == "ours" else " " + ours.removeprefix("ours").strip("_"))
         for name in sorted(name for name in names if not name.startswith("ours")):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""records_tensorflow.py BUILD FASHION_MNIST: reading, parsing and writing beside TensorFlow, each on one core; prints lines of
-results.jsonl. Run by a Python that has TensorFlow. A pass of ours and a pass of theirs take turns over the same file;
-seconds are CPU of the whole process, the best of each counts. Start-up and the first pass do not."""
+"""records_tensorflow.py BUILD FASHION_MNIST: compares reading, parsing and writing records with TensorFlow, each on one
+core. Prints lines of results.jsonl. Needs a Python that has TensorFlow. Passes of ours and of theirs over the same file
+alternate; seconds are CPU time of the whole process, and the best pass of each counts. Start-up and the first pass do
+not count."""
 import os
 
 CPU = min(os.sched_getaffinity(0))
-os.sched_setaffinity(0, {CPU})  # before TensorFlow counts its threads
+os.sched_setaffinity(0, {CPU})  # before TensorFlow decides how many threads it uses
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["TF_NUM_INTEROP_THREADS"] = "1"
 
@@ -66,7 +67,7 @@ def write(path, size, records):
 
 
 class Peer:
-    """Passes of ours, one a line."""
+    """A process that makes passes of ours, one for each request."""
 
     def __init__(self, program, what, path, size, records):
         self.process = subprocess.Popen([program, what, path, str(size), str(records), "-"], stdin=subprocess.PIPE,
@@ -83,7 +84,7 @@ class Peer:
 
 
 def compare(program, what, theirs, path, size, records):
-    """(our seconds, theirs) of one pass."""
+    """Returns (our seconds, their seconds) of one pass."""
     peer = Peer(program, what, path, size, records)
     theirs()
     ours_best, theirs_best = [], []
@@ -116,7 +117,7 @@ def main():
             path = make("raw", size, records)
             report(f"tensorflow read {title}", compare(program, "read", lambda: read(path), path, size, records),
                    records, target)
-            # Theirs is a loop in Python, as everybody's is; no target.
+            # Theirs is a loop in Python, as in all such programs; so there is no target.
             report(f"tensorflow write {title}",
                    compare(program, "write", lambda: write(path + ".theirs", size, records), path + ".ours", size,
                            records), records, None)
@@ -126,7 +127,7 @@ def main():
                records, 3)
         records = 60_000
         path = str(pathlib.Path(directory, "pictures"))
-        with open(path, "wb") as one:  # files of records may stand one behind the other
+        with open(path, "wb") as one:  # record files may be concatenated
             for part in sorted(pathlib.Path(sys.argv[2]).glob("train-*")):
                 one.write(part.read_bytes())
         report("tensorflow Fashion-MNIST to floats", compare(program, "pictures", lambda: pictures(path), path, 0, records),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure beside its baseline. `result.py FILE` prints the lines of a results.jsonl as a table; exit 1 when a target
-is missed."""
+"""Compares figures with baselines. `result.py FILE` prints the lines of a results.jsonl as a table. Exit code 1: a
+target is missed."""
 import json
 import sys
 
 
 def result(name, ours, baseline, baseline_name, unit, target):
-    """One line of results.jsonl. The target is a ratio ours / baseline: of a speed (.../s) at least that, of a cost at
-    most; None: there is none, and it is met."""
+    """Returns one line of results.jsonl. The target is a ratio ours / baseline: the least for a speed (a unit that ends
+    with "/s"), the most for a cost. None: there is no target, and it counts as met."""
     ratio = ours / baseline
     met = target is None or (ratio >= target if unit.endswith("/s") else ratio <= target)
     return json.dumps({"name": name, "ours": round(ours, 3), "baseline": round(baseline, 3),
@@ -16,7 +16,7 @@ def result(name, ours, baseline, baseline_name, unit, target):
 
 
 def not_given(name, ours, baseline_name, unit):
-    """The line of a baseline that this machine does not have."""
+    """Returns the line for a baseline that is not available on this machine."""
     return json.dumps({"name": name, "ours": round(ours, 3), "baseline": None, "baseline_name": baseline_name,
                        "unit": unit, "ratio": None, "target": None, "met": True})
 

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rpc.py BUILD [ROW...]: calls beside bare Asio ("floor"), bare epoll, what most people write first ("naive") and gRPC;
-prints lines of results.jsonl, and each row to stderr when it is finished. ROWs are numbers, 1 to 18; all unless told.
+"""rpc.py BUILD [ROW...]: compares the library's calls with Asio alone ("floor"), epoll alone, the usual first attempt
+with Asio ("naive") and gRPC. Prints lines of results.jsonl to stdout, and each row to stderr when it is finished. ROWs
+are numbers from 1 to 18; without any, all rows are measured.
 
-Every peer is a program of benchmarks/rpc, one process for the server and one for the client, over 127.0.0.1. Within a
-round all peers take turns, so that a ratio is of the same minutes; medians of the rounds are compared. A round during
-which others used more than 0.3 of a core is repeated, up to 3 times (for 2 minutes in all), and the quietest counts.
-CPU time is that of both processes in the measured time. Where this user may, timed processes run in the round-robin
-real-time class; rows 1, 2 and 4 with both ends on one core, row 3 with each end on a core of its own.
+Every peer is a program of benchmarks/rpc, with one process for the server and one for the client, over 127.0.0.1. In
+each round all peers are measured one after the other, so that a ratio compares figures of the same minutes; the medians
+of the rounds are compared. If other processes used more than 0.3 of a core during a round, it is repeated, up to 3
+times (for 2 minutes in all), and the quietest counts. CPU time is that of both processes in the measured time. If this
+user is allowed to, timed processes run in the round-robin real-time class. In rows 1, 2 and 4 both ends run on one
+core, in row 3 each end has its own core.
 
-Other peers: DISTRIB_BENCH_BRPC, DISTRIB_BENCH_CORO_RPC and DISTRIB_BENCH_PS_LITE may each name a checkout with a
-program `benchmark_rpc` that speaks the command line of benchmarks/rpc/load.hpp: `benchmark_rpc serve` prints its port,
-and `benchmark_rpc load --port PORT --server PID ...` what it measured (class `Load`). Without, they are left out."""
+More peers: DISTRIB_BENCH_BRPC, DISTRIB_BENCH_CORO_RPC and DISTRIB_BENCH_PS_LITE may each name a folder with a program
+`benchmark_rpc` that accepts the command line of benchmarks/rpc/load.hpp: `benchmark_rpc serve` prints its port, and
+`benchmark_rpc load --port PORT --server PID ...` prints what it measured (class `Load`). A peer whose variable is not
+set is left out."""
 import dataclasses
 import json
 import os
@@ -27,7 +30,7 @@ import time
 from result import result
 
 ROUNDS, REPEATS, FOREIGN = 5, 3, 0.3
-PATIENCE = 120  # seconds that repeated rounds may take, all of them together
+PATIENCE = 120  # seconds that all repeated rounds together may take
 SECONDS, WARM = 0.35, 0.1
 SILENT, USED = 9500, 1000  # connections whose memory is measured
 UNCHECKED, UNCOUNTED, WHOLE = "ours, no checksums", "ours, no metrics", "ours, whole"
@@ -39,15 +42,15 @@ CPUS = sorted(os.sched_getaffinity(0))
 class Peer:
     name: str
     program: str
-    both: list = dataclasses.field(default_factory=list)  # arguments of either end
-    script: list = dataclasses.field(default_factory=list)  # what the program runs, when it is an interpreter
+    both: list = dataclasses.field(default_factory=list)  # arguments of both ends
+    script: list = dataclasses.field(default_factory=list)  # the script to run, if the program is an interpreter
 
 
 @dataclasses.dataclass
 class Line:
-    """What one prints of a case: a figure of ours beside that of each peer, and the targets."""
+    """One printed line of a case: the library's figure, that of each peer, and the targets for the ratios."""
     name: str
-    figure: object  # of a measurement
+    figure: object  # a function: measurement -> number
     unit: str
     targets: dict
 
@@ -64,7 +67,7 @@ class Case:
 
 
 def peers(build):
-    """All that there are, by name."""
+    """Returns {name: Peer} of all peers whose program exists."""
     program = f"{build}/benchmarks/benchmark_rpc_"
     found = [Peer("ours", program + "ours", ["--metrics"]), Peer("floor", program + "floor"), Peer("epoll", program + "epoll"),
              Peer("blocking", program + "blocking"), Peer("naive", program + "naive"),
@@ -141,7 +144,7 @@ def cases():
                 {"floor": 0.90, "gRPC": 4.5, "gRPC callback": 3.5, "coro_rpc": 1.15, "brpc": 1.15},
                 BASE + ["gRPC callback"])
 
-    bulk = [  # row, size, in flight, {method: targets}, targets of CPU
+    bulk = [  # row, size, bytes, calls in flight, {method: targets}, targets for CPU time
         ("11", "4 KiB", 4 << 10, 32,
          {"push": {"floor": 0.60, "gRPC": 4.5, "brpc": 3, "ps-lite": 2.4},
           "pull": {"floor": 0.70, "gRPC": 6, "brpc": 3.8, "ps-lite": 3.5}}, {"floor": 1.2, "gRPC": 0.14}),
@@ -183,7 +186,7 @@ def note(text):
 
 
 def prepare(place, server):
-    """What a timed process does before it begins."""
+    """Returns what a timed process runs before its program: it chooses the core and the scheduling class."""
     def do():
         if place == "one core":
             os.sched_setaffinity(0, {CPUS[-1]})
@@ -198,7 +201,7 @@ def prepare(place, server):
 
 
 class Server:
-    """A running server of a peer. Throws `RuntimeError` with what it said when it does not begin."""
+    """A running server of a peer. Raises RuntimeError with its error output if it does not start."""
 
     def __init__(self, peer, arguments=(), place="plain"):
         self.process = subprocess.Popen([peer.program, *peer.script, "serve", *arguments, *peer.both], stdin=subprocess.DEVNULL,
@@ -209,7 +212,7 @@ class Server:
         line = self.process.stdout.readline() if ready else ""
         if not line:
             self.process.kill()
-            raise RuntimeError(self.process.communicate()[1].strip() or "no answer")
+            raise RuntimeError(self.process.communicate()[1].strip() or "the server did not start in 20 s")
         self.port, self.pid = json.loads(line)["port"], self.process.pid
 
     def __enter__(self):
@@ -226,7 +229,7 @@ class Server:
         return time.clock_gettime(~self.pid << 3 | 2)
 
     def memory(self):
-        """Resident, in KiB."""
+        """Returns the resident memory in KiB."""
         with open(f"/proc/{self.pid}/smaps_rollup", encoding="ascii") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("Rss:"))
 
@@ -234,7 +237,7 @@ class Server:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def load(self, arguments, place="plain", role="load"):
-        """The command line of a client."""
+        """Returns the command line of a client."""
         return [self.peer.program, *self.peer.script, role, *self.peer.both, "--port", str(self.port), "--server",
                 str(self.pid), *arguments]
 
@@ -248,7 +251,7 @@ class Server:
 
 
 def machine_cpu():
-    """Seconds that all cores together were busy."""
+    """Returns the seconds that all cores together were busy since the machine started."""
     with open("/proc/stat", encoding="ascii") as file:
         numbers = [int(word) for word in file.readline().split()[1:8]]
     user, nice, system, _, _, irq, softirq = numbers
@@ -264,7 +267,8 @@ def own_cpu(servers):
 
 
 def play_round(case, servers):
-    """{peer: measurement} of the quietest of some rounds, and its foreign load in cores."""
+    """Measures all peers once. Returns {peer: measurement} of the quietest attempt, and the load of other processes
+    during that attempt, in cores."""
     global PATIENCE
     best = None
     for _ in range(1 + REPEATS):
@@ -282,7 +286,7 @@ def play_round(case, servers):
 
 
 def run_case(case, known):
-    """Prints its lines; returns {line: {peer: median}}, nothing when there is nobody to compare."""
+    """Measures a case and prints its lines. Returns {line: {peer: median}}, empty without a peer to compare with."""
     servers, foreign, rounds, compared = [], [], [], {}
     try:
         for name in case.peers:
@@ -302,7 +306,7 @@ def run_case(case, known):
     finally:
         for server in servers:
             server.stop()
-    loud = f", others used {max(foreign):.1f} cores" if max(foreign) > FOREIGN else ""
+    loud = f", other processes used {max(foreign):.1f} cores" if max(foreign) > FOREIGN else ""
     note(f"  {case.name}{loud}")
     for line in case.lines:
         figures = {server.peer.name: sorted(line.figure(one[server.peer.name]) for one in rounds)
@@ -317,12 +321,12 @@ def run_case(case, known):
     return compared
 
 
-# --- rows of their own kind ---
+# --- rows that are measured in another way ---
 
 def idle_memory(known, name, connections, used):
-    """KiB of a server for each connection."""
+    """Returns the memory that a server needs for each connection, in KiB."""
     with Server(known[name]) as server:
-        for _ in range(20):  # what it needs anyhow
+        for _ in range(20):  # the memory that it needs without connections, once it has settled
             before = server.memory()
             time.sleep(0.02)
         client = subprocess.Popen(server.load(["--connections", str(connections), *(["--used"] if used else [])],
@@ -383,7 +387,7 @@ def row16(known):
 
 
 def compile_once(sources, options, level, folder):
-    """(CPU seconds, objects)."""
+    """Compiles the sources. Returns (CPU seconds, object files)."""
     include = [f"-I{HERE.parent}/include", f"-I{folder['generated']}", "-DASIO_STANDALONE"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     objects = []
@@ -415,7 +419,7 @@ def row17(build, known):
                                     [], libraries)
     with tempfile.TemporaryDirectory() as out:
         folder = {"out": out, "generated": generated}
-        figures = {}  # the best of so many rounds, in which all take turns
+        figures = {}  # the least of ROUNDS rounds; each round measures all of them one after the other
         for _ in range(ROUNDS):
             for name, (sources, options, libraries) in list(whole.items()):
                 try:

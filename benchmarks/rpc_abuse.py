@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rpc_abuse.py BUILD [R...]: a server of ours under abuse, as times, memory and the rate of a well-behaved neighbour;
-prints lines of results.jsonl, and what it sees to stderr. R1 to R10; all unless told. Their logic is tested elsewhere,
-in simulated time; here are the milliseconds of sockets."""
+"""rpc_abuse.py BUILD [R...]: abuses a server of the library and measures times, memory and the rate of a well-behaved
+client beside the abuse. Prints lines of results.jsonl to stdout, and what it observes to stderr. The cases are R1 to
+R10; without any, all are run. Tests check the logic of these cases in simulated time; this script measures the
+milliseconds on real sockets."""
 import contextlib
 import json
 import os
@@ -20,12 +21,12 @@ import time
 import rpc
 from result import result
 
-HIGH_WATER = 32  # MiB that the server owes a connection at most (rpc/ours.cpp)
-GREETING_WITHIN = 5.0  # seconds, the default of RpcServerOptions
-HALF_FRAME_WITHIN = 1.0  # seconds that a frame may take (rpc/ours.cpp)
+HIGH_WATER = 32  # MiB, the most that the server owes one connection (rpc/ours.cpp)
+GREETING_WITHIN = 5.0  # seconds that a greeting may take: the default of RpcServerOptions
+HALF_FRAME_WITHIN = 1.0  # seconds that the rest of a frame may take (rpc/ours.cpp)
 GRACE = 2.0  # seconds that a drain may take (rpc/ours.cpp)
-SCRATCH = 256  # KiB
-HEADER = 32  # bytes of a frame's
+SCRATCH = 256  # KiB that 20 bad connections may cost together
+HEADER = 32  # bytes of a frame header
 
 
 def say(text):
@@ -64,7 +65,7 @@ def reset(connection):
 
 
 def until_closed(connection, said, limit):
-    """Milliseconds from saying it until the other end closes; None: it did not."""
+    """Sends `said`. Returns the milliseconds until the other end closes; None: not within `limit` seconds."""
     began = time.monotonic()
     with contextlib.suppress(OSError):
         connection.sendall(said)
@@ -84,7 +85,7 @@ def until_closed(connection, said, limit):
 
 
 def recorded(known, arguments, role="load"):
-    """The first bytes that a client says."""
+    """Returns the first bytes that a client sends."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = subprocess.Popen([known["ours"].program, role, "--port", str(listener.getsockname()[1]), *arguments],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -106,7 +107,7 @@ def recorded(known, arguments, role="load"):
 
 
 class Wire:
-    """Frames as a real client of ours says them."""
+    """Frames as a real client of the library sends them."""
 
     def __init__(self, known):
         self.greeting = recorded(known, [], "idle")
@@ -115,7 +116,8 @@ class Wire:
         self.request = said[len(self.greeting):]
 
     def bogus(self, offset):
-        """A request's header that announces nearly 4 GiB, with a good checksum; of the head (12) or body (24)."""
+        """Returns a request's header that announces nearly 4 GiB, with a valid checksum. `offset` says of what: 12 for
+        the head, 24 for the body."""
         header = bytearray(self.request[:HEADER])
         header[offset:offset + 4] = b"\xf0\xff\xff\xff"
         header[28:32] = struct.pack("<I", crc32c(header[:28]))
@@ -123,7 +125,7 @@ class Wire:
 
 
 def neighbour(server, seconds=0.5):
-    """Thousand calls a second of a well-behaved client."""
+    """Returns the rate of a well-behaved client, in thousand calls a second."""
     done = subprocess.run(server.load(["--in_flight", "32", "--seconds", str(seconds)]), check=True, timeout=60,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                           preexec_fn=rpc.prepare("free", False))
@@ -131,7 +133,7 @@ def neighbour(server, seconds=0.5):
 
 
 class Peak(threading.Thread):
-    """The most memory of a server while it is looked at, in KiB."""
+    """Samples the memory of a server inside a `with` block; `most` is the maximum, in KiB."""
 
     def __init__(self, server):
         super().__init__()
@@ -161,7 +163,7 @@ def line_of(process, limit=20):
     line = process.stdout.readline() if ready else ""
     if not line:
         process.kill()
-        raise RuntimeError(process.communicate()[1].strip() or "no answer in time")
+        raise RuntimeError(process.communicate()[1].strip() or "no line of output in time")
     return json.loads(line)
 
 
@@ -218,7 +220,8 @@ def most_connections():
 
 
 def r3(known, _):
-    """A client asks for 512 replies of 1 MiB, new memory each, through a pipe that lets nothing back."""
+    """A client asks for 512 replies of 1 MiB, each in new memory, but the replies are never read: between the two is a
+    pipe that forwards only requests."""
     with rpc.Server(known["ours"], place="free") as server:
         neighbour(server, 0.1)
         quiet = [neighbour(server) for _ in range(3)]
@@ -257,7 +260,7 @@ def r4(known, _):
     tell("R4 deadline of 50 ms: median", seen["median"], 55, "ms")
     tell("R4 deadline of 50 ms: latest of 40", seen["most"], 55, "ms")
     if seen["least"] < 49:
-        missing("R4", f"a deadline of 50 ms has passed after {seen['least']} ms already")
+        missing("R4", f"a deadline of 50 ms passed after only {seen['least']} ms")
     tell("R4 calls lost beside it", 4 - seen["neighbours"], 1, "", "one", 0.5)
 
 
@@ -339,7 +342,7 @@ def r8(known, _):
     limit = ["--max_calls", "64"]
     with rpc.Server(known["ours"], limit) as server:
         seen = line_of(client(known, "overload", server, limit))
-    # A client knows the limit from the greeting and does not ask when it is reached.
+    # The client knows the limit from the greeting. At the limit its calls fail without asking the server.
     tell("R8 exhausted: until the caller knows", seen["refused"], seen["normal"], "us", "a normal call", 1.1)
 
 
@@ -360,7 +363,7 @@ def r9(known, wire):
 
 
 def r10(known, _):
-    """Processes in random order; the 1000 orders of one process are a test."""
+    """Ends processes in random order and looks for one that hangs. (A test runs 1000 random orders in one process.)"""
     dice, hangs, orders = random.Random(10), 0, 50
     for _ in range(orders):
         server = rpc.Server(known["ours"])

@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [--compiled] [NAME...]
-# Installs what is missing, builds, measures; all of them unless told. --compiled: the programs are linked to
-# distrib::compiled, and built in build/benchmarks_compiled; else they are header-only. NAMEs:
-#   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece; and how
-#              long pushes to such a parameter server take meanwhile
-#   guarantees pushes and pulls, and the main job, with and without names of contributions, buffers for sending them
-#              again, checksums
-#   kernels    update rules beside plain loops
-#   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its model, beside bare sockets that
-#              move the same bytes and beside the whole job
-#   parameters pushes and pulls of dense values and of a table's rows beside gRPC, and beside ps-lite where PS_LITE names
-#              a checkout of it; tables in one process beside maps and locks; and kernels
-#   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
-#   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
-#   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end
-#   records-tensorflow   reading, writing and parsing records beside TensorFlow
-#   main-job-tensorflow  the main job, asynchronous, beside TensorFlow on as many processes, and in one; and rows of a
-#              table, gathered and scattered, beside its parameter server
-# The last two are measured only when named, and install TensorFlow into a cache directory.
-# Prints a table and writes results.jsonl into the build folder. Exit code 1: a target is missed; 70: nothing was measured.
-# Leave the machine alone meanwhile.
+# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last two.
+# --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
+#   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
+#              how long pushes to such a parameter server take meanwhile
+#   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,
+#              and checksums; not with --compiled
+#   kernels    update rules, compared with plain loops and memcpy
+#   main-job   CPU time of the main job (2 parameter servers, 3 workers) outside of its model, compared with plain
+#              sockets that move the same bytes and with the whole job
+#   parameters pushes and pulls of dense values and of rows of a table, compared with gRPC, and with ps-lite if PS_LITE
+#              names a checkout of it; tables in one process, compared with maps and locks; and kernels
+#   records    reading, writing, parsing, shuffling and compressing records, compared with memory, protobuf and zlib
+#   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
+#   rpc-abuse  a server under garbage, half frames, slow readers, resets, deadlines, overload and its own end
+#   records-tensorflow   reading, writing and parsing records, compared with TensorFlow
+#   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
+#              and scattering rows of a table, compared with TensorFlow's parameter server
+# The last two run only if they are named, and install TensorFlow into a cache directory.
+# Prints a table and writes results.jsonl into the build folder. Exit code 0: all targets are met; 1: a target is
+# missed; 70: a benchmark could not be measured. Do not use the machine for anything else meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,13 +43,13 @@ if [ ${#names[@]} -eq 0 ]; then
 fi
 if [ $compiled = ON ]; then
   for name in "${names[@]}"; do
-    # What it leaves out is left out of headers.
+    # The parts that it leaves out are left out by headers, so it cannot use the compiled library.
     [ "$name" != guarantees ] || { echo "error: guarantees is header-only: leave out --compiled" >&2; exit 64; }
   done
 fi
 case " ${names[*]} " in
   *' kernels '*) ;;
-  *' parameters '*) names+=(kernels) ;;  # its row 12
+  *' parameters '*) names+=(kernels) ;;  # row 12 of parameters
 esac
 
 logs=build/logs
@@ -92,7 +92,7 @@ esac
 results=$build/results.jsonl
 rm -f $results
 records=$build/fashion_mnist
-convert() {  # Fashion-MNIST, once
+convert() {  # converts Fashion-MNIST, if that was not done before
   local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
   case $raw in /*) ;; *) raw=$started/$raw ;; esac
   [ -e $records/complete ] || { $build/examples/fashion_mnist_convert "$raw" $records >&2 && touch $records/complete; }

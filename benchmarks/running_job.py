@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job of several processes that trains until it is ended, and what a step of it comes to. Each of them counts the
-steps it knows of in memory that all share, so that telling costs a step nothing."""
+"""Runs a job of several processes that trains until it is ended, and measures what a step costs. The processes count
+their steps in shared memory, so that counting costs a step nothing."""
 import mmap
 import os
 import pathlib
@@ -16,19 +16,19 @@ LIMIT = 340  # seconds after which a process ends itself
 
 
 def cpu(pid):
-    """CPU seconds that a process has used."""
+    """Returns the CPU seconds that a process has used."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
 def peak_mib(pid):
-    """The most memory that was ever resident."""
+    """Returns the most memory that was ever resident, in MiB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
 
 
 class Job:
-    """A job that runs, its files in `folder`, until `deadline`. Throws `RuntimeError` with what it printed when it ends,
-    or does nothing for too long."""
+    """A running job with its files in `folder`. Its functions raise RuntimeError, with the last lines that the job
+    printed, if one of its processes ends or `deadline` passes."""
 
     def __init__(self, folder, deadline):
         self.deadline, self.processes, self.tasks = deadline, [], {}
@@ -47,7 +47,8 @@ class Job:
         self.stop()
 
     def start(self, command):
-        """The process id. Should we be killed, it ends by SIGALRM; `distrib launch` takes its tasks along."""
+        """Starts a process and returns its id. If this script is killed, SIGALRM ends the process later; as `distrib
+        launch` ends, so do its tasks."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
         environment["OPENBLAS_NUM_THREADS"] = "1"
         environment.pop("TF_CONFIG", None)
@@ -57,13 +58,14 @@ class Job:
         return self.processes[-1].pid
 
     def launch(self, build, program):
-        """Starts the program as 2 parameter servers and 3 workers; gives the flags with the hosts."""
+        """Starts the program as PS parameter servers and WORKERS workers. Returns the flags with the hosts."""
         self.start([f"{build}/tools/distrib", "launch", "--grace", "1", "--ps", str(PS), "--workers", str(WORKERS), "--",
                     *program])
         return self.read_tasks()
 
     def read_tasks(self):
-        """Waits for what `distrib launch` says first, "launch | ps0 is process 21050"; gives the flags with the hosts."""
+        """Waits for the first lines of `distrib launch`, "launch | ps0 is process 21050". Returns the flags with the
+        hosts."""
         while len(self.tasks) < PS + WORKERS:
             self.pause()
             whole_lines = self.log.read_text(errors="replace").split("\n")[:-1]
@@ -72,17 +74,17 @@ class Job:
         return said[0]
 
     def pause(self):
-        """A millisecond."""
+        """Sleeps for a millisecond. Raises RuntimeError if a process has ended or the deadline has passed."""
         if any(process.poll() is not None for process in self.processes) or time.monotonic() > self.deadline:
             end = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
-            raise RuntimeError(f"it ended, or took too long: {end}")
+            raise RuntimeError(f"the job ended, or took too long: {end}")
         time.sleep(0.001)
 
     def steps(self):
         return sum(self.counter)
 
     def at_next_step(self):
-        """(now, steps done, CPU seconds of each task) when the number of steps has just changed."""
+        """Waits until the number of steps changes. Returns (time, steps done, {task: CPU seconds})."""
         steps = self.steps()
         while self.steps() == steps:
             self.pause()
@@ -94,7 +96,7 @@ class Job:
             self.pause()
 
     def measure(self):
-        """What one job comes to, all by name."""
+        """Measures the job in a steady state. Returns the figures by name."""
         self.at_next_step()
         first = time.monotonic() - self.began
         self.sleep(WARM)
@@ -105,7 +107,7 @@ class Job:
         used = {name: end[2][name] - begin[2][name] for name in self.tasks}
         workers = [used[name] for name in used if name.startswith("worker")]
         if workers and min(workers) < 0.2 * max(workers):
-            raise RuntimeError(f"a worker does not work: CPU seconds {used}")
+            raise RuntimeError(f"a worker is idle: CPU seconds {used}")
         servers = [name for name in self.tasks if name.startswith("ps")]
         return {"first": first, "rate": steps / seconds, "cpu": 1e3 * sum(used.values()) / steps,
                 "ps_cpu": 1e3 * sum(used[name] for name in servers) / steps,

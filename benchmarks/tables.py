@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows 10, 11 and 13 of parameters.py: an embedding table in one process, compiled at -O2, rows of 16 weights and
-Adagrad's 16, updated by `Adagrad::apply_rows`. Within a repetition all take turns, in an order drawn anew; medians are
-compared, of row 13 the least disturbed pass. Where this user may, programs run in the round-robin real-time class.
+"""Rows 10, 11 and 13 of parameters.py: an embedding table in one process, compiled at -O2. Rows have 16 weights and
+Adagrad's 16 accumulators, and `Adagrad::apply_rows` updates them. In each repetition all benchmarks run once, in a new
+random order; medians are compared (row 13: the least disturbed pass). If this user is allowed to, programs run in the
+round-robin real-time class.
 
-Row 10: batches of 8192 keys of 1 Mi rows. std::unordered_map and a slab of rows, row by row, as most people write it,
-stands for tables of a node a row; "flat map, ahead" is one array of slots at load 0.5 that asks for all slots and rows
-ahead as ours does; absl::flat_hash_map too, where it was found. Targets are of uniform keys; of Zipf-distributed ones
-that of the flat map alone.
-Row 11: requests of 1024 keys on pinned threads, each the only writer of its shard, beside one table with a mutex and
-beside the better one of 16 and of 64 sub-tables with a mutex each.
-Row 13: from nothing to 4 Mi rows."""
+Row 10: batches of 8192 keys of a table of 1 Mi rows. "unordered_map", the usual way, is a std::unordered_map and a slab
+of rows, row by row; it stands for all tables with a node for each row. "flat map, ahead" is an array of slots, half
+full, that prefetches all slots and rows, as ours does; so does "absl, ahead", with absl::flat_hash_map, if that was
+found. The targets are for uniform keys; for Zipf-distributed keys only the flat map and absl have targets.
+Row 11: requests of 1024 keys on pinned threads, each the only writer of its shard, compared with one table behind one
+mutex, and with the better of 16 and 64 sub-tables with a mutex each.
+Row 13: an empty table grows to 4 Mi rows."""
 import json
 import statistics
 import subprocess
@@ -22,7 +23,7 @@ DRAWS = {"0": "uniform", "1": "Zipf"}
 
 
 def run(build, program, names, *options):
-    """{name: [measurement of each repetition]} of benchmarks whose names this regular expression finds."""
+    """Runs the benchmarks whose names match a regular expression. Returns {name: [measurement of each repetition]}."""
     output = subprocess.run([f"{build}/benchmarks/benchmark_ps_{program}", "--benchmark_format=json",
                              "--benchmark_filter=" + names, *options], check=True, stdout=subprocess.PIPE,
                             preexec_fn=prepare("free", False)).stdout
@@ -34,7 +35,7 @@ def run(build, program, names, *options):
 
 
 def speeds(build, program, names):
-    """{name: million rows a second, median}"""
+    """Runs the benchmarks that match `names`. Returns {name: median of million rows a second}."""
     found = run(build, program, names, "--benchmark_min_time=0.1", f"--benchmark_repetitions={REPETITIONS}",
                 "--benchmark_enable_random_interleaving=true")
     medians = {}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of main_job_tensorflow.py about tables: gathering and scattering rows of 64 bytes of a table of 1 Mi rows,
-one parameter server and one worker, each a process, over 127.0.0.1. Ours is that of parameters.py with a table whose
-keys are numbers, which a server keeps as an array as TensorFlow does (parameters/tensorflow_peer.py); it has a shard on
-each of two threads, TensorFlow those that it makes. Either has so
-many random ascending keys a request, without repeats, and the same number of requests in flight; messages are made
-before. Turns, rounds and medians are those of rpc.py, but of 3 rounds: whenever it is TensorFlow's turn its worker is
-started."""
+with one parameter server and one worker, each a process, over 127.0.0.1. Ours is the program of parameters.py with a
+table whose keys are the numbers of the rows; the server keeps such a table as an array, as TensorFlow does
+(parameters/tensorflow_peer.py). Our server has one shard on each of two threads; TensorFlow makes its own threads. Both
+have the same number of keys in each request (random, ascending, no key twice) and the same number of requests in
+flight, and both build the messages before measuring. Turns, rounds and medians are those of rpc.py, but with 3 rounds,
+because TensorFlow's worker starts anew for each measurement."""
 import importlib.metadata
 import pathlib
 import socket
@@ -15,12 +15,12 @@ import rpc
 from rpc import Case, Line, Peer
 
 OURS = "ours"
-# of how many keys, number, in flight, seconds, at least so many times TensorFlow's keys a second
+# name, keys of a request, requests in flight, seconds, least ratio to TensorFlow's keys a second
 REQUESTS = [("1k", 1000, 16, 0.5, 6), ("10k", 10000, 8, 0.6, 1.5), ("100k", 100000, 4, 1.0, 1.5)]
 
 
 def free_ports(number):
-    """So many that nobody has now; whoever hands them on must be quick."""
+    """Returns `number` ports that are free now. Trap: another process may take one before it is used."""
     sockets = [socket.socket() for _ in range(number)]
     try:
         for one in sockets:
@@ -32,7 +32,7 @@ def free_ports(number):
 
 
 def report(build):
-    """Prints lines of results.jsonl, and each row to stderr. Throws `RuntimeError` when there is nothing to compare."""
+    """Prints lines of results.jsonl to stdout, and each row to stderr. Raises RuntimeError if a peer does not run."""
     rpc.ROUNDS, rpc.PATIENCE = 3, 30
     tensorflow = "TF " + importlib.metadata.version("tensorflow-cpu")
     server, worker = free_ports(2)
@@ -45,4 +45,4 @@ def report(build):
                         "M/s", {tensorflow: target})
             load = ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds)]
             if not rpc.run_case(Case(set(), f"{what} {keys} rows", [OURS, tensorflow], [line], load), known):
-                raise RuntimeError(f"{what} of {keys} rows: ours or TensorFlow's does not run")
+                raise RuntimeError(f"{what} of {keys} rows: our program or TensorFlow's does not run")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that moving the main job's bytes can cost: the same processes on loopback, plain blocking sockets, nothing
-// of this library. Each step every worker sends each server a message; a server that has the messages of all workers
-// answers each of them; a worker that has all answers goes on. One write a message, no byte of a payload is looked at.
+// The lowest possible cost of moving the main job's bytes: the same processes on loopback, with blocking sockets and
+// without this library. In each step every worker sends one message to each server. A server that has the messages of
+// all workers answers each of them, and a worker that has all answers begins the next step. Each message is one write,
+// and no byte of a payload is read.
 #include "processes.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,7 +27,7 @@
 
 namespace {
 
-/// Before every payload, as long as the header of the library's frames.
+/// Precedes every payload, and is as long as the header of the library's frames.
 struct Header {
   std::uint64_t step = 0, payload_bytes = 0, unused[2] = {};
 };
@@ -69,11 +70,12 @@ auto connect_to(const Listener& listener) -> int {
 void send_message(int socket, std::uint64_t step, std::vector<std::byte>& payload) {
   Header header{step, payload.size()};
   const ::iovec pieces[] = {{&header, sizeof header}, {payload.data(), payload.size()}};
-  const ::ssize_t sent = ::writev(socket, pieces, 2);  // a blocking socket takes all of it
+  const ::ssize_t sent = ::writev(socket, pieces, 2);  // on a blocking socket this writes everything
   check(sent == static_cast<::ssize_t>(sizeof header + payload.size()), "writev");
 }
 
-/// Into `buffer`, which is as long as header and payload together.
+/// Reads a message into `buffer`, whose size is that of header and payload together. Throws if the connection ends or
+/// the message is of another step or size.
 void receive_message(int socket, std::uint64_t step, std::vector<std::byte>& buffer) {
   for (std::size_t got = 0; got < buffer.size();) {
     const ::ssize_t n = ::recv(socket, buffer.data() + got, buffer.size() - got, 0);
@@ -84,16 +86,17 @@ void receive_message(int socket, std::uint64_t step, std::vector<std::byte>& buf
   Header header;
   std::memcpy(&header, buffer.data(), sizeof header);
   if (header.step != step || header.payload_bytes != buffer.size() - sizeof header)
-    throw std::runtime_error{"a message of another step or size"};
+    throw std::runtime_error{"a message has the wrong step or size"};
 }
 
 struct Traffic {
   std::size_t workers = 3;
   std::uint64_t steps = 3000;
-  std::vector<std::size_t> push_bytes, pull_bytes;  // one number a server
+  std::vector<std::size_t> push_bytes, pull_bytes;  // one number for each server
 };
 
-// No deadlock: all workers write to server 0 first, then to server 1, ..., and then read in the same order.
+// This cannot deadlock: all workers write to server 0 first, then to server 1 and so on, and then read in the same
+// order.
 void serve(const Traffic& traffic, std::size_t server, const Listener& listener) {
   std::vector<int> workers;
   while (workers.size() < traffic.workers) {
@@ -127,13 +130,15 @@ void work(const Traffic& traffic, const std::vector<Listener>& listeners) {
 
 int main(int argc, char** argv) try {
   Traffic traffic;
-  CLI::App app{"Moves the bytes of a training job over bare sockets and prints what that costs."};
+  CLI::App app{"Moves the bytes of a training job over plain sockets and prints the cost as JSON."};
   app.add_option("--workers", traffic.workers, "Worker processes")->check(CLI::Range(1, 100))->capture_default_str();
   app.add_option("--steps", traffic.steps, "Steps")->check(CLI::Range(0, 1 << 30))->capture_default_str();
-  app.add_option("--push_bytes", traffic.push_bytes, "Of a worker's message to each server: A,B,...")
+  app.add_option("--push_bytes", traffic.push_bytes, "Bytes of a worker's message to each server: A,B,...")
       ->delimiter(',')
       ->required();
-  app.add_option("--pull_bytes", traffic.pull_bytes, "Of each server's answer: A,B,...")->delimiter(',')->required();
+  app.add_option("--pull_bytes", traffic.pull_bytes, "Bytes of each server's answer: A,B,...")
+      ->delimiter(',')
+      ->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan PS: the bytes of each shard's block in the main job with that many parameter servers, separated by commas. A
-// worker's push to a shard and the shard's answer to a pull are one block each. Placement and partitioner as in
-// examples/fashion_mnist/train.cpp.
+// plan PS: prints the size in bytes of each shard's block in the main job with PS parameter servers, separated by
+// commas. A worker's push to a shard and the shard's answer to a pull are one block each. Placement and partitioner are
+// those that examples/fashion_mnist/train.cpp uses.
 #include <fashion_mnist/mlp.hpp>
 
 #include <distrib/placement/greedy_load_balancing.hpp>

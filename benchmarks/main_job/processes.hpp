@@ -17,15 +17,16 @@
 #include <system_error>
 #include <vector>
 
-/// What some processes cost together.
+/// The cost of some processes together.
 struct Cost {
-  double seconds = 0;         ///< From the first start to the last end.
-  double user_seconds = 0;    ///< CPU, summed over the processes.
-  double system_seconds = 0;  ///< The same, in the kernel.
-  bool complete = true;       ///< Every process ended with 0.
+  double seconds = 0;         ///< Time from the first start to the last end.
+  double user_seconds = 0;    ///< CPU time in user mode, summed over the processes.
+  double system_seconds = 0;  ///< CPU time in the kernel, summed over the processes.
+  bool complete = true;       ///< True if every process ended with exit code 0.
 };
 
-/// A line of JSON for whoever measures. The process's exit code: 70 when not all was done.
+/// Prints the cost as a line of JSON. Returns the exit code for this process: 0, or 70 (and prints nothing) if a
+/// process has failed.
 inline auto print(const Cost& cost) -> int {
   if (!cost.complete) return 70;
   std::printf("{\"cpu_seconds\":%.3f,\"user_seconds\":%.3f,\"system_seconds\":%.3f,\"seconds\":%.3f}\n",
@@ -33,11 +34,11 @@ inline auto print(const Cost& cost) -> int {
   return 0;
 }
 
-/// Seconds after which a process of `run_processes` is ended by SIGALRM.
+/// Seconds after which SIGALRM ends a process of `run_processes`.
 inline constexpr unsigned process_deadline_seconds = 120;
 
-/// Runs each work in a process of its own and waits for all. When one fails, the others are killed; none outlives the
-/// caller. What a work throws is printed.
+/// Runs each function in its own process and waits until all have ended. If one fails, the others are killed; no
+/// process outlives the caller. An exception of a function is printed to stderr and makes its process fail.
 inline auto run_processes(const std::vector<std::function<void()>>& works) -> Cost {
   const auto began = std::chrono::steady_clock::now();
   Cost cost;
@@ -76,7 +77,7 @@ inline auto run_processes(const std::vector<std::function<void()>>& works) -> Co
     cost.system_seconds += seconds(usage.ru_stime);
     if (status == 0) continue;
     if (cost.complete && WIFSIGNALED(status))
-      std::fprintf(stderr, "error: a process was ended by signal %d\n", WTERMSIG(status));
+      std::fprintf(stderr, "error: a process was killed by signal %d\n", WTERMSIG(status));
     cost.complete = false;
     for (const ::pid_t other : running) ::kill(other, SIGKILL);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU seconds of the main job's matrix products alone: as many worker processes at once, the calls that
-// Mlp::gradients makes, the same shapes and types, OpenBLAS on one thread.
+// Measures the CPU seconds of the main job's matrix products alone: as many worker processes at the same time, the
+// products that Mlp::gradients computes, with the same shapes and types, and OpenBLAS on one thread.
 #include "processes.hpp"
 
 #include <fashion_mnist/mlp.hpp>
@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+// Declared here, because cblas.h and xtensor-blas contain conflicting declarations.
+extern "C" void openblas_set_num_threads(int);
 
 namespace {
 
@@ -36,7 +37,8 @@ void multiply(std::size_t batch, std::uint64_t steps) {
   for (std::size_t v = 0; v < Mlp::Variables::size; ++v)
     std::fill_n(reinterpret_cast<float*>(values.data(v)), values.shape(v).elements(), 1e-3F);
 
-  // What is added to grows from step to step, as no bias is put in its place; far below infinity, and none is denormal.
+  // The first two products are added to `activations` and `error`, which are never reset here (the model puts the bias
+  // there). So their values grow from step to step; they stay far below infinity and are not denormal.
   for (std::uint64_t step = 0; step < steps; ++step) {
     xt::blas::gemm(images, distrib::get<"hidden/weights">(std::as_const(values)), activations, false, false, 1.0F,
                    1.0F);
@@ -54,10 +56,10 @@ void multiply(std::size_t batch, std::uint64_t steps) {
 int main(int argc, char** argv) try {
   std::size_t workers = 3, batch = 64;
   std::uint64_t steps = 3000;
-  CLI::App app{"Computes the matrix products of the main job and prints what they cost."};
+  CLI::App app{"Computes the matrix products of the main job and prints the cost as JSON."};
   app.add_option("--workers", workers, "Worker processes")->check(CLI::Range(1, 100))->capture_default_str();
   app.add_option("--steps", steps, "Steps of each worker")->check(CLI::Range(0, 1 << 30))->capture_default_str();
-  app.add_option("--batch", batch, "Examples of a step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  app.add_option("--batch", batch, "Examples in each step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Included in front of examples/fashion_mnist/train.cpp: the main job, whose model measures itself. At its end each
-// process says on stderr what its model took.
+// Included before examples/fashion_mnist/train.cpp: replaces its model by one that measures its own CPU time. Each
+// process prints that time to stderr when it ends.
 #define Mlp MlpOfExample
 #include <fashion_mnist/mlp.hpp>
 #undef Mlp
@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <cstdio>
 
-/// CPU time of some calls, whichever threads make them; told when the process ends.
+/// Sums the CPU time of calls on any threads, and prints it when the process ends.
 class CallCpu {
  public:
   ~CallCpu() { std::fprintf(stderr, "model: %.6f CPU seconds\n", 1e-9 * static_cast<double>(nanoseconds_.load())); }
 
-  /// What `call` returns.
+  /// Calls `call`, adds its CPU time, and returns its result.
   auto of(auto&& call) {
     const struct Span {
       std::atomic<std::int64_t>& sum;
@@ -29,7 +29,7 @@ class CallCpu {
   }
 
  private:
-  /// CPU time of this thread.
+  /// Returns the CPU time of this thread, in nanoseconds.
   static auto now() noexcept -> std::int64_t {
     std::timespec time{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -41,7 +41,7 @@ class CallCpu {
 
 inline CallCpu model_cpu;
 
-/// The example's model.
+/// The example's model, with measured calls.
 struct Mlp : MlpOfExample {
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// train RECORDS COUNTER [unkept] and the flags of a cluster: the main job as benchmarks/main_job_tensorflow.py compares it:
-// asynchronous, plain gradient descent, batches of 64, no checkpoint, no evaluation. It trains until it is ended. How
-// many steps of all workers are done, as far as the chief knows, stands in the first 8 bytes of the file COUNTER.
-// unkept: a worker keeps nothing but its last contribution.
+// train RECORDS COUNTER [unkept] and the flags of a cluster: the main job in the form that
+// benchmarks/main_job_tensorflow.py compares: asynchronous, plain gradient descent, batches of 64, no checkpoint, no
+// evaluation. It trains until a signal ends it. The first 8 bytes of the file COUNTER are the number of steps that all
+// workers together have done, as far as the chief knows. unkept: a worker keeps only its last contribution.
 #include <fashion_mnist/mlp.hpp>
 
 #include <distrib/cluster/cluster_flags.hpp>
@@ -26,16 +26,19 @@
 #include <system_error>
 #include <vector>
 
-extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+// Declared here, because cblas.h and xtensor-blas contain conflicting declarations.
+extern "C" void openblas_set_num_threads(int);
 
 namespace {
 
 constexpr std::uint64_t no_end = std::uint64_t{1} << 40;
 
-/// A hook that tells another process how far the job is: through memory, so that it costs a step nothing.
+/// A hook that shows another process the number of steps done, through shared memory, so that a step costs nothing
+/// more.
 class CountSteps {
  public:
-  /// `file` has at least 8 bytes. They stay mapped to the end of the process.
+  /// Maps the first 8 bytes of `file`, which must have at least as many, until the process ends. Throws
+  /// std::system_error if that is not possible.
   explicit CountSteps(const std::string& file) {
     const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
     void* memory = descriptor < 0 ? MAP_FAILED : ::mmap(nullptr, 8, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -55,7 +58,7 @@ class CountSteps {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  openblas_set_num_threads(1);  // the workers are the threads
+  openblas_set_num_threads(1);  // the workers already run in parallel
   std::vector<std::string> rest;
   const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
   const bool unkept = rest.size() == 3 && rest[2] == "unkept";

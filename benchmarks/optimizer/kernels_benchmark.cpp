@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Update rules beside the loop that one would write by hand, and beside memcpy; compiled at -O2, as programs mostly are.
-// Bytes are those of the gradient (of the copy), so that a figure says how fast contributions are taken up. 16 Ki
-// floats lie in the nearest caches, 256 Ki in the second, 16 Mi in none.
+// Compares each update rule with a hand-written loop and with memcpy. Compiled at -O2, the usual level of programs.
+// Rates are bytes of gradient per second (memcpy: bytes copied), so they say how fast contributions are applied. 16 Ki
+// floats fit into the nearest caches, 256 Ki into the second level, 16 Mi into none.
 #include <distrib/optimizer.hpp>
 #include <distrib/optimizer/reduce.hpp>
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-/// One block of each kind, as a shard has them.
+/// The blocks of a shard: a gradient, old and new values, and up to three slots of an updater.
 struct Blocks {
   explicit Blocks(std::size_t size)
       : gradient(size, 0.1F), from(size, 1.0F), to(size), first(size, 0.5F), second(size, 0.5F), third(size, 0.5F) {}
@@ -30,7 +30,7 @@ struct Blocks {
   std::vector<float> third;
 };
 
-/// Runs `update(blocks)` on blocks as long as the benchmark's argument.
+/// Runs `update(blocks)` on blocks with as many floats as the benchmark's argument says.
 template <class Update>
 void run(benchmark::State& state, Update update) {
   Blocks blocks{static_cast<std::size_t>(state.range(0))};
@@ -50,7 +50,7 @@ void ours(benchmark::State& state) {
   });
 }
 
-/// In place, as rows of tables are: one stream of memory less than from one block to another.
+/// Updates values in place, as rows of tables are updated: this needs one memory stream less than from block to block.
 void sgd_in_place(benchmark::State& state) {
   run(state, [](Blocks& b) { distrib::Sgd{}.apply({1}, b.gradient, b.to, b.to, {}); });
 }
@@ -132,7 +132,7 @@ void mean_of_4_loop(benchmark::State& state) {
   });
 }
 
-// Rows of a table, 16 floats each and their accumulator, in the order of memory.
+// The rows of a table, in the order of memory: 16 weights each, followed by their 16 accumulators.
 constexpr std::size_t dim = 16;
 
 template <class Update>

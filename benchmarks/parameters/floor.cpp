@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that a parameter server over TCP can cost: blocking sockets, one connection, one thread at each end, frames
-// of 8 bytes before what they carry. No name is looked at, nothing is summed, copied or counted: a push is applied from
-// where the kernel wrote it to the one block that there is, a pull is answered from that block, and whoever pulls while
-// it changes would see both. What is ahead of it is ahead of the machine.
+// Lower bound of the cost over TCP: blocking sockets, one connection, one thread at each end, and headers of 8 bytes.
+// No names, checksums, copies or counters. A push is applied directly from the receive buffer to the only block of
+// values, and a pull is answered from that block. A pull during a push may see a mixture of old and new values. No
+// server over TCP on this machine should be faster.
 #include "values.hpp"
 
 #include <arpa/inet.h>
@@ -24,10 +24,10 @@
 
 namespace {
 
-/// Before what is pushed, before values, and all that a pull and the answer to a push are.
+/// Precedes a gradient that is pushed and values that are pulled. A pull, and the answer to a push, are a header alone.
 struct Header {
-  std::uint32_t bytes = 0;  // that follow
-  std::uint32_t pulls = 0;
+  std::uint32_t bytes = 0;  // size of the body that follows
+  std::uint32_t pulls = 0;  // not 0: this is a pull
 };
 
 void check(bool good, const char* what) {
@@ -39,7 +39,8 @@ void send_at_once(int socket) {
   check(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
 }
 
-/// So many times the same message, in as few calls as there can be. False: the other end is gone.
+/// Sends the same message `times` times, with as few system calls as possible. Returns false if the other end has
+/// disconnected.
 auto send_times(int socket, std::size_t times, const Header& header, std::span<const float> body) -> bool {
   std::array<::iovec, 64> pieces;
   for (std::size_t i = 0; i < pieces.size(); i += 2) {
@@ -50,7 +51,7 @@ auto send_times(int socket, std::size_t times, const Header& header, std::span<c
   while (times > 0) {
     const std::size_t now = std::min(times, pieces.size() / 2);
     std::size_t left = now * message;
-    std::size_t first = 0;  // byte of the first message
+    std::size_t first = 0;  // the byte of the first message to send next
     while (left > 0) {
       std::array<::iovec, 64> rest = pieces;
       if (first < sizeof header) {
@@ -71,12 +72,13 @@ auto send_times(int socket, std::size_t times, const Header& header, std::span<c
   return true;
 }
 
-/// Reads as much as is there, but of a large message not beyond its end, so that no byte is copied again.
+/// Reads as much as has arrived, but during a large message not beyond its end, so that no byte has to be copied.
 class Reader {
  public:
   Reader(int socket, std::size_t bytes) : socket_{socket}, memory_(std::max(large, sizeof(Header) + bytes)) {}
 
-  /// Waits for some, and gives each whole message to `take(header, body)`. False: the other end is gone.
+  /// Reads once, waiting if nothing has arrived, and calls `take(header, body)` for each complete message. Returns
+  /// false if the other end has disconnected.
   template <class Take>
   auto some(Take take) -> bool {
     Header header;
@@ -109,7 +111,7 @@ class Reader {
   std::size_t filled_ = 0;
 };
 
-/// One worker, until it has gone.
+/// Serves one worker until it disconnects.
 void serve(int worker, std::vector<float>& values) {
   const auto bytes = static_cast<std::uint32_t>(values.size() * sizeof(float));
   Reader reader{worker, bytes};
@@ -121,7 +123,7 @@ void serve(int worker, std::vector<float>& values) {
         ++pulls;
         return;
       }
-      if (header.bytes != bytes) fail("a gradient of another size");
+      if (header.bytes != bytes) fail("a gradient has the wrong size");
       for (std::size_t i = 0; i < values.size(); ++i) values[i] -= learning_rate * gradient[i];
       ++pushes;
     });
@@ -161,7 +163,7 @@ void serve(int worker, std::vector<float>& values) {
 
   Reader reader{server, options.bytes};
   const auto receive = [&](auto take) {
-    if (!reader.some(take)) fail("the server is gone");
+    if (!reader.some(take)) fail("the server has closed the connection");
   };
   const auto values = [&] {
     std::vector<float> got;

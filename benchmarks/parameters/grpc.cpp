@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a careful user writes by hand with gRPC C++: packed bytes, a table behind one mutex, a plain loop compiled with
-// -O3 -march=native; pushes and pulls together as one call; rows in one array, their numbers in a std::unordered_map.
-// Server: completion queue, or with `--style sync` a thread a call. Worker: completion queue; with `--style sync` and
-// one call in flight, calls that block; messages are made before. All have a deadline.
+// What a careful user writes by hand with gRPC C++: values as packed bytes, all state behind one mutex, a plain loop
+// compiled with -O3 -march=native, and one call for a push with a pull. Rows are in one array, and a std::unordered_map
+// has their positions. The server uses completion queues, or with `--style sync` one thread for each call. The worker
+// uses a completion queue; with `--style sync` and one call in flight its calls block. Messages are built before
+// measuring begins. Every call has a deadline.
 #include "values.hpp"
 
 #include "parameters.grpc.pb.h"
@@ -32,12 +33,12 @@ void apply_row(float* __restrict row, const float* __restrict gradient) {
   for (std::size_t i = 0; i < row_floats; ++i) row[i] -= learning_rate * gradient[i];
 }
 
-/// Rows by key, zeros at first.
+/// The rows by key. A new row is zeros.
 class Rows {
  public:
   void push(const Block& request) {
     const std::size_t count = request.keys().size() / sizeof(std::uint64_t);
-    if (request.values().size() != count * row_bytes) fail("gradients of another size");
+    if (request.values().size() != count * row_bytes) fail("the gradients have the wrong size");
     const auto* gradient = reinterpret_cast<const float*>(request.values().data());
     for (std::size_t n = 0; n < count; ++n, gradient += row_floats) {
       const auto [found, is_new] = numbers_.try_emplace(key(request, n), static_cast<std::uint32_t>(numbers_.size()));
@@ -68,7 +69,7 @@ class Rows {
   std::vector<float> floats_;
 };
 
-/// Variables by key, and rows.
+/// The state of the server: dense variables by key, and rows.
 class Table {
  public:
   explicit Table(std::size_t bytes) : elements_{bytes / sizeof(float)} {}
@@ -96,7 +97,7 @@ class Table {
 
   auto apply(const Block& request) -> const std::vector<float>& {
     std::vector<float>& values = values_of(request);
-    if (request.values().size() != elements_ * sizeof(float)) fail("a gradient of another size");
+    if (request.values().size() != elements_ * sizeof(float)) fail("a gradient has the wrong size");
     const auto* const gradient = reinterpret_cast<const float*>(request.values().data());
     for (std::size_t i = 0; i < elements_; ++i) values[i] -= learning_rate * gradient[i];
     return values;
@@ -110,7 +111,7 @@ class Table {
 
 // --- servers ---
 
-/// What waits in a completion queue.
+/// A pending operation of a completion queue; `done` is called when it ends.
 struct Tag {
   virtual ~Tag() = default;
   virtual void done(bool ok) = 0;
@@ -122,7 +123,7 @@ void run(grpc::CompletionQueue& queue) {
   while (queue.Next(&tag, &ok)) static_cast<Tag*>(tag)->done(ok);
 }
 
-constexpr int waiting_calls = 100;  // of each method, that a server is ready for
+constexpr int waiting_calls = 100;  // calls of each method that each queue of a server is ready to accept
 
 using Service = Parameters::AsyncService;
 using Ask = void (Service::*)(grpc::ServerContext*, Block*, grpc::ServerAsyncResponseWriter<Block>*,
@@ -222,7 +223,7 @@ auto floats(const Block& block) -> std::vector<float> {
   return copy;
 }
 
-/// What all calls of a worker have in common.
+/// The state that all calls of a worker share.
 class Loop {
  public:
   Loop(const Options& of, Parameters::Stub& to) : options{of}, load{of}, stub{to} {
@@ -232,7 +233,7 @@ class Loop {
     const std::size_t bytes = of.keys == 0 ? of.bytes : of.keys * row_bytes;
     const auto made = gradient(bytes, pulled());
     for (Block& request : requests_) request.set_values(made.data(), bytes);
-    for (const Block& request : requests_) push(request);  // the server has all rows now
+    for (const Block& request : requests_) push(request);  // after this the server has all rows
     requests_.resize(std::min(requests_.size(), request_count));
     const auto before = pulled();
     push(requests_.front());
@@ -243,7 +244,7 @@ class Loop {
       for (Block& request : requests_) request.clear_values();
   }
 
-  /// Good for as long as this.
+  /// Returns the next request in turn. It lives as long as this object.
   [[nodiscard]] auto next_request() -> const Block& {
     next_ = (next_ + 1) % requests_.size();
     return requests_[next_];
@@ -251,7 +252,7 @@ class Loop {
 
   void ended(const grpc::Status& status, const Block& reply) {
     check(status);
-    if (reply.values().size() != reply_bytes_) fail("values of another size");
+    if (reply.values().size() != reply_bytes_) fail("the values have the wrong size");
     load.completed();
   }
 
@@ -286,7 +287,7 @@ class Loop {
   std::size_t reply_bytes_ = 0;
 };
 
-/// One call in flight, anew whenever it has ended.
+/// One call in flight: whenever it ends, it begins again.
 class Call final : public Tag {
  public:
   explicit Call(Loop& loop) : loop_{loop} { begin(); }
@@ -333,7 +334,8 @@ void load(const Options& options) {
   arguments.SetMaxReceiveMessageSize(-1);
   const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(options.port),
                                                  grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60})) fail("no connection");
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60}))
+    fail("no connection to the server in 60 s");
   const auto stub = Parameters::NewStub(channel);
   Loop loop{options, *stub};
   loop.load.start();

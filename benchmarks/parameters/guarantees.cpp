@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names, buffers and checksums cost: a task of job "ps" and `--connections` workers in one other process, which
-// pull values, push a gradient and begin again, by the library's own `Server` and `WorkerClient`. The job is
-// asynchronous with one variable, or with one table. This file is four programs:
+// Measures the cost of names, buffers and checksums. The library's `Server` is a task of job "ps" in one process, and
+// `--connections` of its `WorkerClient`s run in another; each pulls values, pushes a gradient and begins again. The job
+// is asynchronous with one variable, or with one table. This file is compiled to four programs:
 //   guarded    the library as it is
-//   unnamed    the shard neither looks at the names of contributions nor keeps account of them (unnamed.hpp)
-//   unchecked  every CRC-32C of a message is 0 and none is computed (../rpc/unchecked.hpp)
+//   unnamed    the shard neither checks nor records the names of contributions (unnamed.hpp)
+//   unchecked  every CRC-32C of a message is 0, and none is computed (../rpc/unchecked.hpp)
 //   unguarded  both
-// Step and rank stay in the heads of messages, some 10 bytes, in all of them. `--budget` is what a worker may keep to
-// be sent again, in MiB; cuts, in memory, let go of it. 0: nothing is kept and no cut is made.
+// In all of them step and rank stay in the heads of messages (some 10 bytes). `--budget` is the memory in MiB for what
+// a worker keeps to send again, until a cut, in memory, contains it. 0: nothing is kept and no cut is made.
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>
@@ -63,14 +63,14 @@ auto job_of(const Options& options) -> distrib::Job {
 }
 
 auto serve(const Options& options) -> int {
-  distrib::IoPool io{2};  // one for files
+  distrib::IoPool io{2};  // one thread for the shard, one for files
   const std::vector<std::string> workers(options.connections, "127.0.0.1:1");
   distrib::Server server{io, {{"ps", {"127.0.0.1:0"}}, {"worker", workers}}, "ps", 0};
   tell_port(server.port());
   return server.join();
 }
 
-/// What a worker asks for and pushes: all values, or some rows.
+/// What a worker pulls, and then pushes a gradient for: all values, or the rows of `keys`.
 struct Request {
   std::vector<std::uint64_t> keys;
   distrib::WantedRows wanted;
@@ -92,11 +92,12 @@ auto requests_of(const Options& options, const distrib::ShardLayout& layout) -> 
   return requests;
 }
 
-/// What all workers of the process have in common.
+/// The state that all workers of the process share.
 struct Bench {
   explicit Bench(const Options& given) : options{given} {}
 
-  /// A step of some worker is done. Measured is from when buffers could have been filled and emptied twice.
+  /// Called when a worker has done a step. Measuring begins when the workers have pushed enough to fill their buffers
+  /// twice (`--warm_budget`).
   void completed() {
     if (started) return load.completed();
     pushed_bytes += contribution_bytes;
@@ -129,7 +130,8 @@ class Worker final : public distrib::WorkerOwner {
                                                       options, distrib::CutSettings{}, *this);
   }
 
-  /// Looks at its first push, while nobody else pushes, and calls `checked` then.
+  /// Starts the worker. If `checked` is not empty, the worker first checks that the server applies its first push (no
+  /// other worker may push meanwhile), and then calls `checked`.
   void start(std::function<void()> checked) {
     checked_ = std::move(checked);
     client_->start();
@@ -180,7 +182,7 @@ class Worker final : public distrib::WorkerOwner {
   Bench& bench_;
   std::size_t next_;
   distrib::BlockPool pool_;
-  std::function<void()> checked_;  // empty: there is nothing to be checked any more
+  std::function<void()> checked_;  // empty: nothing is to be checked, or it was
   std::vector<float> before_;
   std::shared_ptr<distrib::WorkerClient> client_;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task of job "ps", as it is, and a worker that speaks the protocol's methods. The job is asynchronous with one rank
-// and one variable on one shard, or one table on `--threads`, each with a thread of the server and a connection; its cut
-// is one, in memory, at an end that never comes. Contributions are named, counted once and answered with the rank's
-// progress, all bytes have checksums, every call has a deadline. Messages are made before.
+// The library's server, a task of job "ps", and a worker that calls the methods of the protocol directly. The job is
+// asynchronous and has one rank and one variable on one shard, or one table on `--threads` shards; each shard has a
+// thread of the server and a connection. The only cut, in memory, is due at an end that is never reached. Contributions
+// have names and count once, answers carry the rank's progress, all bytes have checksums, and every call has a
+// deadline. The messages are built before measuring begins.
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>
@@ -57,7 +58,7 @@ auto job_of(const Options& options) -> distrib::Job {
 }
 
 auto serve(const Options& options) -> int {
-  distrib::IoPool io{options.threads + 1};  // one for files
+  distrib::IoPool io{options.threads + 1};  // one thread for each shard, one for files
   distrib::Server server{io, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
   tell_port(server.port());
   return server.join();
@@ -72,14 +73,14 @@ auto connect(asio::io_context& context, const Options& options, std::uint32_t sh
   return distrib::RpcClient{std::move(socket), how};
 }
 
-/// What one shard is asked for in a request, as bodies: of its pull, and of a push of these gradients.
+/// The part of a request that goes to one shard: the body of its pull and the body of its push.
 struct ShardRequest {
   distrib::SharedBuffer pull;
   distrib::SharedBuffer push;
-  std::size_t value_bytes;  // of what is asked for
+  std::size_t value_bytes;  // size of the values that the pull returns
 };
 
-/// What it is to each shard.
+/// A request: one part for each shard.
 using Request = std::vector<ShardRequest>;
 
 auto shared(std::span<const std::byte> bytes) -> distrib::SharedBuffer {
@@ -106,11 +107,11 @@ auto push_of(const distrib::ShardLayout& shard, const std::vector<std::uint64_t>
 /// A worker's view of a shard.
 struct Shard {
   distrib::RpcClient client;
-  decltype(client.open<distrib::Join>({})) joined;  // whoever lets go of the stream has left
+  decltype(client.open<distrib::Join>({})) joined;  // Trap: destroying the stream makes the worker leave the job
   distrib::Step step = 0;
 };
 
-/// Keeps requests in flight: whenever one ends, answered by all shards, the next begins.
+/// Keeps `in_flight` requests in flight: when all shards have answered one, the next begins.
 class Worker {
  public:
   Worker(asio::io_context& context, const Options& options)
@@ -131,7 +132,7 @@ class Worker {
   auto prepare() -> asio::awaitable<void> {
     for (std::uint32_t shard = 0; shard < job_.shards(); ++shard) co_await join(shard);
     co_await make_requests();
-    for (const Request& request : requests_) co_await push(request);  // the server has all rows now
+    for (const Request& request : requests_) co_await push(request);  // after this the server has all rows
     requests_.resize(std::min(requests_.size(), request_count));
     const std::vector<float> before = co_await values(requests_[0]);
     co_await push(requests_[0]);
@@ -147,7 +148,7 @@ class Worker {
     distrib::RpcClient client = connect(context_, options_, shard);
     auto stream = client.open<distrib::Join>({0, distrib::to_hex(job_hash(job_)), to_text(job_), {}});
     const auto joined = co_await stream.async_read(asio::use_awaitable);
-    if (!joined || joined->kind != distrib::JoinItem::Kind::joined) fail("not joined");
+    if (!joined || joined->kind != distrib::JoinItem::Kind::joined) fail("the server did not accept Join");
     shards_.push_back({std::move(client), std::move(stream), joined->progress.done});
   }
 
@@ -186,7 +187,7 @@ class Worker {
   auto values(const Request& request) -> asio::awaitable<std::vector<float>> {
     std::vector<float> values;
     for (std::size_t i = 0; i < shards_.size(); ++i) {
-      const distrib::PullRequest pull{shards_[i].step, request[i].pull};  // g++ 12 would destroy a nameless one twice
+      const distrib::PullRequest pull{shards_[i].step, request[i].pull};  // g++ 12 would destroy a temporary twice
       const auto reply = co_await shards_[i].client.async_call<Pull>(pull, 10s, asio::use_awaitable);
       const auto of_shard = reply.body->as<float>();
       values.insert(values.end(), of_shard.begin(), of_shard.end());
@@ -223,7 +224,7 @@ class Worker {
         {shard.step, asked.pull}, 10s,
         [this, slot, size = asked.value_bytes](std::error_code ec, const distrib::PullReply& reply) {
           if (ec) fail(ec.message());
-          if (reply.body->size() != size) fail("values of another size");
+          if (reply.body->size() != size) fail("the values have the wrong size");
           ended(slot);
         });
   }
@@ -236,13 +237,13 @@ class Worker {
 
   const Options& options_;
   distrib::Job job_;
-  std::size_t bytes_;  // of the values that a request is about
+  std::size_t bytes_;  // size of the values of a request
   Load load_;
   asio::io_context& context_;
   std::vector<Shard> shards_;
-  std::vector<int> unanswered_;  // of a request in flight: its calls
+  std::vector<int> unanswered_;  // for each request in flight, how many of its calls are not answered yet
   std::vector<Request> requests_;
-  std::vector<float> gradients_;  // of one request, shard by shard
+  std::vector<float> gradients_;  // of one request, in the order of the shards
   std::size_t next_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// dmlc's ps-lite over its ZeroMQ transport: the handler of its server changes a float store by a plain loop compiled
-// with -O3 -march=native and answers pulls with the live buffer, its zero-copy idiom; pushes and pulls together as one
-// request. Of rows it keeps one array, and their numbers in a std::unordered_map. A worker that comes after the start
-// is nobody's there, so `load` starts a cluster of its own every time, and anew when it hangs; `serve` only says that
-// all is well.
+// dmlc's ps-lite over its ZeroMQ transport. The handler of its server changes its floats with a plain loop compiled
+// with -O3 -march=native, and answers pulls with the live buffer, which ps-lite sends without a copy. A push with a
+// pull is one request. Rows are in one array, and a std::unordered_map has their positions. A worker cannot join a
+// ps-lite cluster after its start, so each `load` starts its own cluster, and another one if the first hangs (3 at
+// most); `serve` only prints its line and waits.
 #include "values.hpp"
 
 #include <ps/ps.h>
@@ -47,7 +47,7 @@ void apply(float* __restrict to, const float* __restrict gradient, std::size_t e
   for (std::size_t i = 0; i < elements; ++i) to[i] -= learning_rate * gradient[i];
 }
 
-/// What a server does with a request, of a dense variable.
+/// Handles the requests for dense variables.
 class Store {
  public:
   explicit Store(std::size_t bytes) : elements_{bytes / sizeof(float)} {}
@@ -55,7 +55,7 @@ class Store {
   void operator()(const ps::KVMeta& meta, const ps::KVPairs<float>& request, ps::KVServer<float>* server) {
     Floats& values = values_.try_emplace(request.keys[0], elements_).first->second;
     if (meta.push) {
-      if (request.vals.size() != elements_) fail("a gradient of another size");
+      if (request.vals.size() != elements_) fail("a gradient has the wrong size");
       apply(values.data(), request.vals.data(), elements_);
     }
     ps::KVPairs<float> reply;
@@ -71,13 +71,13 @@ class Store {
   std::unordered_map<ps::Key, Floats> values_;
 };
 
-/// The same of rows, zeros at first.
+/// Handles the requests for rows. A new row is zeros.
 class RowStore {
  public:
   void operator()(const ps::KVMeta& meta, const ps::KVPairs<float>& request, ps::KVServer<float>* server) {
     const std::size_t count = request.keys.size();
     if (meta.push) {
-      if (request.vals.size() != count * row_floats) fail("gradients of another size");
+      if (request.vals.size() != count * row_floats) fail("the gradients have the wrong size");
       for (std::size_t n = 0; n < count; ++n) {
         const auto [found, is_new] =
             numbers_.try_emplace(request.keys.data()[n], static_cast<std::uint32_t>(numbers_.size()));
@@ -101,8 +101,7 @@ class RowStore {
   std::vector<float> floats_;
 };
 
-/// One request in flight at a time in each slot. Requests leave from the thread that has begun them, answers come on
-/// one of the library's.
+/// Keeps one request in flight in each slot. This thread sends the requests; a thread of ps-lite receives the answers.
 class Worker {
  public:
   explicit Worker(const Options& options)
@@ -110,7 +109,7 @@ class Worker {
         load_{options},
         elements_{options.keys == 0 ? options.bytes / sizeof(float) : options.keys * row_floats},
         pulled_(options.in_flight, Floats(elements_)) {
-    if (options.keys == 0) keys_.emplace_back(1);  // the key 0
+    if (options.keys == 0) keys_.emplace_back(1);  // one request with one key, 0
     else
       for (const std::vector<std::uint64_t>& keys : request_keys(options.keys)) {
         keys_.emplace_back();
@@ -120,7 +119,7 @@ class Worker {
     pull_into(before);
     const auto made = gradient(elements_ * sizeof(float), view(before));
     gradient_.CopyFrom(made.data(), made.size());
-    for (const Keys& keys : keys_) worker_.Wait(worker_.ZPush(keys, gradient_));  // the server has all rows now
+    for (const Keys& keys : keys_) worker_.Wait(worker_.ZPush(keys, gradient_));  // after this the server has all rows
     keys_.resize(std::min(keys_.size(), request_count));
     pull_into(before);
     worker_.Wait(worker_.ZPush(keys_.front(), gradient_));
@@ -157,7 +156,7 @@ class Worker {
   const Options& options_;
   Load load_;
   std::size_t elements_;
-  std::vector<Keys> keys_;  // of the requests
+  std::vector<Keys> keys_;  // the keys of each request
   std::size_t next_ = 0;
   Floats gradient_;
   std::vector<Floats> pulled_;
@@ -173,7 +172,7 @@ auto free_port() -> int {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   if (::bind(socket, reinterpret_cast<::sockaddr*>(&address), size) != 0 ||
       ::getsockname(socket, reinterpret_cast<::sockaddr*>(&address), &size) != 0)
-    fail("no port");
+    fail("no free port");
   ::close(socket);
   return ntohs(address.sin_port);
 }
@@ -181,11 +180,11 @@ auto free_port() -> int {
 auto start_child(auto body) -> ::pid_t {
   const ::pid_t child = ::fork();
   if (child == 0) body();
-  if (child < 0) fail("no process");
+  if (child < 0) fail("cannot start a process");
   return child;
 }
 
-/// Whether the worker has told its line.
+/// Starts scheduler, server and worker, and waits for the worker. True if the worker has measured and printed its line.
 auto run_cluster(Options options) -> bool {
   const int port = free_port();
   const ::pid_t scheduler = start_child([port] {
@@ -205,7 +204,7 @@ auto run_cluster(Options options) -> bool {
   });
   int status = 0;
   ::alarm(static_cast<unsigned>(10 + options.warm + options.seconds));
-  const bool ended = ::waitpid(worker, &status, 0) == worker;  // or the alarm interrupts it
+  const bool ended = ::waitpid(worker, &status, 0) == worker;  // false: the alarm has interrupted the wait
   ::alarm(0);
   for (const ::pid_t child : std::array{worker, options.server, scheduler}) {
     if (child == worker && ended) continue;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow_peer.py ROLE --server_port PORT --worker_port PORT [--OPTION VALUE]...: TensorFlow's parameter server and
-its worker, with roles, options and lines of ../rpc/load.hpp as far as ../tables_tensorflow.py needs them.
+its worker, with the roles, options and output of ../rpc/load.hpp that ../tables_tensorflow.py needs.
 
-The server is a task of job "ps"; the worker puts a variable of table_rows rows on it. A pull is
-tf.nn.embedding_lookup there, whose rows come to the worker; a push is a scatter_sub of IndexedSlices. Of both what was
-fastest here: keys of 32 bits; keys and rows constants of the worker, so that nothing passes through Python; --in_flight
-threads that each call a callable, which feeds and fetches nothing."""
+The server is a task of job "ps"; the worker puts a variable of TABLE_ROWS rows on it. A pull is tf.nn.embedding_lookup
+on the server, whose rows are sent to the worker; a push is a scatter_sub of IndexedSlices. Each is the fastest variant
+that was found: keys of 32 bits; keys and gradients as constants of the worker, so that nothing passes through Python;
+--in_flight threads that each call a callable, which feeds and fetches nothing."""
 import argparse
 import ctypes
 import itertools
@@ -21,13 +21,13 @@ import tensorflow as tf
 
 tf1 = tf.compat.v1
 PR_SET_PDEATHSIG = 1
-TABLE_ROWS, ROW_FLOATS, REQUESTS = 1 << 20, 16, 64  # as values.hpp has them
+TABLE_ROWS, ROW_FLOATS, REQUESTS = 1 << 20, 16, 64  # the same as in values.hpp
 LEARNING_RATE = 1 / 1024
 SERVER, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
 
 def request_keys(keys):
-    """Keys of requests, each of them ascending. No row is in two requests."""
+    """Returns the keys of the requests, ascending in each. No row is in two requests."""
     order = np.random.default_rng(1).permutation(TABLE_ROWS)[:TABLE_ROWS // keys * keys]
     return np.sort(order.reshape(-1, keys))[:REQUESTS].astype(np.int32)
 
@@ -45,11 +45,11 @@ def serve(options):
 
 
 def calls(options):
-    """For each request what pushes or pulls it, once. What a push does to rows was looked at before."""
+    """Returns a callable for each request that pushes or pulls it once. Checks first that a push changes the rows."""
     requests = request_keys(options.keys)
     with tf1.device(SERVER):
         table = tf1.get_variable("rows", [TABLE_ROWS, ROW_FLOATS], use_resource=True,
-                                 initializer=tf1.zeros_initializer())  # which writes all rows
+                                 initializer=tf1.zeros_initializer())  # this writes all rows
     with tf1.device(WORKER):
         gradient = np.resize(0.5 + np.arange(512, dtype=np.float32) / 1024, (options.keys, ROW_FLOATS))
         updates = tf.constant(LEARNING_RATE * gradient)
@@ -60,14 +60,14 @@ def calls(options):
     session.run(table.initializer)
     session.run(pushes[0].op)
     if np.abs(session.run(pulls[0]) + LEARNING_RATE * gradient).max() > 1e-6:
-        raise SystemExit("error: rows have other values after a push")
+        raise SystemExit("error: rows have wrong values after a push")
     return [session.make_callable(one.op) for one in (pushes if options.method == "push" else pulls)]
 
 
 def load(options):
     tf1.disable_eager_execution()
     turns = calls(options)
-    for call in turns:  # which makes its graph
+    for call in turns:  # the first call builds its graph
         call()
     counts = [0] * options.in_flight
 
@@ -92,7 +92,7 @@ def load(options):
 
 
 def main():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # no server outlives who measures it
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the process ends with the script that started it
     parser = argparse.ArgumentParser()
     parser.add_argument("role", choices=["serve", "load"])
     parser.add_argument("--method", choices=["push", "pull"])

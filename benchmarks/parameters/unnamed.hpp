@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Included before everything else by programs that measure what names of contributions cost. A shard applies each push
-// and answers each pull; it does not ask which worker sent it or whether it was sent before. Without names nothing can
-// be sent again, so there are no cuts either.
+// Programs that measure the cost of contribution names include this before everything else. A shard then applies each
+// push and answers each pull without checking which worker sent it, or whether it came before. Without names a worker
+// cannot send contributions again, so there are no cuts either.
 
 #include <distrib/ps/protocol/shard_cores.hpp>
 

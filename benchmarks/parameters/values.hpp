@@ -13,17 +13,18 @@
 #include <string>
 #include <vector>
 
-// What the programs of this folder share beside the command line and the load of benchmarks/rpc: one dense variable of
-// `--bytes` bytes of float32, zeros at first, that the server changes by `value -= learning_rate * gradient` at every
-// push. Or, with `--keys`, a table of rows by 64-bit keys (ours also by `--numbered` ones) that it changes so, and so
-// many keys in each request.
-// Methods: push, pull, push-pull (counted once, when both are answered; not of rows). Each program is one server,
+// What the programs of this folder share, besides the command line and the load of benchmarks/rpc. The data is one
+// dense variable of `--bytes` bytes of float32, zeros at first; at every push the server computes
+// `value -= learning_rate * gradient`. With `--keys N` it is a table instead, whose rows have 64-bit keys (with
+// `--numbered`, which only ours supports, the numbers of the rows) and change in the same way; each request has N keys.
+// Methods: push, pull, and push-pull (counts once, when both are answered; not for rows). Each process is one server,
 // `serve`, or one worker, `load`.
 
 inline constexpr float learning_rate = 1.0F / 1024;
 
-/// What a worker pushes, all the time. It moves values towards zero and a little beyond, so that they stay where floats
-/// are fine, however many it pushes.
+/// Returns the gradient that a worker pushes again and again. `values` are the server's current values. If they are
+/// negative, so is the gradient, otherwise (also if `values` is empty) it is positive: pushes move the values towards
+/// zero and a little beyond, so that floats stay exact enough after any number of workers.
 inline auto gradient(std::size_t bytes, std::span<const float> values) -> std::vector<float> {
   const float sign = !values.empty() && values.front() < 0 ? -1.0F : 1.0F;
   std::vector<float> made(bytes / sizeof(float));
@@ -31,10 +32,11 @@ inline auto gradient(std::size_t bytes, std::span<const float> values) -> std::v
   return made;
 }
 
-/// Ends the program unless one push of `gradient` made `after` of `before`: a server that forgets to is no peer.
+/// Ends the program unless one push of `gradient` has changed `before` to `after`, so that a server that does not apply
+/// pushes cannot be measured.
 inline void check_applied(std::span<const float> before, std::span<const float> gradient,
                           std::span<const float> after) {
-  if (before.size() != gradient.size() || after.size() != gradient.size()) fail("values of another size");
+  if (before.size() != gradient.size() || after.size() != gradient.size()) fail("the values have the wrong size");
   for (std::size_t i = 0; i < gradient.size(); ++i)
     if (std::abs(before[i] - learning_rate * gradient[i] - after[i]) > 1e-4F)
       fail("element " + std::to_string(i) + " is " + std::to_string(after[i]) + " after a push, and was " +
@@ -47,11 +49,12 @@ inline constexpr std::size_t row_floats = 16;
 inline constexpr std::size_t row_bytes = row_floats * sizeof(float);
 inline constexpr std::uint64_t table_rows = 1 << 20;
 
-/// Requests that are sent by turns, once all rows were pushed.
+/// The number of requests that are sent in turn, after all rows have been pushed once.
 inline constexpr std::size_t request_count = 64;
 
-/// Keys of requests, each of them ascending. No row is in two requests; all requests together have all rows, but those
-/// that do not fill one. `numbered`: 0 .. table_rows - 1; otherwise any 64 bits.
+/// Returns the keys of all requests, `keys` in each, in ascending order. No key is in two requests. Together they have
+/// the keys of all rows, except a remainder that does not fill a request. `numbered`: the keys are 0 .. table_rows - 1;
+/// otherwise they are spread over all 64 bits.
 inline auto request_keys(std::size_t keys, bool numbered = false) -> std::vector<std::vector<std::uint64_t>> {
   std::vector<std::uint64_t> all(table_rows);
   std::iota(all.begin(), all.end(), std::uint64_t{numbered ? 0U : 1U});

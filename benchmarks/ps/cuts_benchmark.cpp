@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the owner of a shard of 512 MiB does on its thread while a cut of it is made: a table of 4 Mi rows, 16 weights and
-// Adagrad's 16, updates of 1000 rows that are drawn evenly, a piece of the cut after each, the files written meanwhile on
-// another thread. Beside it the same cut copied in one piece, and the same updates without any cut. Milliseconds of CPU,
-// but for the updates of the clock on the wall. Prints JSON. usage: cuts_benchmark DIRECTORY
+// Measures the work of a shard's thread while a cut of 512 MiB is made. The shard has a table of 4 Mi rows, each of 16
+// weights and Adagrad's 16 accumulators. The thread alternates between updates of 1000 rows, drawn uniformly, and
+// copying a piece of the cut; then another thread writes the files while updates go on. For comparison the same cut is
+// copied in one piece, and the same updates run without a cut. Times of pieces are milliseconds of CPU time, times of
+// updates are milliseconds of wall-clock time. Prints JSON. usage: cuts_benchmark DIRECTORY
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/protocol/async_shard_core.hpp>
@@ -53,7 +54,7 @@ auto make_job() -> distrib::Job {
   return job;
 }
 
-/// Milliseconds of a clock that an event took.
+/// Calls `event` and returns its duration by `clock`, in milliseconds.
 auto took(clockid_t clock, const std::function<void()>& event) -> double {
   const auto now = [clock] {
     timespec time{};
@@ -87,7 +88,7 @@ class Shard {
   }
   static auto updaters() -> distrib::JobUpdaters { return {distrib::Adagrad{.learning_rate = 0.05F}}; }
 
-  /// An update of 1000 rows; the time on the wall that it took.
+  /// Updates 1000 rows, and returns the wall-clock time in milliseconds.
   auto update() -> double {
     std::vector<std::uint64_t> keys;
     for (int i = 0; i < 1000; ++i) keys.push_back(key_of(random_() % row_count));

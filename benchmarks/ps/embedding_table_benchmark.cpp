@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An embedding table beside the maps that one would take instead: 1 Mi rows of 16 weights and Adagrad's 16, batches of
-// 8192 keys, uniform or Zipf-distributed. Items are rows. Growth: from nothing to 4 Mi rows, batch by batch.
+// Compares the embedding table with maps that a program could use instead: 1 Mi rows of 16 weights and Adagrad's 16
+// accumulators, batches of 8192 keys, uniform or Zipf-distributed. Items are rows. The growth benchmarks fill an empty
+// table with 4 Mi rows, batch by batch.
 #include "rows.hpp"
 
 #include <distrib/ps/rows/dense_id_table.hpp>
@@ -29,9 +30,9 @@ namespace {
 constexpr std::size_t batch_size = 8192;
 constexpr std::size_t batch_count = 64;
 constexpr std::uint64_t grown_rows = 4 << 20;
-constexpr std::size_t window = 16;  // keys that are found before their rows are handed out, where one is so careful
+constexpr std::size_t window = 16;  // keys whose rows are found together, in the variants that do so
 
-/// Rows one after the other, on small pages.
+/// An array of rows, on pages of the usual size.
 class Slab {
  public:
   explicit Slab(std::size_t rows) : memory_(rows * row_floats) {}
@@ -41,7 +42,8 @@ class Slab {
   std::vector<float> memory_;
 };
 
-/// Calls `hand(first, rows)` for each `size` keys; `find(key)` gives a row. 1: as most people write it.
+/// Calls `hand(first, rows)` for each `size` keys; `find(key)` returns a row. `size` 1 is what programmers usually
+/// write.
 template <std::size_t size, class Find, class Hand>
 void in_windows(Keys keys, Find find, Hand hand) {
   std::array<float*, size> rows;
@@ -51,7 +53,8 @@ void in_windows(Keys keys, Find find, Hand hand) {
   }
 }
 
-/// The same; `ask(key)` two windows ahead, and each row that was found is asked for one window ahead.
+/// The same with prefetching: calls `ask(key)`, which prefetches the key's slot, two windows ahead, and finds and
+/// prefetches each row one window ahead.
 template <class Ask, class Find, class Hand>
 void in_windows_ahead(Keys keys, Ask ask, Find find, Hand hand) {
   std::array<float*, 2 * window> rows;
@@ -66,7 +69,7 @@ void in_windows_ahead(Keys keys, Ask ask, Find find, Hand hand) {
   }
 }
 
-/// std::unordered_map of a vector a row.
+/// A std::unordered_map with a vector for each row.
 class MapOfVectors {
  public:
   void add(std::uint64_t key) { fill(map_.try_emplace(key, row_floats).first->second.data()); }
@@ -79,7 +82,8 @@ class MapOfVectors {
   std::unordered_map<std::uint64_t, std::vector<float>> map_;
 };
 
-/// A map of row numbers; all that it can ask for asked for ahead, or so many keys at a time.
+/// A map from keys to the numbers of rows in a slab. Prefetches ahead if the map supports it; otherwise finds
+/// `at_a_time` rows together.
 template <class Map, std::size_t at_a_time>
 class MapAndSlab {
  public:
@@ -101,7 +105,8 @@ class MapAndSlab {
 
 using UnorderedMap = std::unordered_map<std::uint64_t, std::uint32_t>;
 
-/// Open addressing, one array of 16-byte slots at load 0.5, over a slab; all slots and rows ahead asked for, or none.
+/// A hash table with open addressing: one array of 16-byte slots, half full, over a slab. Prefetches all slots and rows
+/// ahead, or none.
 template <bool is_prefetching>
 class FlatAndSlab {
  public:
@@ -137,7 +142,7 @@ class FlatAndSlab {
   Slab slab_{row_count};
 };
 
-/// Ours.
+/// The library's table for arbitrary keys.
 class Table {
  public:
   void add(std::uint64_t key) {
@@ -148,7 +153,7 @@ class Table {
   void visit(Keys keys, Hand hand) const {
     table_.visit(keys, hand);
   }
-  /// As a push does it: keys are counted.
+  /// Visits rows to change them, as a push does: uses of the keys are counted.
   template <class Hand>
   void visit_to_change(Keys keys, Hand hand) {
     std::error_code ec;
@@ -160,7 +165,7 @@ class Table {
   distrib::EmbeddingTable table_{{dim, 1}, budget_};
 };
 
-/// Ours for keys 0 .. n-1: what a table costs when nothing has to be searched.
+/// The library's table for keys 0 .. n-1: the cost of a table without any search.
 class Array {
  public:
   void add(std::uint64_t key) {
@@ -177,7 +182,7 @@ class Array {
   distrib::DenseIdTable table_{{dim, 1}, 0, row_count, budget_};
 };
 
-/// The key of the n-th row: any number, or n itself.
+/// Returns the key of the n-th row: a number spread over 64 bits, or n itself for `Array`.
 template <class T>
 auto key_of(std::uint64_t n) -> std::uint64_t {
   return std::is_same_v<T, Array> ? n : any_key(n);
@@ -241,16 +246,16 @@ void adagrad(benchmark::State& state) {
   });
 }
 
-/// Milliseconds of this thread, so that other programs are no pause of the table.
+/// Returns the CPU time of this thread in milliseconds, so that other programs do not look like a pause of the table.
 auto now() -> double {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
-/// From nothing to 4 Mi rows: the longest batch of a pass, and what the index takes a row from 64 Ki rows on. The first
-/// pass is not counted, because a virtual machine may have to be given its memory first; of those that are, the longest
-/// batch is the shortest, because what else the machine does is no pause of the table.
+/// Fills a table with 4 Mi rows. Measures the longest batch of a pass, and the index's bytes for each row, from 64 Ki
+/// rows on. The first pass does not count, because a virtual machine may get its memory only then. Reports the least
+/// "longest batch" of the other passes, because disturbances by the rest of the machine are not pauses of the table.
 void growth(benchmark::State& state) {
   double longest = 1e9;
   double least = 1e9;
@@ -288,7 +293,7 @@ void growth(benchmark::State& state) {
   state.counters["most_index_bytes"] = most;
 }
 
-/// The same of a map that doubles.
+/// The same for a std::unordered_map, which doubles when it grows.
 void growth_map(benchmark::State& state) {
   double longest = 0;
   for ([[maybe_unused]] auto iteration : state) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that update the rows of one embedding table, each pinned to a core: every thread the only writer of a shard
-// of its own; all of them behind one mutex; and sub-tables with a mutex each, where a thread groups the keys of a
-// request by sub-table. Requests of 1024 rows, 16 weights and Adagrad's 16. Items are rows.
+// Compares three ways in which threads, each pinned to a core, can update the rows of an embedding table: each thread
+// is the only writer of its own shard; all threads share one table behind one mutex; the table is divided into
+// sub-tables with a mutex each, and a thread groups the keys of a request by sub-table. A request has 1024 rows, each
+// of 16 weights and Adagrad's 16 accumulators. Items are rows.
 #include "rows.hpp"
 
 #include <distrib/ps/rows/embedding_table.hpp>
@@ -31,7 +32,7 @@ namespace {
 constexpr std::size_t request_size = 1024;
 constexpr std::size_t request_count = 512;
 
-/// A table, or a part of it; what two threads change is not in one cache line.
+/// A table, or a part of it. Aligned so that two threads never write to the same cache line.
 struct alignas(128) Part {
   template <class GradientOf>
   void push(Keys keys, GradientOf gradients_of) {
@@ -46,7 +47,7 @@ struct alignas(128) Part {
   distrib::EmbeddingTable table{{dim, 1}, budget};
 };
 
-/// All rows, each in the part that `part_of(key)` says.
+/// Makes `count` parts that together have all rows; the row of `key` is in part `part_of(key)`.
 template <class PartOf>
 auto parts(std::size_t count, PartOf part_of) -> std::vector<std::unique_ptr<Part>> {
   std::vector<std::unique_ptr<Part>> made;
@@ -59,7 +60,7 @@ auto parts(std::size_t count, PartOf part_of) -> std::vector<std::unique_ptr<Par
   return made;
 }
 
-/// A shard a thread. Workers know where the virtual shard of a key lies: a request has keys of its thread alone.
+/// One shard for each thread. Workers know the shard of each key, so a request has only keys of its thread's shard.
 class Owned {
  public:
   static constexpr bool is_routed = true;
@@ -75,7 +76,7 @@ class Owned {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-/// One table, one mutex.
+/// One table behind one mutex.
 class OneMutex {
  public:
   static constexpr bool is_routed = false;
@@ -90,8 +91,8 @@ class OneMutex {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-/// Sub-tables, a mutex each. A request's keys are grouped, so that each mutex is locked once; no two threads begin with
-/// the same.
+/// Sub-tables with a mutex each. The keys of a request are grouped by sub-table, so that each mutex is locked once.
+/// Threads begin with different sub-tables.
 template <std::size_t count>
 class Grouped {
  public:
@@ -141,7 +142,8 @@ auto design(std::uint32_t threads) -> T& {
   return *one;
 }
 
-/// Requests of one thread of so many; routed: of the keys of its shard.
+/// Returns the keys of the requests of one of `threads` threads, made once. `is_routed`: only keys of the thread's
+/// shard.
 auto requests(bool is_zipf, bool is_routed, std::uint32_t threads, std::uint32_t thread)
     -> const std::vector<std::uint64_t>& {
   static std::mutex mutex;
@@ -157,7 +159,7 @@ auto requests(bool is_zipf, bool is_routed, std::uint32_t threads, std::uint32_t
   return keys;
 }
 
-/// The n-th of the cores that this process may use.
+/// Pins this thread to the n-th core (modulo their number) of those that this process may use.
 void pin(std::uint32_t n) {
   static const ::cpu_set_t allowed = [] {
     ::cpu_set_t all;

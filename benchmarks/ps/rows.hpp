@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-// What the programs of this folder share: 1 Mi rows of 16 weights and Adagrad's 16 accumulators, and batches of their
-// numbers as workers send them.
+// What the programs of this folder share: 1 Mi rows of 16 weights and Adagrad's 16 accumulators, and batches of row
+// numbers and keys as workers send them.
 
 using Keys = std::span<const std::uint64_t>;
 
@@ -27,16 +27,17 @@ inline void fill(float* row) {
   std::fill_n(row + dim, dim, 0.1F);
 }
 
-/// The same for all tables, so that they differ in finding rows only.
+/// Updates rows. All tables use this, so that they differ only in how they find rows.
 inline void update(std::span<float* const> rows, const float* gradients) {
   distrib::Adagrad{.learning_rate = 0.05F}.apply_rows(
       {1}, {.dim = dim, .rows = rows, .gradients = {gradients, rows.size() * dim}});
 }
 
-/// The key of the n-th row where any number may be one.
+/// Returns the key of the n-th row for tables whose keys may be any 64-bit number.
 constexpr auto any_key(std::uint64_t n) -> std::uint64_t { return (n + 1) * 0x9E37'79B9'7F4A'7C15; }
 
-/// Draws numbers of rows, all equally likely, or the n-th with 1 / n^1.05, which rows these are drawn too.
+/// Draws row numbers: uniformly, or Zipf-distributed: the n-th most frequent row has a probability proportional to
+/// 1 / n^1.05, and frequent rows are scattered over the table.
 class Draw {
  public:
   explicit Draw(bool is_zipf) : sums_(row_count) {
@@ -44,7 +45,7 @@ class Draw {
     for (std::uint64_t n = 0; n < row_count; ++n) sums_[n] = sum += is_zipf ? std::pow(double(n + 1), -1.05) : 1;
   }
 
-  /// `count` batches, one behind the other, each of `size` different ones that `accept(n)` takes.
+  /// Returns `count` batches one after another, each with `size` different row numbers n for which `accept(n)` is true.
   template <class Accept>
   [[nodiscard]] auto batches(std::size_t count, std::size_t size, std::uint64_t seed, Accept accept) const {
     std::mt19937_64 random{seed};
@@ -66,7 +67,7 @@ class Draw {
   std::vector<double> sums_;
 };
 
-/// `key_of(n)` of all numbers; each batch sorted, as a worker sends it.
+/// Returns `key_of(n)` for each n of `numbers`, sorted within each batch, as a worker sends them.
 template <class KeyOf>
 auto keys_of(std::span<const std::uint64_t> numbers, std::size_t batch_size, KeyOf key_of) {
   std::vector<std::uint64_t> keys;

@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-/// What a worker pushes for these keys, any of them more than once, of the only table of the shard: 1e-3 everywhere.
+/// Returns the body of a worker's push for the keys of the only table of the shard, with 1e-3 for every element of the
+/// gradient. A key may occur more than once in `keys`; the push has it once.
 inline auto rows_block(const distrib::ShardLayout& layout, std::vector<std::uint64_t> keys) -> distrib::SharedBuffer {
   std::ranges::sort(keys);
   keys.erase(std::ranges::unique(keys).begin(), keys.end());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long pushes take while a parameter server saves: a task of job "ps" in a process of its own, a table of 4 Mi rows
-// with 16 weights and Adagrad's 16 each, 512 MiB, and two workers over 127.0.0.1 that push to 1000 rows, drawn evenly,
-// again and again, each when the one before was answered. Then one cut is asked for, and pushes go on until it is on
-// the disk, and after. Times are from the call to its answer, at the worker. Prints JSON, and a histogram to stderr.
-// usage: saves_benchmark DIRECTORY
+// Measures how long pushes take while a parameter server saves. A task of job "ps" runs in its own process, with a
+// table of 4 Mi rows of 16 weights and Adagrad's 16 accumulators (512 MiB). Two workers over 127.0.0.1 push to 1000
+// rows, drawn uniformly, again and again; each waits for the answer before its next push. Then one cut is requested,
+// and pushes go on until the cut is on the disk, and after that. Times are from the call to its answer, at the worker.
+// Prints JSON to stdout, and a histogram to stderr. usage: saves_benchmark DIRECTORY
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>
@@ -47,7 +47,7 @@ constexpr std::size_t dim = 16;
 constexpr std::uint64_t row_count = std::uint64_t{4} << 20;
 constexpr std::size_t rows_of_push = 1000;
 constexpr distrib::Rank workers = 2;
-constexpr std::size_t quiet_pushes = 10'000;  // before the cut, and after it
+constexpr std::size_t quiet_pushes = 10'000;  // number of pushes before the cut, and again after it
 
 auto make_job() -> distrib::Job {
   distrib::Job job;
@@ -59,14 +59,14 @@ auto make_job() -> distrib::Job {
   return job;
 }
 
-/// A parameter server in a process of its own, killed with its owner.
+/// A parameter server in its own process, which is killed when this object is destroyed or this process ends.
 class ServerProcess {
  public:
   ServerProcess() {
     std::array<int, 2> pipe{};
-    if (::pipe(pipe.data()) != 0) throw std::runtime_error{"no pipe"};
+    if (::pipe(pipe.data()) != 0) throw std::runtime_error{"cannot make a pipe"};
     pid_ = ::fork();
-    if (pid_ < 0) throw std::runtime_error{"no process"};
+    if (pid_ < 0) throw std::runtime_error{"cannot start a process"};
     if (pid_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::_exit(serve(pipe[1]));
@@ -74,7 +74,7 @@ class ServerProcess {
     ::close(pipe[1]);
     const bool told = ::read(pipe[0], &port_, sizeof port_) == sizeof port_;
     ::close(pipe[0]);
-    if (!told) throw std::runtime_error{"no parameter server"};
+    if (!told) throw std::runtime_error{"the parameter server did not start"};
   }
   ServerProcess(const ServerProcess&) = delete;
   auto operator=(const ServerProcess&) -> ServerProcess& = delete;
@@ -87,7 +87,7 @@ class ServerProcess {
 
  private:
   static auto serve(int say) -> int try {
-    distrib::IoPool pool{2};  // the shard's thread, and one for files
+    distrib::IoPool pool{2};  // one thread for the shard, one for files
     const std::vector<std::string> addresses(workers, "127.0.0.1:1");
     distrib::Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", addresses}}, "ps", 0};
     const std::uint16_t port = server.port();
@@ -102,16 +102,16 @@ class ServerProcess {
   std::uint16_t port_ = 0;
 };
 
-/// When pushes were made: of so many parts of the time, each has its times, in milliseconds.
+/// The parts of the run. Each part has its own list of push times.
 enum class Part { filling, before, during, after };
 constexpr std::array<const char*, 4> part_names{"filling", "before", "during", "after"};
 
 struct Measured {
   Part part = Part::filling;
-  std::array<std::vector<double>, 4> times;
-  std::array<Clock::time_point, 4> begun;
-  double longest = 0;  // of those during the cut, in milliseconds,
-  double longest_after = 0;  // and when it ended, in seconds since the cut was asked for
+  std::array<std::vector<double>, 4> times;  // milliseconds of the pushes of each part
+  std::array<Clock::time_point, 4> begun;    // when each part began
+  double longest = 0;        // the longest push during the cut, in milliseconds
+  double longest_after = 0;  // when that push ended, in seconds since the cut was requested
 
   void begin(Part next) {
     part = next;
@@ -154,7 +154,7 @@ class Worker {
     });
   }
 
-  /// Begins to push again and again, until the part of the time after the cut has its pushes.
+  /// Pushes again and again, until the part after the cut has enough pushes.
   void go_on() {
     std::vector<std::uint64_t> keys;
     for (std::size_t i = 0; i < rows_of_push; ++i) keys.push_back(key_of(random_() % row_count));
@@ -164,7 +164,8 @@ class Worker {
         [this, began = Clock::now(), part = measured_.part](std::error_code ec, const distrib::PushReply& reply) {
           if (ec) throw std::system_error{ec, "a push"};
           if (reply.progress.done != step_) throw std::runtime_error{"a push was not counted"};
-          // One during which the cut began or ended has met it.
+          // A push that began before the cut counts to the part in which it ended; any other counts to the part in
+          // which it began.
           const Part met = part == Part::before ? measured_.part : part;
           measured_.add(met, began);
           if (met == Part::before && measured_.of(met).size() == quiet_pushes) save();
@@ -172,7 +173,7 @@ class Worker {
         });
   }
 
-  /// What the server itself has counted.
+  /// Returns the status of the shard, with the push times that the server itself has measured.
   auto status() -> asio::awaitable<distrib::ShardStatus> {
     co_return co_await client_.async_call<distrib::Status>({}, 10s, asio::use_awaitable);
   }
@@ -187,12 +188,13 @@ class Worker {
     return distrib::RpcClient{std::move(socket), how};
   }
 
-  // Joins, makes its share of all rows, and from then on hears of cuts.
+  // Joins, creates this worker's share of all rows, and then waits for the message that the cut is complete.
   auto run() -> asio::awaitable<void> {
     auto stream =
         client_.open<distrib::Join>({rank_, distrib::to_hex(job_hash(job_)), to_text(job_), {.directory = directory_}});
     auto item = co_await stream.async_read(asio::use_awaitable);
-    if (!item || item->kind != distrib::JoinItem::Kind::joined) throw std::runtime_error{"not joined"};
+    if (!item || item->kind != distrib::JoinItem::Kind::joined)
+      throw std::runtime_error{"the parameter server did not accept Join"};
     constexpr std::uint64_t at_once = 4096;
     for (std::uint64_t first = rank_ * at_once; first < row_count; first += workers * at_once) {
       std::vector<std::uint64_t> keys;
@@ -228,7 +230,7 @@ auto quantile(const std::vector<double>& sorted, double part) -> double {
   return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1))];
 }
 
-// Of each power of two, which part of the pushes took so long.
+// Prints a histogram: for each power of two the percentage of pushes of each part that took that long.
 void draw(Measured& measured) {
   std::fprintf(stderr, "%16s %9s %9s %9s\n", "a push of", "before", "during", "after");
   for (double most = 1.0 / 16; most <= 4096; most *= 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random access to records (row 10), building an index (row 11), finding records in the middle of a file (row 12).
-// Files lie in the page cache and are 256 MiB long, more than processors' caches hold.
+// Measures random access to records (row 10), building an index (row 11) and finding records in the middle of a file
+// (row 12). The files are in the page cache and have 256 MiB, more than the processor's caches.
 #include <distrib/data/order/permutation.hpp>
 #include <distrib/record/index_file.hpp>
 #include <distrib/record/mapped_file.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t file_bytes = std::size_t{256} << 20;
 
-/// Files of records of one size each, made when first asked for, removed at the end.
+/// Files with records of one size each. A file is made at its first use; all are removed at the end.
 class Files {
  public:
   Files() {
@@ -59,12 +59,12 @@ auto files() -> Files& {
   return files;
 }
 
-/// One pass over the file, from opening it: all records, verified, in an order that is not their own.
+/// Opens the file and reads all records once, verified, in a shuffled order.
 void shuffled(benchmark::State& state, std::size_t record_bytes) {
   constexpr std::size_t ahead = 8;
   const std::string path = files().path(record_bytes);
-  if (!distrib::open_index(path, {.keep = true}).size()) state.SkipWithError("no records");
-  std::array<std::size_t, 4 * ahead> numbers{};  // of the records at the positions around the one at hand
+  if (!distrib::open_index(path, {.keep = true}).size()) state.SkipWithError("the file has no records");
+  std::array<std::size_t, 4 * ahead> numbers{};  // numbers of the records at the positions around the current one
   std::size_t records = 0;
   std::size_t bytes = 0;
   for ([[maybe_unused]] auto iteration : state) {
@@ -83,7 +83,7 @@ void shuffled(benchmark::State& state, std::size_t record_bytes) {
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
 }
 
-/// The same in the order of the file.
+/// Opens the file and reads all records once, in their order in the file.
 void in_order(benchmark::State& state, std::size_t record_bytes) {
   const std::string path = files().path(record_bytes);
   std::size_t records = 0;
@@ -114,12 +114,12 @@ void walk_headers(benchmark::State& state, std::size_t record_bytes) {
   state.SetItemsProcessed(static_cast<std::int64_t>(records));
 }
 
-/// Bytes among which no record begins: all of them have to be looked at.
+/// Searches for a record in bytes where no record begins, so that all of them have to be searched.
 void resynchronise(benchmark::State& state, const std::vector<std::byte>& bytes) {
   for ([[maybe_unused]] auto iteration : state) {
     distrib::RecordFinder finder{bytes};
     const auto found = finder.next(0);
-    if (found) state.SkipWithError("no record should be there");
+    if (found) state.SkipWithError("a record was found where there is none");
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row 13: gzip files of records that compress like logs of clicks, read and verified, beside zlib that inflates the same
-// file into a buffer and looks at nothing. And the same file cut into members, on two threads beside one. Bytes are
-// those that come out. Writing stands beside zlib as well.
+// Row 13: compares reading and verifying a gzip file of records, which compress like click logs, with zlib inflating
+// the same file into a buffer without reading the result. Also compares two threads with one on a gzip file of several
+// members, and writing with zlib. Bytes are inflated bytes.
 #include <distrib/data/parallel_record_reader.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/record_reader.hpp>
@@ -105,7 +105,7 @@ void read(benchmark::State& state, const std::string& path) {
   state.SetBytesProcessed(state.iterations() * framed_bytes());
 }
 
-/// Two threads: one of the pool, and the caller's, which inflates what nobody has begun.
+/// Reads with two threads: one of the pool, and the caller, which inflates members that the pool has not begun.
 template <class Inflater>
 void read_ahead(benchmark::State& state, const std::string& path) {
   distrib::IoPool pool{1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples parsed into columns, and written, beside protobuf's generated code with a reused message and beside a model
-// of TensorFlow's own parser. Rows as in benchmarks/records.py: 6 (40 numbers), 7 (a picture, 1024 floats), 8 (file to
-// batch), 9 (encode and frame). An iteration works on one batch; items are Examples.
+// Compares parsing Examples into columns, and writing them, with protobuf's generated code and a reused message, and
+// with a model of TensorFlow's parser. The rows are those of benchmarks/records.py: 6 (40 numbers), 7 (a picture; 1024
+// floats), 8 (from file to batch), 9 (encode and frame). Items are Examples.
 #include "records.hpp"
 
 #include <distrib/example.pb.h>
@@ -42,12 +42,13 @@ constexpr auto embeddings = distrib::schema<Embedding>(distrib::feature("values"
 
 constexpr std::size_t numbers = 40;
 
-/// Serialized records, and spans over them.
+/// Serialized records, and views of them.
 struct Records {
   std::vector<std::string> bytes;
   std::vector<distrib::ByteView> views;
 
-  void add(const Example& example) { bytes.push_back(example.SerializeAsString()); }  // maps in protobuf's own order
+  // The features are in the order in which protobuf serializes its maps.
+  void add(const Example& example) { bytes.push_back(example.SerializeAsString()); }
   void finish() {
     for (const std::string& record : bytes) views.push_back(distrib::as_bytes(record));
   }
@@ -115,12 +116,12 @@ void protobuf(benchmark::State& state, const Records& records) {
   Example example;
   for ([[maybe_unused]] auto iteration : state)
     for (const std::string& record : records.bytes)
-      if (!example.ParseFromString(record)) state.SkipWithError("malformed");
+      if (!example.ParseFromString(record)) state.SkipWithError("an Example is malformed");
   count(state, records);
 }
 
-/// A model of the structure of TensorFlow's parser: a first pass collects (key, bytes) of every entry, a second goes
-/// over them from the last to the first, hashes each key, looks it up, and reads the list with a stream of its own.
+/// A parser with the structure of TensorFlow's: a first pass collects (key, bytes) of every entry; a second pass goes
+/// over them from the last to the first, hashes each key, looks it up, and reads the list with another stream.
 class TwoPassParser {
  public:
   TwoPassParser(const std::vector<std::pair<std::string, FeatureKind>>& wanted, std::size_t width)
@@ -128,7 +129,8 @@ class TwoPassParser {
     for (std::size_t i = 0; i < wanted.size(); ++i) by_hash_.emplace(hash(wanted[i].first), i);
   }
 
-  /// Values of feature i go to `row[i]`: `width` numbers, or a copy of the bytes.
+  /// Parses a record. The values of feature i go to `row[i]` (`width` numbers) or `texts[i]` (a copy of the bytes).
+  /// Returns false if the record is malformed or a feature is missing.
   auto parse(std::string_view record, std::vector<std::vector<double>>& row, std::vector<std::string>& texts) -> bool {
     std::vector<std::pair<std::string_view, std::string_view>> entries;
     if (!collect(record, entries)) return false;
@@ -217,12 +219,12 @@ void two_pass(benchmark::State& state, const Records& records,
   std::vector<std::string> texts(names.size());
   for ([[maybe_unused]] auto iteration : state)
     for (const std::string& record : records.bytes)
-      if (!parser.parse(record, row, texts)) state.SkipWithError("malformed");
+      if (!parser.parse(record, row, texts)) state.SkipWithError("an Example is malformed");
   count(state, records);
 }
 
 void copy(benchmark::State& state, const Records& records) {
-  std::vector<std::byte> to(1 << 20);  // a batch, as ours fills one
+  std::vector<std::byte> to(1 << 20);  // as large as the batch that the library fills
   for ([[maybe_unused]] auto iteration : state) {
     std::byte* row = to.data();
     for (const distrib::ByteView record : records.views) {
@@ -236,7 +238,7 @@ void copy(benchmark::State& state, const Records& records) {
 
 constexpr std::size_t in_batch = 4096;
 
-/// A file of clicks that ends with the program.
+/// A file of clicks that is removed when the program ends.
 struct ClickFile {
   std::string path = "/tmp/distrib_example_benchmark_" + std::to_string(getpid());
   std::size_t records = 100'000;
@@ -265,7 +267,7 @@ void file_ours(benchmark::State& state, const ClickFile& file) {
         more = static_cast<bool>(record);
         if (!more) break;
         parser.add(record->bytes, error);
-        if (error) state.SkipWithError("malformed");
+        if (error) state.SkipWithError("an Example is malformed");
       }
       parser.finish();
     }
@@ -273,7 +275,8 @@ void file_ours(benchmark::State& state, const ClickFile& file) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(file.records));
 }
 
-/// Reads a file as most readers do, each record into a string of its own, both checksums verified; `parse` gets it.
+/// Reads a file as most readers do: copies each record into a string, verifies both checksums, and calls `parse` with
+/// it.
 template <class Parse>
 void file_copied(benchmark::State& state, const ClickFile& file, Parse&& parse) {
   std::string record;
@@ -283,15 +286,16 @@ void file_copied(benchmark::State& state, const ClickFile& file, Parse&& parse) 
     while (std::fread(head.data(), 1, head.size(), in) == head.size()) {
       const auto length = distrib::load_le<std::uint64_t>(head.data());
       record.resize(length + 4);
-      if (std::fread(record.data(), 1, record.size(), in) != record.size()) state.SkipWithError("cut");
+      if (std::fread(record.data(), 1, record.size(), in) != record.size())
+        state.SkipWithError("the file ends inside of a record");
       const auto bytes = distrib::as_bytes(record);
       if (distrib::mask_crc(distrib::crc32c(distrib::ByteView{head}.first(8))) !=
               distrib::load_le<std::uint32_t>(head.data() + 8) ||
           distrib::mask_crc(distrib::crc32c(bytes.first(length))) !=
               distrib::load_le<std::uint32_t>(bytes.data() + length))
-        state.SkipWithError("corrupt");
+        state.SkipWithError("a checksum does not match");
       record.resize(length);
-      if (!parse(record)) state.SkipWithError("malformed");
+      if (!parse(record)) state.SkipWithError("an Example is malformed");
     }
     std::fclose(in);
   }
@@ -323,7 +327,7 @@ void file_two_pass(benchmark::State& state, const ClickFile& file) {
   file_copied(state, file, [&](const std::string& record) { return parser.parse(record, row, texts); });
 }
 
-/// Puts length, payload and both checksums into memory, as a writer does with its buffer.
+/// Writes length, payload and both checksums to memory, as a record writer does with its buffer.
 void frame(distrib::ByteView payload, std::vector<std::byte>& buffer) {
   if (buffer.size() < payload.size() + distrib::record_frame_bytes) return;
   const auto header = distrib::encode_record_header(payload.size());
@@ -355,8 +359,8 @@ void encode_ours(benchmark::State& state, const Records& records) {
   count(state, records);
 }
 
-/// What a careful user of protobuf writes: one message, whose lists, which stay where they are, are looked up by name
-/// only once, and one string; both keep their memory from row to row.
+/// What a careful user of protobuf writes: one message and one string, which keep their memory from row to row. The
+/// lists in the message do not move, so each is looked up by name only once.
 void encode_protobuf(benchmark::State& state, const Records& records) {
   const std::vector<Click> rows = some_rows(records);
   Example example = [] {
@@ -375,7 +379,7 @@ void encode_protobuf(benchmark::State& state, const Records& records) {
     for (const Click& row : rows) {
       for (std::size_t i = 0; i < floats.size(); ++i) floats[i]->set_value(0, (&row.i1)[i]);
       for (std::size_t i = 0; i < ints.size(); ++i) ints[i]->set_value(0, (&row.c1)[i]);
-      if (!example.SerializeToString(&bytes)) state.SkipWithError("not written");
+      if (!example.SerializeToString(&bytes)) state.SkipWithError("an Example was not serialized");
       frame(distrib::as_bytes(bytes), framed);
       benchmark::ClobberMemory();
     }

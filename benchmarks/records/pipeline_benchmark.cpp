@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of a shuffled data set, with and without threads that fill ahead, beside parsing the same records one after
-// the other; and what the steps of orders and streams cost an element.
+// Compares batches of a shuffled data set, with and without threads that fill batches ahead, with parsing the same
+// records sequentially. Also measures what each step of an order or a stream costs per element.
 #include <distrib/data/batch_reader.hpp>
 #include <distrib/data/order/elements.hpp>
 #include <distrib/data/tfrecords.hpp>
@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t records = 60'000;
 constexpr std::uint64_t batch_size = 64;
 
-/// An image as Fashion-MNIST has them.
+/// An image and its label, as in Fashion-MNIST.
 struct Digit {
   std::span<const std::byte> image;
   std::int64_t label = 0;
@@ -41,7 +41,7 @@ constexpr auto clicks =
     distrib::schema<Click>(distrib::feature("dense", &Click::dense), distrib::feature("user", &Click::user),
                            distrib::feature("label", &Click::label));
 
-/// Both data sets as files, for as long as the program runs.
+/// Both data sets as files, which are removed when the program ends.
 class Files {
  public:
   Files() {
@@ -79,7 +79,7 @@ void count(benchmark::State& state, std::uint64_t elements) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(elements));
 }
 
-/// A model that looks at each value of a batch once.
+/// Stands for a model: reads the label of each element of the batch once.
 template <class E>
 auto look_at(const distrib::Batch<E>& batch) -> std::int64_t {
   std::int64_t sum = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading records, every checksum verified, from files in the page cache: row 1 beside a sum of the same mapping
-// (nobody reads faster than that); row 2 beside a reader as most are, one that copies each record into a string; row 3
-// through a buffer. Row 4: the checksum alone. Files lie in the directory for temporary files.
+// Measures reading records from files in the page cache, with every checksum verified. Row 1 compares it with a sum
+// over the same mapping, which no reader can beat. Row 2 compares it with a usual reader, which copies each record into
+// a string. Row 3 compares reading through a buffer with the sum. Row 4 measures the checksum alone. The files are in
+// the directory for temporary files.
 #include <distrib/record/frame.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
@@ -26,13 +27,13 @@ namespace {
 using distrib::ByteView;
 using distrib::load_le;
 
-/// The algorithm of google/crc32c: bytes up to a multiple of 8, then blocks of three chains of the crc instruction, put
-/// together by tables, then words, then bytes.
+/// The algorithm of google/crc32c: single bytes up to an address that is a multiple of 8, then blocks in which three
+/// chains of the crc instruction run in parallel and are combined with tables, then words, then bytes.
 namespace google {
 
 template <std::size_t chain_bytes>
 struct Block {
-  /// What moves a state over `chain_bytes` zero bytes, four bits at a time.
+  /// The tables that advance a state by `chain_bytes` zero bytes, four bits at a time.
   static constexpr auto skip = [] {
     std::array<std::array<std::uint32_t, 16>, 8> table{};
     for (std::size_t nibble = 0; nibble < 8; ++nibble)
@@ -88,7 +89,7 @@ __attribute__((target("sse4.2"), noinline)) auto crc32c(ByteView bytes) -> std::
 
 }  // namespace google
 
-/// A reader as most are: 256 KiB of the file at a time, each record copied into a string that is used again.
+/// A usual reader: reads 256 KiB of the file at a time, and copies each record into a string that is reused.
 class CopyingReader {
  public:
   explicit CopyingReader(const std::string& path) : file_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {}
@@ -162,7 +163,7 @@ constexpr Case cases[] = {
 };
 constexpr std::size_t file_bytes = 128 << 20;
 
-/// One file a case, removed at the end.
+/// One file for each case; all are removed at the end.
 class Files {
  public:
   Files() {
@@ -187,7 +188,7 @@ class Files {
   ~Files() { std::filesystem::remove_all(directory_); }
 
   [[nodiscard]] auto path(const Case& one) const -> std::string { return directory_ / one.name; }
-  /// All of it, mapped once.
+  /// Returns the whole file, which is mapped once.
   [[nodiscard]] auto bytes(const Case& one) const -> ByteView {
     return mappings_[static_cast<std::size_t>(&one - cases)].bytes();
   }
@@ -199,7 +200,7 @@ class Files {
 
 std::optional<Files> files;
 
-/// Runs `read(one)`, which returns how many bytes it saw.
+/// Adds a benchmark of `read(one)`, which returns how many bytes it has read.
 template <class Read>
 void add(const std::string& row, const Case& one, const char* name, Read read) {
   const auto run = [&one, read](benchmark::State& state) {
@@ -244,7 +245,7 @@ auto summed(const Case& one) -> std::size_t {
   return files->bytes(one).size();
 }
 
-/// The checksum of `size` bytes, over and over.
+/// Adds a benchmark of the checksum of `size` bytes.
 template <class Checksum>
 void add_checksum(const char* name, std::size_t size, Checksum checksum) {
   benchmark::RegisterBenchmark(name, [size, checksum](benchmark::State& state) {

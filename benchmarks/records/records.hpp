@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records that several benchmarks read.
+// The record types that several benchmarks use.
 #pragma once
 
 #include <distrib/example/feature.hpp>
@@ -33,7 +33,7 @@ inline constexpr auto clicks = distrib::schema<Click>(
     distrib::feature("C24", &Click::c24), distrib::feature("C25", &Click::c25), distrib::feature("C26", &Click::c26),
     distrib::feature("label", &Click::label));
 
-/// A row of Fashion-MNIST, and the like.
+/// An image and its label, as in Fashion-MNIST.
 struct Picture {
   std::span<const std::byte> image;
   std::int64_t label = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's half of benchmarks/records_tensorflow.py: makes files, or goes through one and says how many seconds of
-// CPU a pass took, each time a byte arrives on standard input. Reading is verified.
+// The library's half of benchmarks/records_tensorflow.py. Makes files; or, for each byte that arrives on standard
+// input, makes one pass over a file and prints the CPU seconds of that pass. Checksums are verified when reading.
 #include "records.hpp"
 
 #include <distrib/core/philox.hpp>
@@ -52,7 +52,7 @@ void write_clicks(const std::string& path, std::size_t records) {
   file.close();
 }
 
-/// Batches of records of a file, each handed to `use`.
+/// Reads a file in batches of `size` records, parses each, and calls `use` with it.
 template <class E, class Schema, class Use>
 void read_batches(const std::string& path, const Schema& schema, std::size_t size, Use use) {
   distrib::RecordReader reader{path};
@@ -74,7 +74,7 @@ void read_batches(const std::string& path, const Schema& schema, std::size_t siz
   throw_if(reader.error());
 }
 
-// A pass over a file; what they return is only there to be computed.
+// Each of these is one pass over a file. The results only prevent the compiler from removing the work.
 
 auto read_records(const std::string& path) -> double {
   std::size_t records = 0;
@@ -140,7 +140,7 @@ auto main(int argc, char** argv) -> int try {
     else write_raw(path, records, bytes);
     return 0;
   }
-  double sum = pass(what, path, bytes, records);  // pages, caches, branch predictors
+  double sum = pass(what, path, bytes, records);  // warms pages, caches and branch predictors
   for (int c = std::getchar(); c != EOF; c = std::getchar()) {
     const double began = cpu_seconds();
     sum += pass(what, path, bytes, records);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row 5: records written to a new file in memory, beside write() of one warm buffer of 256 KiB as often as it takes for
-// the same bytes. Making, closing and removing the file belong to both.
+// Row 5: compares writing records to a new file in memory with calling write() for one warm buffer of 256 KiB until the
+// file has the same size. Both include creating, closing and removing the file.
 #include <distrib/record/frame.hpp>
 #include <distrib/record/record_writer.hpp>
 
@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::int64_t file_bytes = 64 << 20;
 
-/// A file in memory where the system has one, so that no disk is measured.
+/// Returns a path in memory if the system has /dev/shm (otherwise in /tmp), so that no disk is measured.
 auto file_path() -> std::string {
   const std::string directory = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   return directory + "/distrib-writer-benchmark." + std::to_string(::getpid());
 }
 
 void ours(benchmark::State& state, std::size_t record_bytes) {
-  // Payloads as a program has them: one after the other from a block that the caches do not hold, if they are large.
+  // Payloads come one after another from one block, as in a program. Large payloads do not fit into the caches.
   const std::size_t frame = record_bytes + distrib::record_frame_bytes;
   const std::size_t block_bytes = std::max<std::size_t>(256 << 10, record_bytes);
   const std::vector<std::byte> block(block_bytes, std::byte{'x'});

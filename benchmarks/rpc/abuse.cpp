@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that see how a server of ours and its connection behave at their ends: rpc_abuse.py starts them.
+// Clients that measure how the library's server and its connections behave under deadlines, overload, drain and loss.
+// rpc_abuse.py starts them.
 #include "methods.hpp"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ void echo(asio::io_context& context, distrib::RpcClient& client) {
   run_until(context, done);
 }
 
-/// Calls that are not answered within 50 ms, beside one that is answered after 300 ms, on one connection.
+/// Makes 40 calls that are never answered, with a deadline of 50 ms, and every ten of them a call that is answered
+/// after 300 ms, all on one connection.
 void deadline(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -55,7 +57,7 @@ void deadline(const Options& options) {
     bool done = false;
     const auto began = Clock::now();
     client.async_call<Hang>(small(), 50ms, [&](std::error_code ec, const Small&) {
-      if (ec != distrib::rpc_errc::deadline_passed) fail("instead of deadline_passed: " + ec.message());
+      if (ec != distrib::rpc_errc::deadline_passed) fail("expected deadline_passed, but got: " + ec.message());
       times.push_back(milliseconds_since(began));
       done = true;
     });
@@ -66,7 +68,7 @@ void deadline(const Options& options) {
               *std::max_element(times.begin(), times.end()), *std::min_element(times.begin(), times.end()), neighbours);
 }
 
-/// Calls in flight while the server is killed, and one call after that.
+/// Keeps calls in flight while the server is killed, and makes one call after that.
 void pending(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -95,20 +97,20 @@ void pending(const Options& options) {
   const auto began = Clock::now();
   double late_time = 0;
   client.async_call<Echo>(small(), 5s, [&](std::error_code ec, const Small&) {
-    if (!ec) fail("answered by a server that is gone");
+    if (!ec) fail("a call was answered after the server was killed");
     inline_end = inline_end || within_call;
     late_time = milliseconds_since(began);
     late = true;
   });
   within_call = false;
   run_until(context, late);
-  context.run_for(100ms);  // a second end would come now
+  context.run_for(100ms);  // if the handler of a call were called twice, it would be in this time
   const bool once = std::all_of(ends.begin(), ends.end(), [](int count) { return count == 1; });
   std::printf("{\"last\":%.6f,\"once\":%s,\"inline\":%s,\"later\":%.3f,\"reason\":\"%s\"}\n", seconds_of(last),
               once ? "true" : "false", inline_end ? "true" : "false", late_time, reason.c_str());
 }
 
-/// Three slow calls while the server drains, and one call that comes too late.
+/// Makes three slow calls before the server begins to drain, and one call after that.
 void drain(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -132,7 +134,7 @@ void drain(const Options& options) {
   std::printf("{\"answered\":%zu,\"refused\":\"%s\"}\n", answered, refused.c_str());
 }
 
-/// As many calls as the server takes, and how long it takes to hear that one more is too many.
+/// Makes as many calls as the server allows, and measures how long one more call takes to fail with `exhausted`.
 void overload(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);
@@ -149,7 +151,7 @@ void overload(const Options& options) {
     bool done = false;
     const auto began = Clock::now();
     client.async_call<Echo>(small(), 5s, [&](std::error_code ec, const Small&) {
-      if (ec != distrib::rpc_errc::exhausted) fail("instead of exhausted: " + (ec ? ec.message() : "an answer"));
+      if (ec != distrib::rpc_errc::exhausted) fail("expected exhausted, but got: " + (ec ? ec.message() : "an answer"));
       refused.push_back(1e3 * milliseconds_since(began));
       done = true;
     });
@@ -166,7 +168,7 @@ auto main(int argc, char** argv) -> int {
   else if (options.role == "pending") pending(options);
   else if (options.role == "drain") drain(options);
   else if (options.role == "overload") overload(options);
-  else fail("no such role");
+  else fail("unknown role: give deadline, pending, drain or overload");
   std::fflush(stdout);
   std::_Exit(0);
 }

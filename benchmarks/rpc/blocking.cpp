@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking sockets, one connection: the least latency that there is.
+// Blocking sockets, one connection: the lowest latency that is possible.
 #include "frames.hpp"
 
 #include <sys/uio.h>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// False: the other end has closed.
+/// Reads once into `in`. Returns false if the other end has closed the connection, or it is lost.
 auto receive(int socket, Inbox& in) -> bool {
   const auto space = in.space();
   ::ssize_t count = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bare epoll: read as much as is there, answer all of it by one write. No library, no feature.
+// epoll alone: reads as much as has arrived and answers all of it with one write. No library, no features.
 #include "frames.hpp"
 
 #include <sys/epoll.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// One end of a connection. `Take` gets every frame, with the outbox for what it has to say.
+/// One end of a connection. `Take` gets every frame, and the outbox for its answer.
 struct Connection {
   int socket = -1;
   int loop = -1;
@@ -22,7 +22,7 @@ struct Connection {
   Inbox in;
   Outbox out;
 
-  /// False: it is over.
+  /// Writes until nothing is left or the socket is full. Returns false if the connection is lost.
   auto flush() -> bool {
     while (true) {
       const auto parts = out.parts();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floor: bare Asio with callbacks. It reads ahead, handles all frames that are there and answers them by one gather
-// write; it has no feature at all. Whoever builds calls on Asio cannot be much faster.
+// The floor: Asio alone, with callbacks. It reads ahead, handles all complete frames and answers them with one gather
+// write. It has no features at all, so an RPC library on Asio cannot be much faster.
 #include "frames.hpp"
 
 #ifndef ASIO_STANDALONE
@@ -27,8 +27,8 @@ namespace {
 using Tcp = asio::ip::tcp;
 using Socket = asio::basic_stream_socket<Tcp, asio::io_context::executor_type>;
 
-/// One end of a connection; deletes itself when it is over. `Take` gets every frame, with the outbox for what it has to
-/// say.
+/// One end of a connection; deletes itself when the connection ends. `Take` gets every frame, and the outbox for its
+/// answer.
 template <class Take>
 class Connection {
  public:
@@ -97,7 +97,7 @@ struct Answer {
   }
 };
 
-/// A connection lives in one context of one thread.
+/// A server of one or more threads. Each thread has an io_context, and each connection belongs to one of them.
 class Server {
  public:
   explicit Server(std::size_t threads) {

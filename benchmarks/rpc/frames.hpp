@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-// The wire of the floors: a header of 16 bytes and a body. No checksum, no deadline, no limit, no error: the least that
-// calls can be made of. Those who read ahead use `Inbox` and `Outbox`.
+// The wire format of the peers that use sockets directly: a header of 16 bytes and a body. No checksum, deadline, limit
+// or error: calls cannot be made of less. Programs that read ahead use `Inbox` and `Outbox`.
 
 struct Header {
-  std::uint32_t size = 0;  ///< Of the body.
+  std::uint32_t size = 0;  ///< Bytes of the body.
   std::uint32_t method = 0;  ///< A `MethodNumber`.
   std::uint64_t call = 0;
 };
@@ -32,7 +32,7 @@ inline auto method_number(const Options& options) -> MethodNumber {
   return options.method == "push" ? push : options.method == "pull" ? pull : echo;
 }
 
-/// What came in: a buffer that is read into as far as it goes, and the frames in it.
+/// The received bytes: a buffer that is filled by reads as large as its free space, and the frames in it.
 class Inbox {
  public:
   [[nodiscard]] auto space() -> std::span<char> {
@@ -42,7 +42,7 @@ class Inbox {
   }
   void filled(std::size_t count) { end_ += count; }
 
-  /// Calls `take(header, body)` for every frame that is there.
+  /// Calls `take(header, body)` for every complete frame and removes it.
   template <class Take>
   void each(Take take) {
     Header header;
@@ -61,7 +61,7 @@ class Inbox {
  private:
   static constexpr std::size_t read_ahead = 64 << 10, least_space = 4 << 10;
 
-  // The whole of the frame that has begun, and some more; what is there moves to the front.
+  // Makes room for the rest of the frame that has begun, and for more; moves the received bytes to the front.
   void make_room() {
     if (capacity_ < wanted_ + least_space) {
       capacity_ = wanted_ > sizeof(Header) ? wanted_ + read_ahead : read_ahead;
@@ -76,10 +76,11 @@ class Inbox {
 
   std::unique_ptr<char[]> memory_;
   std::size_t capacity_ = 0, begin_ = 0, end_ = 0;
-  std::size_t wanted_ = sizeof(Header);  // bytes from `begin_` on, for the next frame
+  std::size_t wanted_ = sizeof(Header);  // bytes from `begin_` on that the next frame needs
 };
 
-/// What goes out, as it was added since the last write began: small bodies are copied, larger ones must live on.
+/// The bytes to send. While one batch is written, frames are added to the next. Bodies up to `most_copied` bytes are
+/// copied; larger ones must live until they are written.
 class Outbox {
  public:
   void add(const Header& header, std::span<const char> body) {
@@ -88,7 +89,7 @@ class Outbox {
     else next_.pieces.push_back({body.data(), body.size()});
   }
 
-  /// Parts of what is to be written now; empty: nothing. Unchanged until `written`.
+  /// Returns the parts to write now; empty: there is nothing to write. They stay the same until `written`.
   [[nodiscard]] auto parts() -> std::span<const std::span<const char>> {
     if (writing_.parts.empty() && !next_.pieces.empty()) {
       std::swap(writing_, next_);
@@ -117,7 +118,7 @@ class Outbox {
   static constexpr std::size_t most_copied = 2 << 10;
 
   struct Piece {
-    const char* outside;  // null: the next `size` of the bytes
+    const char* outside;  // null: the piece is the next `size` bytes of `Batch::bytes`
     std::size_t size;
   };
   struct Batch {
@@ -136,7 +137,7 @@ class Outbox {
   std::size_t at_ = 0;
 };
 
-/// What the servers answer: the body of the reply.
+/// Returns the body of the reply to `request`, the same for all servers.
 inline auto reply_to(const Header& request, std::span<const char> body) -> std::span<const char> {
   if (request.method == echo) return body;
   if (request.method == push) return block().first(small_bytes);
@@ -145,7 +146,7 @@ inline auto reply_to(const Header& request, std::span<const char> body) -> std::
   return block().first(size);
 }
 
-/// What the clients do: a new call for every one that has ended.
+/// The calls of a client: whenever a call has ended, the next begins (role load only).
 class Caller {
  public:
   explicit Caller(const Options& options)
@@ -156,7 +157,7 @@ class Caller {
         request_{request_bytes(options)},
         method_{method_number(options)} {}
 
-  /// The calls that a connection begins with.
+  /// Adds the first calls of a connection, `in_flight` of them.
   void begin(Outbox& out) {
     for (std::size_t i = 0; i < in_flight_; ++i) out.add(header(), request_);
   }
@@ -167,7 +168,7 @@ class Caller {
     if (goes_on_) out.add(header(), request_);
   }
   void answered(const Header& reply) {
-    if (reply.size != reply_size_) fail("a reply of another size");
+    if (reply.size != reply_size_) fail("a reply has the wrong size");
     load_.completed();
   }
 
@@ -184,14 +185,14 @@ class Caller {
   std::uint64_t call_ = 0;
 };
 
-// --- sockets of those without Asio ---
+// --- sockets of the programs without Asio ---
 
 inline void send_at_once(int socket) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// Listens on loopback and tells the port.
+/// Listens on a free port of 127.0.0.1 and prints the port.
 inline auto listen_on_loopback(int flags) -> int {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
   ::sockaddr_in address{};
@@ -200,7 +201,7 @@ inline auto listen_on_loopback(int flags) -> int {
   ::socklen_t length = sizeof address;
   auto* const any = reinterpret_cast<::sockaddr*>(&address);
   if (::bind(socket, any, length) != 0 || ::listen(socket, SOMAXCONN) != 0 || ::getsockname(socket, any, &length) != 0)
-    fail("cannot listen");
+    fail("cannot listen on 127.0.0.1");
   block();
   tell_port(::ntohs(address.sin_port));
   return socket;
@@ -212,7 +213,8 @@ inline auto connect_to(std::uint16_t port) -> int {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
   address.sin_port = ::htons(port);
-  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0) fail("cannot connect");
+  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0)
+    fail("cannot connect to the server");
   send_at_once(socket);
   return socket;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gRPC C++. Servers: completion queue, callback, or generic (bytes buffers, no copy through protobuf). Clients:
-// completion queue, or generic likewise; one thread. Every call has a deadline.
+// gRPC C++. Servers: completion queue, callback, or generic (byte buffers, no copy through protobuf). Clients:
+// completion queue or generic, on one thread. Every call has a deadline.
 #include "load.hpp"
 
 #include "blob.grpc.pb.h"
@@ -27,7 +27,7 @@ namespace {
 using distrib::benchmark::Blob;
 using distrib::benchmark::Bytes;
 
-/// The body of the answer.
+/// Returns the body of the answer.
 auto reply_to(std::string_view method, std::string_view body) -> std::string_view {
   if (method == "echo") return body;
   if (method == "push") return {block().data(), small_bytes};
@@ -36,7 +36,7 @@ auto reply_to(std::string_view method, std::string_view body) -> std::string_vie
   return {block().data(), std::min<std::size_t>(size, block_bytes)};
 }
 
-/// What waits in a completion queue.
+/// A pending operation of a completion queue; `done` is called when it ends.
 struct Tag {
   virtual ~Tag() = default;
   virtual void done(bool ok) = 0;
@@ -48,7 +48,7 @@ void run(grpc::CompletionQueue& queue) {
   while (queue.Next(&tag, &ok)) static_cast<Tag*>(tag)->done(ok);
 }
 
-constexpr int waiting_calls = 100;  // of each method, that a server is ready for
+constexpr int waiting_calls = 100;  // calls of each method that each queue of a server is ready to accept
 
 // --- completion queue ---
 
@@ -110,9 +110,10 @@ class CallbackServer final : public Blob::CallbackService {
   }
 };
 
-// --- bytes buffers: the same messages, by hand ---
+// --- byte buffers: the same messages, encoded and decoded by hand ---
 
-/// A message `Bytes`: its field's tag and length, then the bytes, referenced when there are many.
+/// Encodes a message `Bytes`: tag and length of its field, then the bytes. More than 2048 bytes are not copied, so they
+/// must live until they are sent.
 auto to_buffer(std::string_view bytes) -> grpc::ByteBuffer {
   std::string head{'\x0a'};
   std::size_t left = bytes.size();
@@ -127,11 +128,12 @@ auto to_buffer(std::string_view bytes) -> grpc::ByteBuffer {
   return {slices.data(), slices.size()};
 }
 
-/// The bytes of a message that has few of them; of a larger one, only how many there are.
+/// Returns the bytes of a message whose encoding fits into `memory`, copied there. For a larger message returns a view
+/// of about the right size, but not of its bytes: no method reads them.
 auto from_buffer(const grpc::ByteBuffer& buffer, std::array<char, 512>& memory) -> std::string_view {
   if (buffer.Length() > memory.size()) return {block().data(), buffer.Length() - 1 - 4};
   std::vector<grpc::Slice> slices;
-  if (!buffer.Dump(&slices).ok()) fail("a buffer without slices");
+  if (!buffer.Dump(&slices).ok()) fail("a byte buffer cannot be read");
   std::size_t size = 0;
   for (const grpc::Slice& slice : slices) {
     std::memcpy(memory.data() + size, slice.begin(), slice.size());
@@ -220,12 +222,12 @@ struct Loop {
 
   void ended(const grpc::Status& status, std::size_t size) {
     if (!status.ok()) fail(status.error_message());
-    if (size != reply_size(options)) fail("a reply of another size");
+    if (size != reply_size(options)) fail("a reply has the wrong size");
     load.completed();
   }
 };
 
-/// One call in flight, anew whenever it has ended.
+/// One call in flight: whenever it ends, it begins again (role load only).
 class Call final : public Tag {
  public:
   Call(Loop& loop, Blob::Stub& stub) : loop_{loop}, stub_{stub} {
@@ -305,7 +307,7 @@ void load(const Options& options) {
   for (std::size_t i = 0; i < options.connections; ++i) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // each channel has its own connection
     channels.push_back(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(options.port),
                                                  grpc::InsecureChannelCredentials(), arguments));
     channels.back()->GetState(true);
@@ -313,7 +315,8 @@ void load(const Options& options) {
     generic_stubs.push_back(std::make_unique<grpc::GenericStub>(channels.back()));
   }
   for (const auto& channel : channels)
-    if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60})) fail("no connection");
+    if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60}))
+      fail("no connection to the server in 60 s");
   if (options.role == "load") loop.load.start();
   else tell_connected(channels.size());
   for (std::size_t c = 0; c < channels.size() && (options.role == "load" || options.used); ++c)

@@ -27,33 +27,36 @@
 #include <type_traits>
 #include <vector>
 
-// What the programs of this folder share: their command line, the load that clients put on a server and the line they
-// print about it, and counting allocations. Each program is one server or one client: ROLE [--OPTION VALUE]...
+// What the programs of this folder share: the command line, the load that a client puts on a server, the line of JSON
+// that reports it, and the counting of allocations. Each process is one server or one client: ROLE [--OPTION VALUE]...
 
-/// The command line of every program; what one has no use for it passes over.
+/// The command line, the same for every program. A program ignores the options that it does not need.
 struct Options {
-  std::string role;             ///< serve; load; idle: connect and be silent; more of some programs.
-  std::string style;            ///< Of gRPC: cq, callback or generic.
-  std::string method = "echo";  ///< echo, push (`bytes` there, 16 back) or pull (16 there, `bytes` back).
-  std::string counters;         ///< A file of 16 bytes that both ends map: allocations are counted.
+  std::string role;             ///< serve, load, or idle (connect and stay silent); some programs have more roles.
+  std::string style;            ///< Of the gRPC programs: cq, callback or generic.
+  std::string method = "echo";  ///< echo; push: `bytes` there, 16 back; pull: 16 there, `bytes` back; make: ours only.
+  /// A file of 16 bytes, mapped by both ends, for counting allocations. Empty: not counted.
+  std::string counters;
   std::uint16_t port = 0;
   std::uint32_t bytes = 16;
-  std::size_t keys = 0;          ///< Of a table, in each request, where there are tables.
-  bool numbered = false;         ///< They are 0, 1, 2 ..., not any 64 bits.
+  std::size_t keys = 0;  ///< Keys of each request to a table; 0: no table. For programs that have tables.
+  bool numbered = false;  ///< True if the keys are 0, 1, 2 ...; false: any 64 bits.
   std::size_t connections = 1;
-  std::size_t in_flight = 1;     ///< Calls, on each connection.
-  std::size_t threads = 1;       ///< Of the server.
-  std::size_t max_calls = 1024;  ///< That the server takes on a connection, where it has such a limit.
-  std::size_t chunks = 0;        ///< 1: the server takes pushes in chunks.
-  std::size_t budget = 0;        ///< Of what a worker keeps to be sent again, in MiB; 0: nothing is kept.
-  std::size_t warm_budget = 0;   ///< Measured is when workers have pushed twice what this would hold.
-  std::size_t apply = 0;         ///< 1: the server adds what is pushed to floats of its own.
-  int server = 0;                ///< The server's process id, for its CPU time.
-  double warm = 0.1;             ///< Seconds before
-  double seconds = 0.35;         ///< those that are measured.
-  bool latency = false;          ///< Tell percentiles; only with one call in flight on one connection.
-  bool used = false;             ///< Of idle: each connection has made a call.
-  bool metrics = false;          ///< Calls are counted at both ends.
+  std::size_t in_flight = 1;  ///< Calls in flight on each connection.
+  std::size_t threads = 1;  ///< Threads of the server.
+  /// Most calls in flight on a connection that the server allows, if it has such a limit.
+  std::size_t max_calls = 1024;
+  std::size_t chunks = 0;  ///< 1: the server handles the body of a push chunk by chunk.
+  std::size_t budget = 0;  ///< Memory in MiB of what a worker keeps to send again; 0: it keeps nothing.
+  /// In MiB: measuring begins when the workers have pushed twice as much each (on average).
+  std::size_t warm_budget = 0;
+  std::size_t apply = 0;  ///< 1: the server adds the floats of each push to an array of its own.
+  int server = 0;  ///< The server's process id, for its CPU time; 0: that of this process.
+  double warm = 0.1;  ///< Seconds of load before measuring begins.
+  double seconds = 0.35;  ///< Seconds that are measured.
+  bool latency = false;  ///< Report percentiles; only with one call in flight on one connection.
+  bool used = false;  ///< For idle: each connection makes `in_flight` calls first.
+  bool metrics = false;  ///< Both ends count their calls.
 
   Options(int argc, char** argv) {
     if (argc < 2) usage("a role is missing");
@@ -96,13 +99,13 @@ struct Options {
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no server outlives who measures it
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process ends with the script that started it
     ::signal(SIGPIPE, SIG_IGN);
   }
 
  private:
   [[noreturn]] static void usage(const char* what) {
-    std::fprintf(stderr, "error: %s\nusage: ROLE [--OPTION VALUE]...; see load.hpp\n", what);
+    std::fprintf(stderr, "error: %s\nusage: ROLE [--OPTION VALUE]...; see benchmarks/rpc/load.hpp\n", what);
     std::exit(64);
   }
 };
@@ -112,22 +115,22 @@ struct Options {
   std::_Exit(70);
 }
 
-/// A server is ready when this line is out.
+/// Prints the line that tells the script that the server is ready.
 inline void tell_port(int port) {
   std::printf("{\"port\":%d,\"pid\":%d}\n", port, static_cast<int>(::getpid()));
   std::fflush(stdout);
 }
 
-/// A client of the role idle is ready when this line is out.
+/// Prints the line that tells the script that a client of the role idle is ready.
 inline void tell_connected(std::size_t connections) {
   std::printf("{\"connections\":%zu}\n", connections);
   std::fflush(stdout);
 }
 
-inline constexpr std::uint32_t small_bytes = 16;  ///< Of the small side of push and pull.
+inline constexpr std::uint32_t small_bytes = 16;  ///< Size of a push's answer and of a pull's request.
 inline constexpr std::size_t block_bytes = std::size_t{16} << 20;
 
-/// What is pushed and pulled: one block that lives on.
+/// The bytes that are pushed and pulled: one block that lives until the process ends.
 inline auto block() -> std::span<const char> {
   static const std::vector<char> bytes = [] {
     std::vector<char> filled(block_bytes);
@@ -137,7 +140,7 @@ inline auto block() -> std::span<const char> {
   return bytes;
 }
 
-/// What a request of these options holds: a pull begins with how much it wants.
+/// Returns the body of a request of these options. A pull and a make begin with the size that they ask for.
 inline auto request_bytes(const Options& options) -> std::vector<char> {
   const bool pulls = options.method == "pull" || options.method == "make";
   const std::uint32_t size = pulls ? small_bytes : options.bytes;
@@ -146,18 +149,18 @@ inline auto request_bytes(const Options& options) -> std::vector<char> {
   return bytes;
 }
 
-/// How long the answer to it is.
+/// Returns the size of the answer to such a request, in bytes.
 inline auto reply_size(const Options& options) -> std::uint32_t {
   return options.method == "push" ? small_bytes : options.bytes;
 }
 
 // --- allocations ---
 
-/// In the file `--counters`.
+/// The contents of the file `--counters`.
 struct Counters {
   std::atomic<std::uint64_t> server, client;
 };
-inline std::atomic<std::uint64_t>* allocations = nullptr;  ///< Null: not counted.
+inline std::atomic<std::uint64_t>* allocations = nullptr;  ///< The counter of this process. Null: nothing is counted.
 
 inline auto map_counters(const Options& options) -> Counters* {
   if (options.counters.empty()) return nullptr;
@@ -170,7 +173,8 @@ inline auto map_counters(const Options& options) -> Counters* {
   return counters;
 }
 
-// All of the process's, those of operator new and of libraries included: glibc lets a program put these in between.
+// Counts all allocations of the process, also those of operator new and of libraries: glibc lets a program replace
+// these functions.
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -209,14 +213,15 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexc
 
 // --- load ---
 
-/// Counts the calls of a client and ends it: `start` when it is connected, `completed` at the end of every call, on one
-/// thread. A timer's signal, not a clock read a call, says when the measured time begins and ends; then the line is
-/// printed and the process ends. CPU times are those of all threads of both processes within that time.
+/// Counts the calls of a client, prints the result and ends the process. Call `start` when the client is connected, and
+/// `completed` at the end of every call, both on one thread. A timer's signal marks the begin and the end of the
+/// measured time, so that no call has to read a clock. CPU times are of all threads of both processes in that time.
 class Load {
  public:
   explicit Load(const Options& options)
       : options_{options}, counters_{map_counters(options)}, server_clock_{CLOCK_PROCESS_CPUTIME_ID} {
-    if (options.server != 0 && ::clock_getcpuclockid(options.server, &server_clock_) != 0) fail("no such server");
+    if (options.server != 0 && ::clock_getcpuclockid(options.server, &server_clock_) != 0)
+      fail("--server is not the id of a process");
     if (options.latency) latencies_.reserve(1U << 20);
   }
 

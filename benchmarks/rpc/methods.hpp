@@ -13,16 +13,16 @@
 #include <cstring>
 #include <utility>
 
-// What our server and our clients speak.
+// The messages and methods that the library's server and clients of these benchmarks use.
 
-/// So many bytes in the head.
+/// A message of `size` bytes in the head and no body.
 template <std::size_t size>
 struct Sized {
   std::array<std::byte, size> bytes;
 };
 using Small = Sized<small_bytes>;
 
-/// Bytes beside an empty head.
+/// A message with an empty head; its bytes are the body.
 struct Bulk {
   distrib::SharedBuffer body;
 
@@ -34,7 +34,7 @@ struct Echo : distrib::Method<"benchmark.Echo", Small, Small> {};
 struct Echo256 : distrib::Method<"benchmark.Echo256", Sized<256>, Sized<256>> {};
 struct Push : distrib::Method<"benchmark.Push", Bulk, Small> {};
 struct Pull : distrib::Method<"benchmark.Pull", Small, Bulk> {};
-struct Make : distrib::Method<"benchmark.Make", Small, Bulk> {};     // as Pull, of new memory
+struct Make : distrib::Method<"benchmark.Make", Small, Bulk> {};     // as Pull, but each answer is in new memory
 struct Hang : distrib::Method<"benchmark.Hang", Small, Small> {};    // is never answered
 struct Sleep : distrib::Method<"benchmark.Sleep", Small, Small> {};  // is answered after 300 ms
 
@@ -44,10 +44,11 @@ inline auto small() -> Small {
   return message;
 }
 
-/// What counts them.
+/// The observer that counts the calls of these methods.
 using Metrics = distrib::RpcMetrics<Echo, Echo256, Push, Pull, Make, Hang, Sleep>;
 
-/// A client of the server of these options.
+/// Returns a client that is connected to port `options.port` of 127.0.0.1. It neither pings nor gives up a silent
+/// server for 600 s, so that only calls are measured. `observer` must outlive it.
 template <distrib::CallObserver Observes = const distrib::detail::NoCallObserver>
 auto connect(asio::io_context& context, const Options& options,
              Observes& observer = distrib::detail::no_call_observer) {

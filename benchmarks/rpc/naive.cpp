@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most people write first with Asio: read a header, read its body, write a frame; a coroutine for each connection
-// of the server. The wire is the floor's.
+// What programmers usually write first with Asio: read a header, read its body, write a frame, with one coroutine for
+// each connection of the server. The wire format is that of floor.cpp.
 #include "frames.hpp"
 
 #ifndef ASIO_STANDALONE
@@ -67,7 +67,7 @@ void serve(const Options& options) {
   context.run();
 }
 
-/// One connection; a write at a time.
+/// One connection, which writes one request at a time.
 class Client {
  public:
   Client(asio::io_context& context, const Options& options, Caller& caller) : socket_{context}, caller_{caller} {
@@ -113,7 +113,7 @@ class Client {
   Caller& caller_;
   Header request_, reply_;
   std::vector<char> body_;
-  std::size_t waiting_ = 0;  // calls to be written
+  std::size_t waiting_ = 0;  // calls whose request is still to be written
   bool writing_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's RpcServer and RpcClient, with all that they do: checksums, limits, a deadline of every call.
+// The library's RpcServer and RpcClient with everything that they do: checksums, limits, and a deadline for every call.
 #include "methods.hpp"
 
 #include <distrib/core/bytes.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The first bytes of the block, made once for every size.
+/// Returns the first `size` bytes of the block, in a buffer that each thread makes once for each size.
 auto live_block(std::uint32_t size) -> const distrib::SharedBuffer& {
   static thread_local std::map<std::uint32_t, distrib::SharedBuffer> blocks;
   distrib::SharedBuffer& made = blocks[size];
@@ -38,7 +38,7 @@ auto wanted_size(const Small& pull) -> std::uint32_t {
   return std::min(distrib::load_le<std::uint32_t>(pull.bytes.data()), static_cast<std::uint32_t>(block_bytes));
 }
 
-/// What a parameter server does with a push: adds it to its floats.
+/// Adds the floats of a push to an array, as a parameter server does. Does nothing if `counts` is false.
 class Sum {
  public:
   explicit Sum(bool counts) : counts_{counts} {}
@@ -127,7 +127,7 @@ void serve(const Options& options, auto& observer) {
   else serve_with(router(push(options)), options, observer);
 }
 
-/// Keeps calls in flight: whenever one ends, the next begins.
+/// Keeps `in_flight` calls in flight on each connection: whenever a call ends, the next begins (role load only).
 template <class Method, class Client>
 class Loop {
  public:
@@ -137,7 +137,7 @@ class Loop {
     if constexpr (requires { request_.body; }) {
       request_.body = live_block(options.bytes);
     } else {
-      if (bytes.size() != request_.bytes.size()) fail("no method for requests of this size");
+      if (bytes.size() != request_.bytes.size()) fail("no method has requests of this size: see methods.hpp");
       std::memcpy(request_.bytes.data(), bytes.data(), bytes.size());
     }
     if (goes_on_) load_.start();
@@ -149,7 +149,7 @@ class Loop {
   void call(Client& client) {
     const auto ended = [this, &client](std::error_code ec, const typename Method::Reply& reply) {
       if (ec) fail(ec.message());
-      if (size_of(reply) != reply_size_) fail("a reply of another size");
+      if (size_of(reply) != reply_size_) fail("a reply has the wrong size");
       load_.completed();
       if (goes_on_) call(client);
     };

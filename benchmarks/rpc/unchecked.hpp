@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Included before everything else by programs that measure what checksums cost: those of messages are 0, and none is
-// computed.
+// Programs that measure the cost of checksums include this before everything else. The checksum of every frame is then
+// 0, and none is computed.
 
 #include <distrib/rpc/frame_checksum.hpp>
 

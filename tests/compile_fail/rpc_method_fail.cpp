@@ -1,4 +1,4 @@
-// error: distrib: Method<name, Request, Reply>: one of the two cannot be carried
+// error: distrib: Method<name, Request, Reply>: Request or Reply cannot be sent
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/method.hpp>
 

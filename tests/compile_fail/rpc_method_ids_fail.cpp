@@ -1,4 +1,4 @@
-// error: distrib: two methods of a router have names with the same id
+// error: distrib: the names of two methods of a router have the same id
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/router.hpp>
 

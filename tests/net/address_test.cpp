@@ -7,7 +7,7 @@
 using distrib::Address;
 using distrib::net_errc;
 
-TEST_CASE("Address: read and written", "[net]") {
+TEST_CASE("Address: parse reads what to_string writes", "[net]") {
   const struct {
     const char* text;
     Address address;
@@ -28,7 +28,7 @@ TEST_CASE("Address: read and written", "[net]") {
   CHECK(Address::parse("h:0080").to_string() == "h:80");
 }
 
-TEST_CASE("Address: what is none", "[net]") {
+TEST_CASE("Address: parse refuses texts that are not an address", "[net]") {
   const std::string longest(Address::max_host_bytes, 'h');
   CHECK(Address::parse(longest + ":1").host == longest);
   const std::string texts[] = {

@@ -11,7 +11,7 @@
 #error "the door leaves Asio without coroutines"
 #endif
 
-TEST_CASE("asio: what the door brings", "[net]") {
+TEST_CASE("asio: the header provides posting and timers", "[net]") {
   asio::io_context context{1};
   int posted = 0;
   asio::post(context, [&posted] { ++posted; });
@@ -21,7 +21,7 @@ TEST_CASE("asio: what the door brings", "[net]") {
   CHECK(posted == 11);
 }
 
-TEST_CASE("asio: the completion tokens under one name", "[net]") {
+TEST_CASE("asio: as_tuple and deferred have one name for all versions", "[net]") {
   asio::io_context context{1};
   asio::steady_timer timer{context, std::chrono::nanoseconds{0}};
   bool waited = false;
@@ -36,7 +36,7 @@ TEST_CASE("asio: the completion tokens under one name", "[net]") {
   CHECK(waited);
 }
 
-TEST_CASE("asio: what the system says is the standard's", "[net]") {
+TEST_CASE("asio: system errors get the category of the standard library", "[net]") {
   asio::io_context context{1};
   distrib::TcpSocket socket{context.get_executor()};
   std::error_code ec;
@@ -45,6 +45,6 @@ TEST_CASE("asio: what the system says is the standard's", "[net]") {
   CHECK(ours);
   CHECK(ours.category() == std::system_category());
   CHECK(ours.value() == ec.value());
-  CHECK(distrib::detail::without_asio(asio::error::eof) == asio::error::eof);  // which the system never says
+  CHECK(distrib::detail::without_asio(asio::error::eof) == asio::error::eof);  // not an error of the system
   CHECK(!distrib::detail::without_asio({}));
 }

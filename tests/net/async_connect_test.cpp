@@ -35,10 +35,10 @@ namespace {
 
 auto address_of(const Acceptor& acceptor) -> Address { return {"127.0.0.1", acceptor.local_endpoint().port()}; }
 
-/// One try: who is not there is refused at once.
+/// Options for one attempt: without a server it fails at once.
 auto once() -> ConnectOptions { return {.most_tries = 1}; }
 
-/// What a handler was told, once.
+/// What a completion handler has received.
 struct HeardSocket {
   int calls = 0;
   std::error_code code;
@@ -53,7 +53,7 @@ struct HeardSocket {
   }
 };
 
-/// Runs a coroutine to its end, and throws what it threw.
+/// Runs a coroutine to its end; throws its exception.
 void run(asio::io_context& context, asio::awaitable<void> coroutine) {
   bool done = false;
   const auto ended = [&](const std::exception_ptr& thrown) {
@@ -68,10 +68,10 @@ void run(asio::io_context& context, asio::awaitable<void> coroutine) {
 
 }  // namespace
 
-TEST_CASE("async_connect: a callback", "[net]") {
+TEST_CASE("async_connect: completes a callback", "[net]") {
   asio::io_context context{1};
   HeardSocket heard;
-  SECTION("somebody listens") {
+  SECTION("a server listens") {
     Acceptor acceptor{context, support::loopback()};
     async_connect(context.get_executor(), address_of(acceptor), {}, heard.listen());
     CHECK(heard.calls == 0);
@@ -81,7 +81,7 @@ TEST_CASE("async_connect: a callback", "[net]") {
     const auto peer = acceptor.accept();
     CHECK(heard.socket->local_endpoint() == peer.remote_endpoint());
   }
-  SECTION("nobody does, until the deadline") {
+  SECTION("no server listens until the deadline") {
     const TakenPort taken{context};
     const ConnectOptions options{.deadline = std::chrono::steady_clock::now() + 20ms, .first_pause = 1ms};
     async_connect(context.get_executor(), taken.address(), options, heard.listen());
@@ -91,14 +91,14 @@ TEST_CASE("async_connect: a callback", "[net]") {
     CHECK(!heard.socket->is_open());
     CHECK(std::chrono::steady_clock::now() >= options.deadline);
   }
-  SECTION("port 0 is nobody's") {
+  SECTION("port 0 is a bad address") {
     async_connect(context.get_executor(), Address{"ps0", 0}, {}, heard.listen());
     CHECK(heard.calls == 0);
     context.run();
     CHECK(heard.calls == 1);
     CHECK(heard.code == net_errc::bad_address);
   }
-  SECTION("from inside of the executor it is not called at once either") {
+  SECTION("called on the executor, it does not complete inside the call either") {
     asio::post(context, [&] {
       async_connect(context.get_executor(), Address{"ps0", 0}, {}, heard.listen());
       CHECK(heard.calls == 0);
@@ -108,7 +108,7 @@ TEST_CASE("async_connect: a callback", "[net]") {
   }
 }
 
-TEST_CASE("async_connect: cancelled while it waits between tries", "[net]") {
+TEST_CASE("async_connect: cancelled while it pauses between attempts", "[net]") {
   asio::io_context context{1};
   const TakenPort taken{context};
   asio::cancellation_signal stop;
@@ -132,7 +132,7 @@ TEST_CASE("async_connect: cancelled while it waits between tries", "[net]") {
   CHECK(heard.calls == 1);
 }
 
-TEST_CASE("async_connect: cancelled at any time it completes once", "[net]") {
+TEST_CASE("async_connect: completes once when it is cancelled at any time", "[net]") {
   bool cancelled = false;
   bool connected = false;
   for (int handlers = 0; handlers < 8; ++handlers) {
@@ -156,7 +156,7 @@ TEST_CASE("async_connect: cancelled at any time it completes once", "[net]") {
   CHECK(connected);
 }
 
-TEST_CASE("async_connect: the handler is called where it wants to be", "[net]") {
+TEST_CASE("async_connect: the handler is called on its own executor", "[net]") {
   asio::io_context context{1};
   asio::io_context elsewhere{1};
   Acceptor acceptor{context, support::loopback()};
@@ -193,7 +193,7 @@ TEST_CASE("async_connect: everything is released before the handler is called", 
   CHECK(called);
 }
 
-TEST_CASE("async_connect: a context that is destroyed drops it", "[net]") {
+TEST_CASE("async_connect: is dropped when the context is destroyed", "[net]") {
   const auto held = std::make_shared<int>();
   for (int handlers = 0; handlers < 4; ++handlers) {
     asio::cancellation_signal stop;
@@ -203,7 +203,7 @@ TEST_CASE("async_connect: a context that is destroyed drops it", "[net]") {
       const ConnectOptions options{.first_pause = 1h};
       async_connect(context.get_executor(), taken.address(), options,
                     asio::bind_cancellation_slot(stop.slot(), [held](const std::error_code&, const TcpSocket&) {
-                      FAIL("nobody is there to call");
+                      FAIL("a handler was called after its context was destroyed");
                     }));
       CHECK(held.use_count() == 2);
       for (int i = 0; i < handlers; ++i) context.poll_one();
@@ -212,7 +212,7 @@ TEST_CASE("async_connect: a context that is destroyed drops it", "[net]") {
   }
 }
 
-TEST_CASE("async_connect: a future, from another thread", "[net]") {
+TEST_CASE("async_connect: completes a future on another thread", "[net]") {
   asio::io_context context{1};
   Acceptor acceptor{context, support::loopback()};
   const TakenPort taken{context};
@@ -223,7 +223,7 @@ TEST_CASE("async_connect: a future, from another thread", "[net]") {
   CHECK(connected.get().is_open());
   refused.wait();
   context.stop();
-  thread.join();  // before the exception is looked at: libstdc++ counts its owners where the sanitizer does not see it
+  thread.join();  // before the exception is read: the sanitizer cannot see how libstdc++ counts its owners
   CHECK_THROWS_WITH(refused.get(), Equals(make_error_code(net_errc::refused).message()));
 }
 
@@ -240,18 +240,18 @@ auto connect_as_tuple(asio::io_context& context, Address address, ConnectOptions
     -> asio::awaitable<void> {
   auto [ec, socket] =
       co_await async_connect(context.get_executor(), address, options, distrib::as_tuple(asio::use_awaitable));
-  const TcpSocket& plain = socket;  // of the context
+  const TcpSocket& plain = socket;  // it has the context's executor type
   CHECK(plain.is_open() == !ec);
   code = ec;
 }
 
 }  // namespace
 
-TEST_CASE("async_connect: coroutines", "[net]") {
+TEST_CASE("async_connect: completes coroutines", "[net]") {
   asio::io_context context{1};
   Acceptor acceptor{context, support::loopback()};
   const TakenPort taken{context};
-  SECTION("exceptions") {
+  SECTION("with exceptions") {
     run(context, connect(address_of(acceptor), {}));
     try {
       run(context, connect(taken.address(), once()));
@@ -260,7 +260,7 @@ TEST_CASE("async_connect: coroutines", "[net]") {
       CHECK(error.code() == net_errc::refused);
     }
   }
-  SECTION("codes") {
+  SECTION("with codes") {
     std::error_code code = net_errc::bad_address;
     run(context, connect_as_tuple(context, address_of(acceptor), {}, code));
     CHECK(!code);
@@ -279,7 +279,7 @@ TEST_CASE("async_connect: coroutines", "[net]") {
     CHECK(done);
     CHECK(code == std::errc::operation_canceled);
   }
-  SECTION("dropped with the context") {
+  SECTION("destroyed with the context") {
     asio::io_context shorter{1};
     asio::co_spawn(shorter, connect(taken.address(), {.first_pause = 1h}), [](const std::exception_ptr&) {});
     for (int i = 0; i < 6; ++i) shorter.poll_one();

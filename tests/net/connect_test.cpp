@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a connector said at the end.
+/// The result of a connector.
 struct Answer {
   std::optional<Error> error;
   std::optional<TcpSocket> socket;
@@ -38,7 +38,7 @@ struct Answer {
 
 }  // namespace
 
-TEST_CASE("Connector: somebody listens", "[net]") {
+TEST_CASE("Connector: connects to a server that listens", "[net]") {
   asio::io_context context{1};
   Acceptor acceptor{context, support::loopback()};
   for (const char* host : {"127.0.0.1", "localhost", ""}) {
@@ -57,7 +57,7 @@ TEST_CASE("Connector: somebody listens", "[net]") {
   }
 }
 
-TEST_CASE("Connector: before the server listens", "[net]") {
+TEST_CASE("Connector: tries until the server listens", "[net]") {
   asio::io_context context{1};
   TakenPort port{context};
   std::vector<Error> missing;
@@ -84,7 +84,7 @@ TEST_CASE("Connector: before the server listens", "[net]") {
   CHECK(waited[0] <= waited[3]);
 }
 
-TEST_CASE("Connector: who is missing, and why", "[net]") {
+TEST_CASE("Connector: waiting gets the address and the reason of each failure", "[net]") {
   asio::io_context context{1};
   const TakenPort taken{context};
   const struct {
@@ -93,13 +93,13 @@ TEST_CASE("Connector: who is missing, and why", "[net]") {
   } rows[] = {
       {taken.address(), net_errc::refused},
       {{"nobody.invalid", 2222}, net_errc::unresolved},
-      {{"224.0.0.1", 2222}, net_errc::unreachable},  // no connection leads to a group
+      {{"224.0.0.1", 2222}, net_errc::unreachable},  // a multicast address cannot be connected to
   };
   for (const auto& row : rows) {
     CAPTURE(row.address.to_string());
     std::optional<Error> missing;
     Answer answer;
-    ConnectOptions options{.longest_try = 1h};  // a name service may take its time
+    ConnectOptions options{.longest_try = 1h};  // a name service may be slow
     options.waiting = [&](const Error& error, std::chrono::milliseconds) { missing = error; };
     Connector connector{context.get_executor(), row.address, options,
                         [&](const Error& error, auto socket) { answer(error, std::move(socket)); }};
@@ -113,7 +113,7 @@ TEST_CASE("Connector: who is missing, and why", "[net]") {
   }
 }
 
-TEST_CASE("Connector: the last reason is the answer", "[net]") {
+TEST_CASE("Connector: fails with the reason of the last attempt", "[net]") {
   asio::io_context context{1};
   const TakenPort taken{context};
   Answer answer;
@@ -131,9 +131,9 @@ TEST_CASE("Connector: the last reason is the answer", "[net]") {
   CHECK(now() >= options.deadline);
 }
 
-TEST_CASE("Connector: nobody answers", "[net]") {
+TEST_CASE("Connector: a server that does not answer", "[net]") {
   asio::io_context context{1};
-  // A listener that takes nobody in, and a queue before it that is full: the system then leaves callers without answer.
+  // A listener that accepts no connection, with a full queue: then the system does not answer further connections.
   Acceptor acceptor{context.get_executor()};
   acceptor.open(asio::ip::tcp::v4());
   acceptor.bind(support::loopback());
@@ -143,11 +143,12 @@ TEST_CASE("Connector: nobody answers", "[net]") {
     queue.emplace_back(context.get_executor(), asio::ip::tcp::v4());
     queue.back().non_blocking(true);
     const auto endpoint = acceptor.local_endpoint();
-    ::connect(queue.back().native_handle(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));  // begins
+    // only starts to connect
+    ::connect(queue.back().native_handle(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));
   }
   const Address address{"127.0.0.1", acceptor.local_endpoint().port()};
 
-  SECTION("until the deadline") {
+  SECTION("gives up at the deadline") {
     Answer answer;
     const ConnectOptions options{.deadline = now() + 20ms};
     const Connector connector{context.get_executor(), address, options,
@@ -158,7 +159,7 @@ TEST_CASE("Connector: nobody answers", "[net]") {
     CHECK(answer.error->where == address.to_string());
     CHECK(now() >= options.deadline);
   }
-  SECTION("a try is given up for a new one") {
+  SECTION("a new attempt follows after longest_try") {
     Answer answer;
     int tries = 0;
     ConnectOptions options{.first_pause = 1ms, .longest_try = 5ms};
@@ -176,7 +177,7 @@ TEST_CASE("Connector: nobody answers", "[net]") {
     CHECK(tries == 3);
     CHECK(!answer.error);
   }
-  SECTION("a deadline that is over") {
+  SECTION("a deadline in the past") {
     Answer answer;
     const Connector connector{
         context.get_executor(), address, {.deadline = Instant::min()}, [&](const Error& error, auto socket) {
@@ -188,7 +189,7 @@ TEST_CASE("Connector: nobody answers", "[net]") {
   }
 }
 
-TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers queued", "[net]") {
+TEST_CASE("Connector: calls nothing after cancel, also inside callbacks and with handlers queued", "[net]") {
   asio::io_context context{1};
   Acceptor acceptor{context, support::loopback()};
   const TakenPort taken{context};
@@ -196,7 +197,7 @@ TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers
   const auto connected = [&](const Error&, std::optional<TcpSocket>) { ++called; };
   std::optional<Connector> connector;
 
-  SECTION("before anything ran") {
+  SECTION("before any handler ran") {
     for (const char* host : {"127.0.0.1", "localhost"}) {
       connector.emplace(context.get_executor(), Address{host, acceptor.local_endpoint().port()}, ConnectOptions{},
                         connected);
@@ -204,13 +205,13 @@ TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers
       connector->cancel();
     }
   }
-  SECTION("when connected already") {
+  SECTION("when it has connected already") {
     connector.emplace(context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()}, ConnectOptions{},
                       connected);
     const auto peer = acceptor.accept();
     connector.reset();
   }
-  SECTION("from waiting") {
+  SECTION("inside waiting") {
     ConnectOptions options;
     options.waiting = [&](const Error&, std::chrono::milliseconds) { connector.reset(); };
     connector.emplace(context.get_executor(), taken.address(), options, connected);
@@ -218,7 +219,7 @@ TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers
   context.run();
   CHECK(called == 0);
 
-  SECTION("destroyed by its answer") {
+  SECTION("destroyed inside its callback") {
     connector.emplace(context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()}, ConnectOptions{},
                       [&](const Error&, std::optional<TcpSocket> socket) {
                         ++called;
@@ -231,13 +232,13 @@ TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers
   }
 }
 
-TEST_CASE("Connector: port 0 is nobody's", "[net]") {
+TEST_CASE("Connector: port 0 throws", "[net]") {
   asio::io_context context{1};
   CHECK_THROWS_WITH((Connector{context.get_executor(), Address{"ps0", 0}, {}, [](const Error&, auto) {}}),
                     ContainsSubstring("ps0:0"));
 }
 
-TEST_CASE("Connector: an exception of the callback comes out of run", "[net]") {
+TEST_CASE("Connector: an exception of the callback leaves run", "[net]") {
   asio::io_context context{1};
   Acceptor acceptor{context, support::loopback()};
   const Connector connector{context.get_executor(),
@@ -247,17 +248,17 @@ TEST_CASE("Connector: an exception of the callback comes out of run", "[net]") {
   CHECK_THROWS_WITH(context.run(), Equals("not now"));
 }
 
-TEST_CASE("Connector: a socket that met itself is no connection", "[net]") {
+TEST_CASE("Connector: a socket connected to itself is detected", "[net]") {
   asio::io_context context{1};
   TcpSocket alone{context.get_executor(), support::loopback()};
-  alone.connect(alone.local_endpoint());  // TCP's simultaneous open
+  alone.connect(alone.local_endpoint());  // simultaneous open of TCP
   CHECK(distrib::detail::is_connected_to_itself(alone));
   const support::SocketPair pair{context};
   CHECK(!distrib::detail::is_connected_to_itself(pair.socket));
   CHECK(!distrib::detail::is_connected_to_itself(TcpSocket{context.get_executor()}));
 }
 
-TEST_CASE("Connector: no more tries than it may make", "[net]") {
+TEST_CASE("Connector: never more than most_tries attempts", "[net]") {
   asio::io_context context{1};
   const TakenPort port{context};
   ConnectOptions options{.first_pause = 1ms, .most_tries = 2};
@@ -273,7 +274,7 @@ TEST_CASE("Connector: no more tries than it may make", "[net]") {
   CHECK(waited == 1);
 }
 
-TEST_CASE("Connector: times that stand for ever", "[net]") {
+TEST_CASE("Connector: the longest time means without a limit", "[net]") {
   constexpr auto for_ever = std::chrono::milliseconds::max();
   asio::io_context context{1};
   TakenPort port{context};

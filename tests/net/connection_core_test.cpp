@@ -12,7 +12,7 @@ using distrib::Instant;
 
 namespace {
 
-/// Sends back what it reads, by the contract of the concept: what is being written stays as it is.
+/// Sends back what it reads. As the concept demands, the output does not change while it is written.
 class Echo {
  public:
   auto reads() const -> bool { return !lost_; }
@@ -53,7 +53,7 @@ void give(Core& core, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("ConnectionCore: a core by hand, without a connection", "[net]") {
+TEST_CASE("ConnectionCore: a core can be driven without a connection", "[net]") {
   Echo core;
   CHECK(core.output().empty());
   give(core, "ab");
@@ -61,7 +61,7 @@ TEST_CASE("ConnectionCore: a core by hand, without a connection", "[net]") {
   give(core, "cd");
   REQUIRE(output.size() == 1);
   CHECK(distrib::as_text(output[0]) == "ab");
-  CHECK(distrib::as_text(core.output()[0]) == "ab");  // the same until it is written
+  CHECK(distrib::as_text(core.output()[0]) == "ab");  // unchanged until it is written
   core.written(Instant{});
   CHECK(distrib::as_text(core.output()[0]) == "cd");
   CHECK(!core.finished());

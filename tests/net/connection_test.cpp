@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Writes down what it is told, and wants what the test says.
+/// A core that records its events and wants what the test sets.
 struct Tape {
   explicit Tape(std::size_t space = 4096) : buffer(space) {}
 
@@ -106,7 +106,7 @@ struct Owner {
 
 using TapeConnection = Connection<Tape, Owner>;
 
-/// A connection over one end of a pair of sockets, and the other end.
+/// A connection over one of two connected sockets, and the other socket.
 struct Story {
   asio::io_context context{1};
   SocketPair sockets{context};
@@ -117,14 +117,14 @@ struct Story {
 
   void send(std::string_view text) { asio::write(peer, asio::buffer(text)); }
   void until(const std::function<bool()>& done) { run_until(context, done); }
-  /// All that is left to do, and that it comes to an end.
+  /// Runs everything that is left to do, and checks that this ends.
   void run() {
     context.restart();
     context.run();
   }
 };
 
-/// Reads all that comes, a little at a time, beside other handlers; until the end.
+/// Reads until the end, a few bytes at a time, while other handlers run.
 struct SlowReader {
   TcpSocket& socket;
   std::size_t step;
@@ -143,7 +143,7 @@ struct SlowReader {
 
 }  // namespace
 
-TEST_CASE("Connection: bytes arrive one at a time", "[net]") {
+TEST_CASE("Connection: receives bytes that arrive one at a time", "[net]") {
   Story story;
   story.connection->settle();
   const std::string text = "one byte after the other";
@@ -160,10 +160,10 @@ TEST_CASE("Connection: bytes arrive one at a time", "[net]") {
   story.run();
 }
 
-TEST_CASE("Connection: requests and answers", "[net]") {
+TEST_CASE("Connection: exchanges requests and answers", "[net]") {
   Story story;
   story.owner.activity = [&] {
-    // What was read is answered, in one write for all there is.
+    // Answers everything that was read with one write.
     if (story.core.received.empty()) return;
     story.core.pending = {"<", std::exchange(story.core.received, ""), ">"};
   };
@@ -179,7 +179,7 @@ TEST_CASE("Connection: requests and answers", "[net]") {
   story.connection->close();
 }
 
-TEST_CASE("Connection: nothing is read without space", "[net]") {
+TEST_CASE("Connection: reads nothing while the core does not want bytes", "[net]") {
   Story story;
   story.core.wants_bytes = false;
   story.connection->settle();
@@ -187,13 +187,13 @@ TEST_CASE("Connection: nothing is read without space", "[net]") {
   CHECK(story.context.poll() == 0);
   CHECK(story.core.received.empty());
   story.core.wants_bytes = true;
-  story.connection->settle();  // after something from outside of an event
-  story.connection->settle();  // once more does no harm
+  story.connection->settle();  // needed after a change outside of an event
+  story.connection->settle();  // a second call does no harm
   story.until([&] { return story.core.received == "waiting"; });
   story.connection->close();
 }
 
-TEST_CASE("Connection: much and many pieces to a slow reader", "[net]") {
+TEST_CASE("Connection: writes many and large pieces to a slow reader", "[net]") {
   Story story;
   SlowReader reader{story.peer, 10'007};
   std::string all;
@@ -205,7 +205,7 @@ TEST_CASE("Connection: much and many pieces to a slow reader", "[net]") {
   story.connection->settle();
   story.until([&] { return story.core.writes_done == 1; });
 
-  story.core.pending = {"", "", ""};  // nothing in three pieces is written as well
+  story.core.pending = {"", "", ""};  // three empty pieces count as written too
   story.connection->settle();
   story.until([&] { return story.core.writes_done == 2; });
 
@@ -220,7 +220,7 @@ TEST_CASE("Connection: much and many pieces to a slow reader", "[net]") {
   CHECK(story.core.losses == 0);
 }
 
-TEST_CASE("Connection: both ways at once", "[net]") {
+TEST_CASE("Connection: reads and writes at the same time", "[net]") {
   asio::io_context context{1};
   SocketPair sockets{context};
   Owner owners[2];
@@ -241,16 +241,16 @@ TEST_CASE("Connection: both ways at once", "[net]") {
   CHECK(b->core().losses == 1);
 }
 
-TEST_CASE("Connection: the peer closes, or half of it", "[net]") {
+TEST_CASE("Connection: the peer closes the connection, or one direction", "[net]") {
   Story story;
   story.connection->settle();
   const std::weak_ptr<TapeConnection> alive = story.connection;
   std::size_t seen = 0;
   story.owner.activity = [&] { seen = story.core.received.size(); };
   story.send("last words");
-  SECTION("all") { story.peer.close(); }
-  SECTION("half") { story.peer.shutdown(TcpSocket::shutdown_send); }
-  story.core.wake_at = now() + 1h;  // ends with the connection
+  SECTION("the connection") { story.peer.close(); }
+  SECTION("one direction") { story.peer.shutdown(TcpSocket::shutdown_send); }
+  story.core.wake_at = now() + 1h;  // the timer ends with the connection
   story.connection->settle();
   story.run();
   CHECK(story.core.received == "last words");
@@ -259,14 +259,14 @@ TEST_CASE("Connection: the peer closes, or half of it", "[net]") {
   CHECK(!story.core.reason);
   CHECK(story.owner.calls == 2);
   CHECK(!story.connection->is_open());
-  story.connection->settle();  // nothing
+  story.connection->settle();  // no effect
   story.connection.reset();
   CHECK(alive.expired());
 }
 
 TEST_CASE("Connection: the peer resets", "[net]") {
   Story story;
-  story.core.pending = {std::string(20'000'000, 'x')};  // more than the system takes
+  story.core.pending = {std::string(20'000'000, 'x')};  // more than the system accepts
   story.connection->settle();
   story.context.poll();
   story.peer.set_option(asio::socket_base::linger{true, 0});
@@ -279,13 +279,13 @@ TEST_CASE("Connection: the peer resets", "[net]") {
   CHECK(story.owner.calls == 1);
 }
 
-TEST_CASE("Connection: what came before it broke is read first", "[net]") {
+TEST_CASE("Connection: when a write fails, the bytes that have arrived are read first", "[net]") {
   Story story;
   story.send("refused: another model");
   story.peer.set_option(asio::socket_base::linger{true, 0});
-  story.peer.close();  // so that the first write fails
+  story.peer.close();  // makes the first write fail
   story.core.pending = {"a contribution"};
-  SECTION("told") {
+  SECTION("at once") {
     story.connection->settle();
     story.run();
     CHECK(story.core.received == "refused: another model");
@@ -297,14 +297,14 @@ TEST_CASE("Connection: what came before it broke is read first", "[net]") {
     CHECK(story.core.received == "refused: another model");
     CHECK(story.core.reads_done == 22);
   }
-  SECTION("as far as there is space for it") {
+  SECTION("only as long as the core wants bytes") {
     story.core.buffer.resize(7);
     story.owner.activity = [&] { story.core.wants_bytes = false; };
     story.connection->settle();
     story.run();
     CHECK(story.core.received == "refused");
   }
-  SECTION("no space") {
+  SECTION("the core wants no bytes") {
     story.core.wants_bytes = false;
     story.connection->settle();
     story.run();
@@ -315,17 +315,17 @@ TEST_CASE("Connection: what came before it broke is read first", "[net]") {
   CHECK(!story.connection->is_open());
 }
 
-TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
+TEST_CASE("Connection: the timer follows what wake of the core returns", "[net]") {
   Story story;
   Tape& core = story.core;
-  SECTION("in the past") {
+  SECTION("a time in the past") {
     core.wake_at = now() - 1h;
     story.connection->settle();
     story.until([&] { return !core.woken_at.empty(); });
     CHECK(story.owner.calls == 1);
     CHECK(story.owner.last == core.woken_at[0]);
   }
-  SECTION("earlier") {
+  SECTION("an earlier time") {
     core.wake_at = now() + 1h;
     story.connection->settle();
     story.context.poll();
@@ -335,7 +335,7 @@ TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
     story.until([&] { return !core.woken_at.empty(); });
     CHECK(core.woken_at[0] >= at);
   }
-  SECTION("later: not woken before") {
+  SECTION("a later time: not woken before it") {
     core.wake_at = now() + 1ms;
     story.connection->settle();
     const Instant at = now() + 20ms;
@@ -344,7 +344,7 @@ TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
     story.until([&] { return !core.woken_at.empty(); });
     CHECK(core.woken_at[0] >= at);
   }
-  SECTION("never again") {
+  SECTION("no time any more") {
     core.wake_at = now() + 1ms;
     story.connection->settle();
     core.wake_at.reset();
@@ -352,7 +352,7 @@ TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
     story.run();
     CHECK(core.woken_at.empty());
   }
-  SECTION("earlier when the later one is due as well") {
+  SECTION("an earlier time, when the later one is due as well") {
     core.wake_at = now() - 1h;
     story.connection->settle();
     core.wake_at = now() - 2h;
@@ -362,7 +362,7 @@ TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
     story.connection->settle();
     story.until([&] { return core.woken_at.size() == 2; });
   }
-  SECTION("again and again") {
+  SECTION("many times one after another") {
     core.wake_at = now();
     story.owner.activity = [&] {
       if (core.woken_at.size() < 4) core.wake_at = core.woken_at.back() + 1ms;
@@ -375,7 +375,7 @@ TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
   story.run();
 }
 
-TEST_CASE("Connection: finished with output pending", "[net]") {
+TEST_CASE("Connection: a finished core's output is written to the end", "[net]") {
   Story story;
   SlowReader reader{story.peer, 65'536};
   const std::string text = noise(5'000'000, 7);
@@ -386,8 +386,8 @@ TEST_CASE("Connection: finished with output pending", "[net]") {
       story.core.is_finished = true;
     }
   };
-  SECTION("the peer listens") {}
-  SECTION("the peer still talks: a reset would take from it what is on its way") {
+  SECTION("the peer only reads") {}
+  SECTION("the peer still sends: a reset would destroy output under way") {
     story.core.wants_bytes = false;
     story.send(noise(50'000, 3));
   }
@@ -396,7 +396,7 @@ TEST_CASE("Connection: finished with output pending", "[net]") {
   story.until([&] { return static_cast<bool>(reader.end); });
   CHECK(reader.end == asio::error::eof);
   CHECK((reader.text == text + "goodbye"));
-  CHECK(story.connection->is_open());  // until the peer has closed too
+  CHECK(story.connection->is_open());  // it stays open until the peer has closed too
   story.peer.close();
   story.run();
   CHECK(!story.connection->is_open());
@@ -404,7 +404,7 @@ TEST_CASE("Connection: finished with output pending", "[net]") {
   CHECK(story.core.writes_done == 2);
 }
 
-TEST_CASE("Connection: a peer that closed its half gets the rest", "[net]") {
+TEST_CASE("Connection: a peer that has closed its direction gets the rest of the output", "[net]") {
   Story story;
   story.peer.shutdown(TcpSocket::shutdown_send);
   story.core.pending = {"the ", "rest"};
@@ -416,7 +416,7 @@ TEST_CASE("Connection: a peer that closed its half gets the rest", "[net]") {
   CHECK(story.core.losses == 0);
 }
 
-TEST_CASE("Connection: finished, and the peer is gone before the last words", "[net]") {
+TEST_CASE("Connection: the core is finished, and the peer is gone before the last output", "[net]") {
   Story story;
   story.peer.set_option(asio::socket_base::linger{true, 0});
   story.peer.close();
@@ -430,7 +430,7 @@ TEST_CASE("Connection: finished, and the peer is gone before the last words", "[
   CHECK(story.owner.calls == 0);
 }
 
-TEST_CASE("Connection: finished from the outset", "[net]") {
+TEST_CASE("Connection: the core is finished from the beginning", "[net]") {
   Story story;
   story.core.is_finished = true;
   story.connection->settle();
@@ -441,17 +441,17 @@ TEST_CASE("Connection: finished from the outset", "[net]") {
   CHECK(story.owner.calls == 0);
 }
 
-TEST_CASE("Connection: a peer cannot hold up the end for ever", "[net]") {
+TEST_CASE("Connection: a peer can delay the end only for the linger time", "[net]") {
   Story story;
   story.connection->set_linger(1ms);
-  SECTION("it does not close") { story.core.pending = {"bye"}; }
-  SECTION("it does not read") { story.core.pending = {std::string(50'000'000, 'x')}; }
-  SECTION("it was waited for with a timer") {
+  SECTION("the peer does not close") { story.core.pending = {"bye"}; }
+  SECTION("the peer does not read") { story.core.pending = {std::string(50'000'000, 'x')}; }
+  SECTION("the timer was set before") {
     story.core.wake_at = now() + 1ms;
     story.connection->settle();
     story.context.poll();
   }
-  SECTION("it resets") {
+  SECTION("the peer resets") {
     story.core.pending = {std::string(50'000'000, 'x')};
     story.connection->settle();
     story.peer.set_option(asio::socket_base::linger{true, 0});
@@ -465,7 +465,7 @@ TEST_CASE("Connection: a peer cannot hold up the end for ever", "[net]") {
   CHECK(story.core.losses == 0);
 }
 
-TEST_CASE("Connection: the owner lets go in its own call, and is gone", "[net]") {
+TEST_CASE("Connection: the owner detaches or closes inside on_activity, and is destroyed there", "[net]") {
   asio::io_context context{1};
   SocketPair sockets{context};
   auto owner = std::make_unique<Owner>();
@@ -475,14 +475,14 @@ TEST_CASE("Connection: the owner lets go in its own call, and is gone", "[net]")
   connection->settle();
   asio::write(sockets.peer, asio::buffer("hello", 5));
 
-  SECTION("detached: goes on until it is finished") {
+  SECTION("detached: it continues until it is finished") {
     Tape& core = connection->core();
     owner->activity = [&] {
       core.pending = {"goodbye"};
       core.is_finished = true;
       connection->detach();
       connection.reset();
-      const auto last = std::move(owner->activity);  // survives its own end
+      const auto last = std::move(owner->activity);  // keeps this function alive until its end
       owner.reset();
     };
     run_until(context, [&] { return owner == nullptr; });
@@ -492,7 +492,7 @@ TEST_CASE("Connection: the owner lets go in its own call, and is gone", "[net]")
     context.run();
     CHECK(SocketPair::read_all(sockets.peer) == "goodbye");
   }
-  SECTION("closed") {
+  SECTION("closed by its owner") {
     owner->activity = [&] {
       connection->close();
       connection.reset();
@@ -542,7 +542,7 @@ TEST_CASE("Connection: the owner lets go in its own call, and is gone", "[net]")
   CHECK(alive.expired());
 }
 
-TEST_CASE("Connection: the owner may settle in its own call", "[net]") {
+TEST_CASE("Connection: the owner may call settle inside on_activity", "[net]") {
   Story story;
   story.owner.activity = [&] {
     if (story.core.writes_done == 0) story.core.pending = {"now"};
@@ -557,15 +557,15 @@ TEST_CASE("Connection: the owner may settle in its own call", "[net]") {
   CHECK(SocketPair::read_all(story.peer) == "now");
 }
 
-TEST_CASE("Connection: what the owner throws comes out of run", "[net]") {
+TEST_CASE("Connection: an exception of the owner leaves run", "[net]") {
   Story story;
   story.connection->settle();
   story.owner.activity = [] { throw std::runtime_error{"the owner's own"}; };
   story.send("!");
   CHECK_THROWS_WITH(story.context.run(), Equals("the owner's own"));
-  CHECK(story.core.kept == 1);  // the memory that was lent is free again
+  CHECK(story.core.kept == 1);  // the lent memory is free again
   story.owner.activity = [] {};
-  story.until([&] { return story.owner.calls == 2; });  // it can go on: what was left is offered again
+  story.until([&] { return story.owner.calls == 2; });  // it continues, and offers the events again
   story.send("?");
   story.until([&] { return story.core.received == "!?"; });
   story.connection->close();
@@ -573,7 +573,7 @@ TEST_CASE("Connection: what the owner throws comes out of run", "[net]") {
 
 namespace {
 
-/// A layer above a socket, as TLS is one: gives and takes little at a time.
+/// A layer above a socket, as TLS is; it reads and writes only a few bytes at a time.
 struct Dribble {
   using executor_type = TcpSocket::executor_type;
   TcpSocket socket;
@@ -591,7 +591,7 @@ struct Dribble {
 
 }  // namespace
 
-TEST_CASE("Connection: over another stream", "[net]") {
+TEST_CASE("Connection: runs over another stream", "[net]") {
   asio::io_context context{1};
   SocketPair sockets{context};
   Owner owner;
@@ -611,7 +611,7 @@ TEST_CASE("Connection: over another stream", "[net]") {
   CHECK(!connection->is_open());
 }
 
-TEST_CASE("Connection: two threads talk", "[net]") {
+TEST_CASE("Connection: two connections on two threads", "[net]") {
   constexpr std::size_t rounds = 200;
   distrib::IoPool pool{2};
   SocketPair sockets{pool.executor(0), pool.executor(1)};
@@ -633,7 +633,7 @@ TEST_CASE("Connection: two threads talk", "[net]") {
   CHECK(!b->core().reason);
 }
 
-TEST_CASE("Connection: what several handlers tell the core leaves in one write", "[net]") {
+TEST_CASE("Connection: settle_soon writes the output of several handlers at once", "[net]") {
   Story story;
   story.connection->settle();
   int writes = 0;
@@ -652,13 +652,13 @@ TEST_CASE("Connection: what several handlers tell the core leaves in one write",
   asio::read(story.peer, asio::buffer(received));
   CHECK(std::string(received, 3) == "abc");
   story.connection->close();
-  story.connection->settle_soon();  // closed: nothing
+  story.connection->settle_soon();  // closed: no effect
   CHECK_FALSE(story.connection->settles_soon());
 }
 
 namespace {
 
-/// Twenty thousand bytes are there, to be read by the thousand, and each read has an answer.
+/// Twenty thousand bytes have arrived; they are read a thousand at a time, and each read has an answer.
 struct LargeStory : Story {
   LargeStory() {
     core.buffer.resize(1000);
@@ -671,21 +671,20 @@ struct LargeStory : Story {
 
 }  // namespace
 
-TEST_CASE("Connection: what some reads of something large have brought leaves in one write", "[net]") {
+TEST_CASE("Connection: several reads of large data cause one write", "[net]") {
   for (const bool is_large : {false, true}) {
     LargeStory story;
     story.core.is_large = is_large;
     story.connection->settle();
     story.until([&] { return story.core.reads_done == 20; });
-    CHECK(story.core.writes_done == (is_large ? 2 : 20));  // of 16 and 4 reads
+    CHECK(story.core.writes_done == (is_large ? 2 : 20));  // after 16 and after 4 reads
     CHECK(story.owner.calls == 20);
     CHECK(story.core.kept == 20);
     story.connection->close();
   }
 }
 
-TEST_CASE("Connection: what is large is read on however it began, and what is small behind it is written first",
-          "[net]") {
+TEST_CASE("Connection: reads on while the data is large, and writes before it reads small data again", "[net]") {
   LargeStory story;
   story.core.is_large = false;
   story.owner.activity = [&] {
@@ -694,11 +693,11 @@ TEST_CASE("Connection: what is large is read on however it began, and what is sm
   };
   story.connection->settle();
   story.until([&] { return story.core.reads_done == 20; });
-  CHECK(story.core.writes_done == 1 + 15);  // the first read found something large, the fifth its end
+  CHECK(story.core.writes_done == 1 + 15);  // the first read began large data, the fifth ended it
   story.connection->close();
 }
 
-TEST_CASE("Connection: closed between reads of something large", "[net]") {
+TEST_CASE("Connection: closed between reads of large data", "[net]") {
   LargeStory story;
   story.owner.activity = [&] {
     if (story.core.reads_done == 2) story.connection->close();
@@ -709,7 +708,7 @@ TEST_CASE("Connection: closed between reads of something large", "[net]") {
   CHECK(story.core.losses == 0);
 }
 
-TEST_CASE("Connection: what the owner throws between reads of something large comes out of run", "[net]") {
+TEST_CASE("Connection: an exception of the owner between reads of large data leaves run", "[net]") {
   LargeStory story;
   story.owner.activity = [&] {
     if (story.owner.calls == 2) throw std::runtime_error("not now");
@@ -719,11 +718,12 @@ TEST_CASE("Connection: what the owner throws between reads of something large co
   CHECK(story.core.reads_done == 2);
   story.until([&] { return story.core.reads_done == 20; });
   CHECK(story.core.received == std::string(20'000, '-'));
-  CHECK(story.owner.calls == 21);  // again for what it did not take
+  CHECK(story.owner.calls == 21);  // one more call, for the events that it had not taken
   story.connection->close();
 }
 
-/// So many things come at once; says how much the peer has of what each brings when the last one is taken.
+/// Lets `things` events occur at once, each with one byte of output. Returns how many bytes the peer has when the last
+/// event is taken.
 auto come_early(Story& story, int things) -> std::size_t {
   std::size_t early = 0;
   story.owner.activity = [&] {
@@ -743,16 +743,16 @@ auto come_early(Story& story, int things) -> std::size_t {
   return early;
 }
 
-TEST_CASE("Connection: of many things, what the first have brought leaves while the rest is taken", "[net]") {
+TEST_CASE("Connection: alone on its thread, it writes after each 64 events of many", "[net]") {
   Story story;
   story.connection->settle();
-  (void)come_early(story, 1);  // nobody was at work on this thread before
+  (void)come_early(story, 1);  // before this, no connection was at work on this thread
   CHECK(come_early(story, 63) == 0);
   CHECK(come_early(story, 64) == 64);
   CHECK(come_early(story, 200) == 192);
 }
 
-TEST_CASE("Connection: where others are at work, what many things have brought leaves at once", "[net]") {
+TEST_CASE("Connection: if others are at work on its thread, it writes once after many events", "[net]") {
   Story story;
   Story other;
   story.connection->settle();
@@ -764,23 +764,22 @@ TEST_CASE("Connection: where others are at work, what many things have brought l
   }
 }
 
-TEST_CASE("Connection: an owner for whom the core has something is called although nothing was read", "[net]") {
+TEST_CASE("Connection: the owner is called when the core is ready, although nothing was read", "[net]") {
   Story story;
   story.owner.activity = [&] { story.core.has_more = false; };
   story.core.has_more = true;
   story.connection->settle();
-  CHECK(story.owner.calls == 0);  // never from inside of settle
+  CHECK(story.owner.calls == 0);  // never inside settle
   story.until([&] { return story.owner.calls == 1; });
   story.connection->detach();
-  story.core.has_more = true;  // nobody is there to be told
+  story.core.has_more = true;  // there is no owner to call
   story.connection->settle();
   story.context.restart();
   CHECK(story.context.poll() == 0);
   story.connection->close();
 }
 
-TEST_CASE("Connection: memory that is lent goes back after each event, and a nested run has memory of its own",
-          "[net]") {
+TEST_CASE("Connection: lent memory is returned after each event, and a nested run has its own memory", "[net]") {
   Story outer;
   Story inner;
   std::span<std::byte> lent;

@@ -21,7 +21,7 @@ using support::SocketPair;
 
 namespace {
 
-/// Answers each line with itself, until an empty one or the end; a line longer than 64 bytes is refused.
+/// Sends each line back until an empty line or the end; refuses a line longer than 64 bytes.
 class LineEcho {
  public:
   auto next(const std::error_code& ec, std::size_t count) -> DriveAction {
@@ -48,11 +48,11 @@ class LineEcho {
   enum class State { begun, reading, writing };
   State state_ = State::begun;
   std::array<std::byte, 64> bytes_{};
-  std::size_t size_ = 0;  // of what was read and not answered
-  std::size_t line_ = 0;  // of the first line, with its end
+  std::size_t size_ = 0;  // bytes that were read and not answered
+  std::size_t line_ = 0;  // bytes of the first line with its newline
 };
 
-/// One action, and what came of it.
+/// A core with one action, and the result of that action.
 struct Once {
   DriveAction action;
   int calls = 0;
@@ -77,14 +77,14 @@ struct DriveStory {
       CHECK(!end);
       end = ec;
     });
-    CHECK(!end);  // never from within
+    CHECK(!end);  // never inside the call
   }
   void send(std::string_view text) { asio::write(sockets.peer, asio::buffer(text)); }
 };
 
 }  // namespace
 
-TEST_CASE("async_drive: a small protocol", "[net]") {
+TEST_CASE("async_drive: performs a small protocol", "[net]") {
   const struct {
     std::string sent;
     std::string answer;
@@ -122,10 +122,10 @@ TEST_CASE("async_drive: a small protocol", "[net]") {
   }
 }
 
-TEST_CASE("async_drive: each action", "[net]") {
+TEST_CASE("async_drive: performs each action", "[net]") {
   DriveStory story;
   std::array<std::byte, 8> space{};
-  SECTION("all of the space, however it comes") {
+  SECTION("read fills all of the space, in any pieces") {
     Once core{DriveAction::read(space)};
     story.drive(core);
     for (const char* part : {"abc", "def", "ghi"}) {
@@ -137,14 +137,14 @@ TEST_CASE("async_drive: each action", "[net]") {
     CHECK(core.count == 8);
     CHECK(distrib::as_text(space) == "abcdefgh");
   }
-  SECTION("some") {
+  SECTION("read_some returns what is available") {
     story.send("abc");
     Once core{DriveAction::read_some(space)};
     story.drive(core);
     story.context.run();
     CHECK(core.count == 3);
   }
-  SECTION("the end instead of all: no error, but less") {
+  SECTION("the end during read: no error, but fewer bytes") {
     story.send("abc");
     story.sockets.peer.close();
     Once core{DriveAction::read(space)};
@@ -153,7 +153,7 @@ TEST_CASE("async_drive: each action", "[net]") {
     CHECK(core.count == 3);
     CHECK(!core.ec);
   }
-  SECTION("nothing at all") {
+  SECTION("actions without bytes") {
     for (const DriveAction& action : {DriveAction::read({}), DriveAction::read_some({}), DriveAction::write({})}) {
       story.context.restart();
       story.end.reset();
@@ -164,7 +164,7 @@ TEST_CASE("async_drive: each action", "[net]") {
       CHECK(story.end);
     }
   }
-  SECTION("done") {
+  SECTION("done ends the exchange") {
     Once core{DriveAction::done(std::make_error_code(std::errc::bad_message))};
     story.drive(core);
     CHECK(core.calls == 0);
@@ -172,7 +172,7 @@ TEST_CASE("async_drive: each action", "[net]") {
     CHECK(story.end == std::make_error_code(std::errc::bad_message));
     CHECK(core.calls == 1);
   }
-  SECTION("more bytes than the system takes at once") {
+  SECTION("write of more bytes than the system accepts at once") {
     const std::string text(8'000'000, 'x');
     Once core{DriveAction::write(distrib::as_bytes(text))};
     story.drive(core);
@@ -188,7 +188,7 @@ TEST_CASE("async_drive: each action", "[net]") {
   REQUIRE(story.end);
 }
 
-TEST_CASE("async_drive: what breaks is told to the core", "[net]") {
+TEST_CASE("async_drive: the core gets the error of an action", "[net]") {
   DriveStory story;
   std::array<std::byte, 8> space{};
   const std::string text(50'000'000, 'x');
@@ -196,13 +196,13 @@ TEST_CASE("async_drive: what breaks is told to the core", "[net]") {
   story.drive(core);
   story.context.poll();
   story.sockets.peer.set_option(asio::socket_base::linger{true, 0});
-  SECTION("reset") {
+  SECTION("reset by the peer") {
     story.sockets.peer.close();
     story.context.run();
     CHECK((core.ec == std::errc::connection_reset || core.ec == std::errc::broken_pipe));
     CHECK(core.ec == distrib::failure::io);
   }
-  SECTION("closed here") {
+  SECTION("closed by this end") {
     story.sockets.socket.close();
     story.context.run();
     CHECK(core.ec == std::errc::operation_canceled);
@@ -211,7 +211,7 @@ TEST_CASE("async_drive: what breaks is told to the core", "[net]") {
   CHECK(story.end == core.ec);
 }
 
-TEST_CASE("async_drive: terminal cancellation", "[net]") {
+TEST_CASE("async_drive: terminal cancellation ends the action that runs", "[net]") {
   DriveStory story;
   std::array<std::byte, 8> space{};
   Once core{DriveAction::read(space)};
@@ -228,7 +228,7 @@ TEST_CASE("async_drive: terminal cancellation", "[net]") {
 
 namespace {
 
-/// Reads 8 bytes, and when that failed 2 more, to part politely.
+/// Reads 8 bytes, and if that fails 2 more, for a polite end.
 struct Parts {
   std::array<std::byte, 8> space{};
   std::vector<std::pair<std::error_code, std::size_t>> told = {};
@@ -242,7 +242,7 @@ struct Parts {
 
 }  // namespace
 
-TEST_CASE("async_drive: cancelled whenever, the core hears of it once, and of what was read until then", "[net]") {
+TEST_CASE("async_drive: the core gets a cancellation once, with the bytes read until then", "[net]") {
   DriveStory story;
   Parts core;
   asio::cancellation_signal signal;
@@ -251,19 +251,19 @@ TEST_CASE("async_drive: cancelled whenever, the core hears of it once, and of wh
   std::size_t read = 0;
   const auto cancel = [&] { signal.emit(asio::cancellation_type::terminal); };
   SECTION("before its first action") { cancel(); }
-  SECTION("in the middle of one") {
+  SECTION("in the middle of an action") {
     story.send("abc");
     story.context.poll();
     cancel();
     read = 3;
   }
-  SECTION("when a part of one has come, and its handler waits") {
-    story.send("abc");  // read at once, by the handler before the one that cancels
+  SECTION("when a part of an action is done, and its handler waits") {
+    story.send("abc");  // read by the handler that runs before the cancellation
     asio::post(story.context, cancel);
     read = 3;
   }
   story.context.poll();
-  CHECK(core.told.size() == 2);  // it is not cut short in what it does then
+  CHECK(core.told.size() == 2);  // the action after the cancellation is not cancelled
   CHECK(core.told.back().first == std::errc::operation_canceled);
   CHECK(core.told.back().second == read);
   story.send("de");
@@ -274,7 +274,7 @@ TEST_CASE("async_drive: cancelled whenever, the core hears of it once, and of wh
   CHECK(core.told[2] == std::pair{std::error_code{}, std::size_t{2}});
 }
 
-TEST_CASE("async_drive: other tokens", "[net]") {
+TEST_CASE("async_drive: works with other completion tokens", "[net]") {
   DriveStory story;
   Once core{DriveAction::done()};
   auto later = async_drive(story.sockets.socket, core, distrib::deferred);

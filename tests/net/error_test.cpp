@@ -6,7 +6,7 @@
 using distrib::failure;
 using distrib::net_errc;
 
-TEST_CASE("net_errc: each belongs to a shared condition and has a text", "[net]") {
+TEST_CASE("net_errc: each code has a text and a shared condition", "[net]") {
   const struct {
     net_errc value;
     failure kind;

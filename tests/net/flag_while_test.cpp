@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-TEST_CASE("FlagWhile: up while it lives, also when something is thrown", "[net]") {
+TEST_CASE("FlagWhile: the flag is true until the end of the scope, also after an exception", "[net]") {
   bool flag = false;
   try {
     const distrib::detail::FlagWhile up{flag};

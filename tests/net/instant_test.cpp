@@ -7,7 +7,7 @@ using distrib::Instant;
 using distrib::instant_after;
 using namespace std::chrono_literals;
 
-TEST_CASE("instant_after: a sum that cannot be represented is for ever", "[net]") {
+TEST_CASE("instant_after: a sum that cannot be represented is Instant::max", "[net]") {
   const Instant now = std::chrono::steady_clock::now();
   CHECK(instant_after(now, 0ms) == now);
   CHECK(instant_after(now, 1500ms) == now + 1500ms);

@@ -29,7 +29,7 @@ TEST_CASE("IoPool: each executor has a thread of its own", "[net]") {
   CHECK(threads.size() == 4);
 }
 
-TEST_CASE("IoPool: executors in turn", "[net]") {
+TEST_CASE("IoPool: executor() returns the executors in turn", "[net]") {
   IoPool pool{2};
   const auto first = pool.executor();
   const auto second = pool.executor();
@@ -38,10 +38,10 @@ TEST_CASE("IoPool: executors in turn", "[net]") {
   CHECK(pool.executor() == first);
 }
 
-TEST_CASE("IoPool::join: everything posted has run, from thread to thread too", "[net]") {
+TEST_CASE("IoPool::join: everything posted has run, also from thread to thread", "[net]") {
   IoPool pool{4};
   std::atomic<int> runs = 0;
-  std::vector<int> in_order;  // touched on one executor only
+  std::vector<int> in_order;  // used on one executor only
   for (int i = 0; i < 100; ++i) {
     asio::post(pool.executor(), [&pool, &runs, &in_order, i] {
       ++runs;
@@ -72,7 +72,7 @@ TEST_CASE("IoPool: handlers that have not begun are dropped by the destructor", 
   CHECK(owned.use_count() == 1);
 }
 
-TEST_CASE("IoPool::has_left: when the last handler has returned, not as soon as the thread is asked to stop", "[net]") {
+TEST_CASE("IoPool::has_left: true after the last handler has returned, not when the thread is asked to stop", "[net]") {
   IoPool pool{2};
   std::promise<void> begun;
   std::promise<void> go;
@@ -91,7 +91,7 @@ TEST_CASE("IoPool::has_left: when the last handler has returned, not as soon as 
   CHECK(plain == 1);
 }
 
-TEST_CASE("IoPool: join throws what a handler threw", "[net]") {
+TEST_CASE("IoPool: join throws the exception of a handler", "[net]") {
   IoPool pool{2};
   std::promise<void> release;
   asio::post(pool.executor(1), [waits = release.get_future().share()] { waits.wait(); });
@@ -103,6 +103,6 @@ TEST_CASE("IoPool: join throws what a handler threw", "[net]") {
   CHECK_NOTHROW(pool.join());
 }
 
-TEST_CASE("IoPool: no threads is no pool", "[net]") {
+TEST_CASE("IoPool: zero threads throw", "[net]") {
   CHECK_THROWS_WITH(IoPool{0}, ContainsSubstring("IoPool of 0 threads"));
 }

@@ -32,7 +32,7 @@ void nobody(TcpSocket) {}
 
 }  // namespace
 
-TEST_CASE("Listener: hands over each socket until it is closed", "[net]") {
+TEST_CASE("Listener: passes each socket to the callback until it is closed", "[net]") {
   asio::io_context context{1};
   std::vector<TcpSocket> accepted;
   Listener listener{context.get_executor(), Address{"127.0.0.1", 0},
@@ -49,11 +49,11 @@ TEST_CASE("Listener: hands over each socket until it is closed", "[net]") {
   listener.close();
   CHECK(!listener.is_open());
   CHECK(listener.port() == 0);
-  context.run();  // nothing keeps it busy
+  context.run();  // returns, because nothing keeps it busy
   CHECK_THROWS(connect_to(context, localhost, port));
 }
 
-TEST_CASE("Listener: addresses", "[net]") {
+TEST_CASE("Listener: listens on addresses of several forms", "[net]") {
   asio::io_context context{1};
   for (const char* text : {":0", "localhost:0", "0.0.0.0:0", "127.0.0.1:0", "*:0"}) {
     CAPTURE(text);
@@ -62,7 +62,7 @@ TEST_CASE("Listener: addresses", "[net]") {
     TcpSocket socket{context.get_executor()};
     std::error_code ec;
     socket.connect({localhost, listener.port()}, ec);
-    if (ec) {  // localhost may be its IPv6 address
+    if (ec) {  // localhost may be the IPv6 address
       socket.close();
       socket.connect({asio::ip::address_v6::loopback(), listener.port()}, ec);
     }
@@ -71,9 +71,9 @@ TEST_CASE("Listener: addresses", "[net]") {
   }
 }
 
-TEST_CASE("Listener: is heard on this machine only, unless every interface is asked for", "[net]") {
+TEST_CASE("Listener: listens on this machine only, unless the address is every interface", "[net]") {
   asio::io_context context{1};
-  const auto other = asio::ip::make_address("127.0.0.2");  // as the address of another interface
+  const auto other = asio::ip::make_address("127.0.0.2");  // stands for the address of another interface
   for (const auto& [text, is_heard] : {std::pair{":0", false}, std::pair{"*:0", true}, std::pair{"0.0.0.0:0", true}}) {
     CAPTURE(text);
     const Listener listener{context.get_executor(), Address::parse(text), nobody};
@@ -84,7 +84,7 @@ TEST_CASE("Listener: is heard on this machine only, unless every interface is as
   }
 }
 
-TEST_CASE("Listener: an address in use is named", "[net]") {
+TEST_CASE("Listener: an address in use is reported with the address", "[net]") {
   asio::io_context context{1};
   const Listener first{context.get_executor(), Address{"127.0.0.1", 0}, nobody};
   const Address same{"127.0.0.1", first.port()};
@@ -99,7 +99,7 @@ TEST_CASE("Listener: an address in use is named", "[net]") {
                     ContainsSubstring("address is in use"));
 }
 
-TEST_CASE("Listener: the port of one that was closed is free, though its connections linger", "[net]") {
+TEST_CASE("Listener: the port is free after close, although its connections linger", "[net]") {
   asio::io_context context{1};
   std::optional<TcpSocket> accepted;
   std::optional<Listener> listener;
@@ -108,19 +108,19 @@ TEST_CASE("Listener: the port of one that was closed is free, though its connect
   const std::uint16_t port = listener->port();
   auto peer = connect_to(context, localhost, port);
   run_until(context, [&] { return accepted.has_value(); });
-  accepted->close();  // first, so that the system keeps its port in TIME_WAIT
+  accepted->close();  // closed first, so that the system keeps its port in TIME_WAIT
   peer.close();
   listener.reset();
   CHECK_NOTHROW(listener.emplace(context.get_executor(), Address{"127.0.0.1", port}, nobody));
 }
 
-TEST_CASE("Listener: hosts that are not ours", "[net]") {
+TEST_CASE("Listener: refuses hosts that are not addresses of this machine", "[net]") {
   asio::io_context context{1};
   const struct {
     const char* host;
     net_errc error;
   } rows[] = {
-      {"192.0.2.1", net_errc::not_local},  // RFC 5737: nobody's
+      {"192.0.2.1", net_errc::not_local},  // RFC 5737: reserved for documentation
       {"nobody.invalid", net_errc::unresolved},
   };
   for (const auto& row : rows) {
@@ -135,20 +135,20 @@ TEST_CASE("Listener: hosts that are not ours", "[net]") {
   CHECK(context.run() == 0);
 }
 
-TEST_CASE("Listener: never calls back after it is gone", "[net]") {
+TEST_CASE("Listener: calls nothing after its destructor", "[net]") {
   asio::io_context context{1};
   std::optional<Listener> listener;
   int count = 0;
   listener.emplace(context.get_executor(), Address{"127.0.0.1", 0}, [&](TcpSocket) {
     ++count;
-    listener.reset();  // from its own callback
+    listener.reset();  // inside its own callback
   });
   const auto first = connect_to(context, localhost, listener->port());
   const auto second = connect_to(context, localhost, listener->port());
   context.run();
   CHECK(count == 1);
 
-  // A socket that was accepted, in a handler that was not called yet.
+  // A socket that was accepted, but whose handler has not run yet.
   context.restart();
   listener.emplace(context.get_executor(), Address{"127.0.0.1", 0}, [&](TcpSocket) { ++count; });
   const auto third = connect_to(context, localhost, listener->port());
@@ -157,7 +157,7 @@ TEST_CASE("Listener: never calls back after it is gone", "[net]") {
   CHECK(count == 1);
 }
 
-TEST_CASE("Listener: an exception of the callback comes out of run, and does no harm to it", "[net]") {
+TEST_CASE("Listener: an exception of the callback leaves run, and the listener continues", "[net]") {
   asio::io_context context{1};
   int count = 0;
   Listener listener{context.get_executor(), Address{"127.0.0.1", 0}, [&](TcpSocket) {
@@ -169,7 +169,7 @@ TEST_CASE("Listener: an exception of the callback comes out of run, and does no 
   run_until(context, [&] { return count == 2; });
 }
 
-TEST_CASE("Listener: survives that no file descriptor is left, without spinning", "[net]") {
+TEST_CASE("Listener: waits without spinning while no file descriptor is left", "[net]") {
   asio::io_context context{1};
   int count = 0;
   Listener listener{context.get_executor(), Address{"127.0.0.1", 0}, [&](TcpSocket) { ++count; }};
@@ -187,7 +187,7 @@ TEST_CASE("Listener: survives that no file descriptor is left, without spinning"
   }
   const std::error_code error = listener.last_error();
   context.poll();
-  const std::size_t handlers_meanwhile = context.poll();  // it waits: there is nothing to do
+  const std::size_t handlers_meanwhile = context.poll();  // the listener waits, so there is nothing to do
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
 
   CHECK(error == std::errc::too_many_files_open);

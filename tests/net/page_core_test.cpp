@@ -15,7 +15,7 @@ using ActionKind = DriveAction::Kind;
 
 namespace {
 
-/// What it answers to bytes that come `at_once` at a time, and then to the end of them.
+/// Returns the answer to a request that arrives `at_once` bytes at a time, and then ends.
 auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
   PageCore core{{"/metrics", "text/x"}};
   DriveAction action = core.next({}, 0);
@@ -50,7 +50,7 @@ auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
 
 }  // namespace
 
-TEST_CASE("PageCore: requests and answers, however they are split", "[net]") {
+TEST_CASE("PageCore: answers requests, in pieces of any size", "[net]") {
   const std::string good =
       "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 10\r\nConnection: close\r\n\r\ncontent 1\n";
   const std::string bad =
@@ -75,33 +75,33 @@ TEST_CASE("PageCore: requests and answers, however they are split", "[net]") {
   };
   const Row rows[] = {
       {"Prometheus", "GET /metrics HTTP/1.1\r\nHost: a:1\r\nUser-Agent: Prometheus/2\r\nAccept: */*\r\n\r\n", good},
-      {"as short as can be", "GET /metrics HTTP/1.0\r\n\r\n", good},
-      {"typed", "GET /metrics HTTP/1.1\nHost: a\n\n", good},
+      {"the shortest request", "GET /metrics HTTP/1.0\r\n\r\n", good},
+      {"typed by hand, without carriage returns", "GET /metrics HTTP/1.1\nHost: a\n\n", good},
       {"a query", "GET /metrics?name=x HTTP/1.1\r\n\r\n", good},
       {"an empty value, a tab", "GET /metrics HTTP/1.1\r\nA:\r\nB:\tc\r\n\r\n", good},
       {"more than a request", "GET /metrics HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n", good},
-      {"the longest", padded(PageCore::max_head_bytes), good},
-      {"too long", padded(PageCore::max_head_bytes + 1), bad},
-      {"without an end", std::string(10'000, 'a'), bad},
+      {"the longest head", padded(PageCore::max_head_bytes), good},
+      {"a head that is too long", padded(PageCore::max_head_bytes + 1), bad},
+      {"no end of the head", std::string(10'000, 'a'), bad},
       {"another path", "GET / HTTP/1.1\r\n\r\n", no_such},
       {"a longer path", "GET /metrics/ HTTP/1.1\r\n\r\n", no_such},
       {"another method", "POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", not_allowed},
-      {"only the head", "HEAD /metrics HTTP/1.1\r\n\r\n", not_allowed},
-      {"letters that are small", "get /metrics HTTP/1.1\r\n\r\n", not_allowed},
+      {"HEAD", "HEAD /metrics HTTP/1.1\r\n\r\n", not_allowed},
+      {"a method in small letters", "get /metrics HTTP/1.1\r\n\r\n", not_allowed},
       {"nothing", "", ""},
-      {"half of it", "GET /metrics HTTP/1.1\r\nHost: a\r\n", bad},
+      {"half a request", "GET /metrics HTTP/1.1\r\nHost: a\r\n", bad},
       {"empty lines", "\r\n\r\n", bad},
       {"no target", "GET\r\n\r\n", bad},
       {"no version", "GET /metrics\r\n\r\n", bad},
-      {"a version to come", "GET /metrics HTTP/2.0\r\n\r\n", bad},
+      {"a later version", "GET /metrics HTTP/2.0\r\n\r\n", bad},
       {"two spaces", "GET  /metrics HTTP/1.1\r\n\r\n", bad},
-      {"more at the end", "GET /metrics HTTP/1.1 x\r\n\r\n", bad},
-      {"no path", "GET metrics HTTP/1.1\r\n\r\n", bad},
+      {"text after the version", "GET /metrics HTTP/1.1 x\r\n\r\n", bad},
+      {"a target that is not a path", "GET metrics HTTP/1.1\r\n\r\n", bad},
       {"no method", " /metrics HTTP/1.1\r\n\r\n", bad},
-      {"a method that is none", "G@T /metrics HTTP/1.1\r\n\r\n", bad},
-      {"bytes in the path", "GET /m\xff HTTP/1.1\r\n\r\n", bad},
-      {"no field", "GET /metrics HTTP/1.1\r\nHost\r\n\r\n", bad},
-      {"a space in its name", "GET /metrics HTTP/1.1\r\nHost : a\r\n\r\n", bad},
+      {"an invalid method", "G@T /metrics HTTP/1.1\r\n\r\n", bad},
+      {"invalid bytes in the path", "GET /m\xff HTTP/1.1\r\n\r\n", bad},
+      {"a line that is not a field", "GET /metrics HTTP/1.1\r\nHost\r\n\r\n", bad},
+      {"a space in the name of a field", "GET /metrics HTTP/1.1\r\nHost : a\r\n\r\n", bad},
       {"a field of two lines", "GET /metrics HTTP/1.1\r\nA: b\r\n c: d\r\n\r\n", bad},
       {"a carriage return inside", "GET /metrics HTTP/1.1\r\nA: b\rc\r\n\r\n", bad},
       {"a null byte", std::string{"GET /metrics HTTP/1.1\r\nA: \0\r\n\r\n", 29}, bad},
@@ -114,7 +114,7 @@ TEST_CASE("PageCore: requests and answers, however they are split", "[net]") {
     }
 }
 
-TEST_CASE("PageCore: what the system says is what it ends with", "[net]") {
+TEST_CASE("PageCore: ends with the error of the system", "[net]") {
   PageCore core{{"/metrics", "text/x"}};
   CHECK(core.next({}, 0).kind == ActionKind::read);
   const auto reset = std::make_error_code(std::errc::connection_reset);
@@ -123,7 +123,7 @@ TEST_CASE("PageCore: what the system says is what it ends with", "[net]") {
   CHECK(action.result == reset);
 }
 
-TEST_CASE("PageCore: its content is asked for once, and may be nothing, or be cut off", "[net]") {
+TEST_CASE("PageCore: asks once for the content, which may be empty or cut off", "[net]") {
   for (const bool lost : {false, true}) {
     PageCore core{{"/", "text/x"}};
     const DriveAction read = core.next({}, 0);
@@ -131,7 +131,7 @@ TEST_CASE("PageCore: its content is asked for once, and may be nothing, or be cu
     std::copy(bytes.begin(), bytes.end(), read.space.begin());
     CHECK(core.next({}, bytes.size()).kind == ActionKind::done);
     CHECK(core.is_asked());
-    CHECK(core.next({}, 0).kind == ActionKind::done);  // nothing goes on without it
+    CHECK(core.next({}, 0).kind == ActionKind::done);  // nothing continues without the content
     CHECK(core.is_asked());
     core.show({});
     const DriveAction write = core.next({}, 0);

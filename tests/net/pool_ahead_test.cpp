@@ -16,7 +16,7 @@ using distrib::PoolAhead;
 
 namespace {
 
-/// Squares numbers; refuses 13.
+/// Squares numbers; throws for 13.
 struct Square {
   struct Piece {
     int number = 0;
@@ -31,7 +31,7 @@ struct Square {
 };
 static_assert(distrib::WorkAhead<Square>);
 
-/// The squares of 0 .. count - 1, asked for as far ahead as there are pieces.
+/// Returns the squares of 0 .. count - 1; as many as there are pieces are wanted ahead.
 auto squares(PoolAhead<Square>& ahead, int count, bool helping) -> std::vector<int> {
   std::vector<int> all;
   std::size_t asked = 0;
@@ -46,7 +46,7 @@ auto squares(PoolAhead<Square>& ahead, int count, bool helping) -> std::vector<i
   return all;
 }
 
-/// Pieces that tell where they are made, and that are made when the test lets them.
+/// Counters of pieces that record their thread, and wait until the test opens their gate.
 struct Gates {
   std::atomic<int> begun = 0;
   std::atomic<int> made = 0;
@@ -103,7 +103,7 @@ TEST_CASE("PoolAhead: the same results with any pool and any number of pieces", 
     }
 }
 
-TEST_CASE("PoolAhead: a pool that is stopped, or the caller's own, costs nothing but time", "[net]") {
+TEST_CASE("PoolAhead: a stopped pool, or the caller's own pool, does not change the results", "[net]") {
   for (const bool helping : {false, true}) {
     IoPool stopped{1};
     stopped.stop();
@@ -120,7 +120,7 @@ TEST_CASE("PoolAhead: a pool that is stopped, or the caller's own, costs nothing
   }
 }
 
-TEST_CASE("PoolAhead: what work throws comes out of finish until the piece is wanted again", "[net]") {
+TEST_CASE("PoolAhead: finish throws the exception of the work until the piece is wanted again", "[net]") {
   IoPool pool{2};
   for (IoPool* with : {static_cast<IoPool*>(nullptr), &pool}) {
     PoolAhead<Square> ahead{with, 2, Square{}};
@@ -137,7 +137,7 @@ TEST_CASE("PoolAhead: what work throws comes out of finish until the piece is wa
   }
 }
 
-TEST_CASE("PoolAhead: only what is to be made ahead is made by the pool; the caller makes what is not begun", "[net]") {
+TEST_CASE("PoolAhead: the pool makes only pieces of want_ahead; the caller makes pieces not begun", "[net]") {
   IoPool pool{1};
   const Gated<true> work;
   Gates& gates = *work.gates;
@@ -145,7 +145,7 @@ TEST_CASE("PoolAhead: only what is to be made ahead is made by the pool; the cal
   PoolAhead<Gated<true>> ahead{&pool, 3, work};
   ahead[0].open = &gate;
   ahead.want_ahead(0);
-  gates.wait_until_begun(1);  // the only thread of the pool is in piece 0
+  gates.wait_until_begun(1);  // the only thread of the pool is busy with piece 0
   ahead.want(1);
   ahead.want_ahead(2);
   CHECK(ahead.finish(2).by == std::this_thread::get_id());
@@ -155,7 +155,7 @@ TEST_CASE("PoolAhead: only what is to be made ahead is made by the pool; the cal
   CHECK(gates.made == 3);
 }
 
-TEST_CASE("PoolAhead: a caller that helps makes the other pieces while the pool makes his", "[net]") {
+TEST_CASE("PoolAhead: finish_helping makes other pieces while the pool makes the wanted one", "[net]") {
   IoPool pool{1};
   const Gated<true> work;
   Gates& gates = *work.gates;
@@ -167,7 +167,7 @@ TEST_CASE("PoolAhead: a caller that helps makes the other pieces while the pool 
   ahead.want_ahead(0);
   ahead.want_ahead(2);
   std::thread opener{[&] {
-    gates.wait_until_made(2);  // both others, which nobody but the caller can make
+    gates.wait_until_made(2);  // both other pieces, which only the caller can make
     open(gate);
   }};
   CHECK(ahead.finish_helping(1).by != std::this_thread::get_id());
@@ -176,7 +176,7 @@ TEST_CASE("PoolAhead: a caller that helps makes the other pieces while the pool 
   opener.join();
 }
 
-TEST_CASE("PoolAhead: dropped pieces are not begun, and what has begun is waited for", "[net]") {
+TEST_CASE("PoolAhead: drop waits for pieces that are being made; others are not begun", "[net]") {
   IoPool pool{1};
   const Gated<true> work;
   Gates& gates = *work.gates;
@@ -190,7 +190,7 @@ TEST_CASE("PoolAhead: dropped pieces are not begun, and what has begun is waited
     opener = std::thread{[&] { open(gate); }};
     ahead.drop();
     CHECK(gates.made == 1);
-    ahead.want(1);  // and goes on
+    ahead.want(1);  // the ring can still be used
     CHECK(ahead.finish(1).by == std::this_thread::get_id());
     gate = false;
     ahead.want_ahead(0);
@@ -204,7 +204,7 @@ TEST_CASE("PoolAhead: dropped pieces are not begun, and what has begun is waited
   CHECK(gates.made == 3);  // piece 2 was never made
 }
 
-TEST_CASE("PoolAhead: work that owns what it reads is left behind, and told so", "[net]") {
+TEST_CASE("PoolAhead: without is_waited_for the destructor does not wait, and the work sees dropped", "[net]") {
   IoPool pool{1};
   const Gated<false> work;
   Gates& gates = *work.gates;
@@ -216,14 +216,14 @@ TEST_CASE("PoolAhead: work that owns what it reads is left behind, and told so",
     ahead.want_ahead(1);
     gates.wait_until_begun(1);
   }
-  CHECK(gates.made == 0);  // nobody waited
+  CHECK(gates.made == 0);  // the destructor did not wait
   open(gate);
   pool.join();
   CHECK(gates.saw_dropped);
   CHECK(gates.made == 1);
 }
 
-TEST_CASE("PoolAhead: moved, its pieces stay where they are", "[net]") {
+TEST_CASE("PoolAhead: after a move the pieces have the same addresses", "[net]") {
   IoPool pool{2};
   PoolAhead<Square> first{&pool, 2, Square{}};
   first[0].number = 5;

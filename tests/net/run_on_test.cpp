@@ -9,7 +9,7 @@
 using distrib::IoPool;
 using distrib::detail::run_on;
 
-TEST_CASE("run_on: on the thread, after what was posted before, and over when it returns", "[net]") {
+TEST_CASE("run_on: runs on the thread after earlier handlers, and waits for handlers that it posts", "[net]") {
   IoPool pool{2};
   std::vector<int> order;
   std::thread::id where;
@@ -17,13 +17,13 @@ TEST_CASE("run_on: on the thread, after what was posted before, and over when it
   run_on(pool, 1, [&] {
     order.push_back(2);
     where = std::this_thread::get_id();
-    asio::post(pool.executor(1), [&] { order.push_back(3); });  // what it posts itself is waited for too
+    asio::post(pool.executor(1), [&] { order.push_back(3); });  // run_on waits for this handler too
   });
   CHECK(order == std::vector<int>{1, 2, 3});
   CHECK(where != std::this_thread::get_id());
 }
 
-TEST_CASE("run_on: here, when the thread has left", "[net]") {
+TEST_CASE("run_on: runs on the calling thread if the thread has ended", "[net]") {
   IoPool pool{1};
   pool.join();
   std::thread::id where;

@@ -21,7 +21,7 @@ auto has_default_action(int signal) -> bool {
 
 }  // namespace
 
-TEST_CASE("Signals: one callback, then the default action again", "[net]") {
+TEST_CASE("Signals: one callback, then both signals have their default action again", "[net]") {
   for (const int signal : {SIGTERM, SIGINT}) {
     asio::io_context context{1};
     int calls = 0;
@@ -36,7 +36,7 @@ TEST_CASE("Signals: one callback, then the default action again", "[net]") {
   }
 }
 
-TEST_CASE("Signals: without a signal nothing is called, and the default action is back", "[net]") {
+TEST_CASE("Signals: without a signal nothing is called, and the destructor restores the default action", "[net]") {
   asio::io_context context{1};
   int calls = 0;
   {
@@ -48,20 +48,20 @@ TEST_CASE("Signals: without a signal nothing is called, and the default action i
   CHECK(calls == 0);
 }
 
-TEST_CASE("Signals: a signal that came too late calls nobody", "[net]") {
+TEST_CASE("Signals: a signal just before the destructor calls nothing after it", "[net]") {
   asio::io_context context{1};
   int calls = 0;
   {
     const Signals signals{context, [&calls] { ++calls; }};
     std::raise(SIGTERM);
-    context.poll_one();  // the signal is read; its handler may be waiting now
+    context.poll_one();  // the signal is read; its handler may wait now
   }
   const int before = calls;
   context.run();
   CHECK(calls == before);
 }
 
-TEST_CASE("Signals: a context that was stopped runs nothing more", "[net]") {
+TEST_CASE("Signals: after the context was stopped nothing is called", "[net]") {
   int calls = 0;
   {
     asio::io_context context{1};
@@ -74,7 +74,7 @@ TEST_CASE("Signals: a context that was stopped runs nothing more", "[net]") {
   CHECK(has_default_action(SIGTERM));
 }
 
-TEST_CASE("Signals: on a thread of a pool", "[net]") {
+TEST_CASE("Signals: the callback runs on a thread of a pool", "[net]") {
   distrib::IoPool pool{1};
   std::promise<std::thread::id> called;
   const Signals signals{pool.executor(0), [&called] { called.set_value(std::this_thread::get_id()); }};
@@ -82,7 +82,7 @@ TEST_CASE("Signals: on a thread of a pool", "[net]") {
   CHECK(called.get_future().get() != std::this_thread::get_id());
 }
 
-TEST_CASE("Signals: the callback may destroy it", "[net]") {
+TEST_CASE("Signals: the callback may destroy the object", "[net]") {
   asio::io_context context{1};
   std::unique_ptr<Signals> signals;
   signals = std::make_unique<Signals>(context, [&signals] { signals.reset(); });

@@ -14,7 +14,7 @@ namespace {
 
 const Instant start{1'000h};
 
-/// The pauses after tries that fail at once.
+/// Returns the pauses after attempts that fail at once.
 auto pauses(Backoff backoff, int count) -> std::vector<Instant::duration> {
   std::vector<Instant::duration> found;
   for (int i = 0; i < count; ++i) {
@@ -26,7 +26,7 @@ auto pauses(Backoff backoff, int count) -> std::vector<Instant::duration> {
 
 }  // namespace
 
-TEST_CASE("Backoff: pauses double up to the longest, each somewhere in its later half", "[rpc]") {
+TEST_CASE("Backoff: pauses double up to the longest one, and each is in the second half of its length", "[rpc]") {
   const BackoffOptions options{.first = 100ms, .longest = 1'000ms};
   const std::chrono::milliseconds nominal[] = {100ms, 200ms, 400ms, 800ms, 1'000ms, 1'000ms};
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -38,29 +38,30 @@ TEST_CASE("Backoff: pauses double up to the longest, each somewhere in its later
   }
 }
 
-TEST_CASE("Backoff: a seed is its pauses, another one or another sequence has others", "[rpc]") {
+TEST_CASE("Backoff: the same seed gives the same pauses, another seed or sequence gives other pauses", "[rpc]") {
   const auto found = pauses(Backoff{{}, 7}, 5);
   CHECK(found == pauses(Backoff{{}, 7}, 5));
   CHECK(found != pauses(Backoff{{}, 8}, 5));
   CHECK(found != pauses(Backoff{{}, 7, 1}, 5));
 }
 
-TEST_CASE("Backoff: counted from the begin of the try, and small again after a success", "[rpc]") {
+TEST_CASE("Backoff: a pause counts from the start of the attempt, and is the first pause again after a success",
+          "[rpc]") {
   Backoff backoff{{.first = 100ms, .longest = 10'000ms}};
   for (int i = 0; i < 5; ++i) {
     backoff.begin(start);
-    CHECK(backoff.failed(start + 1h) == start + 1h);  // it took longer than any pause
+    CHECK(backoff.failed(start + 1h) == start + 1h);  // the attempt took longer than any pause
   }
   backoff.begin(start);
   backoff.succeeded();
-  const Instant again = backoff.failed(start + 10ms);  // broke soon
+  const Instant again = backoff.failed(start + 10ms);  // the connection ended soon
   CHECK(again >= start + 50ms);
   CHECK(again < start + 100ms);
   backoff.begin(again);
   backoff.succeeded();
-  CHECK(backoff.failed(again + 1s) == again + 1s);  // held long
+  CHECK(backoff.failed(again + 1s) == again + 1s);  // the connection held long
 }
 
-TEST_CASE("Backoff: options that make no sense give no loop without a pause", "[rpc]") {
+TEST_CASE("Backoff: options of zero or less still give pauses", "[rpc]") {
   for (const auto pause : pauses(Backoff{{.first = 0ms, .longest = -1ms}}, 5)) CHECK(pause >= 500us);
 }

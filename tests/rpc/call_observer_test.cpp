@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Writes down what it hears, and that nothing is told twice or of nobody.
+/// Records what is reported, and checks that no call starts twice or ends without a start.
 struct Trace {
   struct Line {
     ObservedCall call;
@@ -53,7 +53,7 @@ struct Trace {
   }
 };
 
-/// Keeps "keep", fails "fail", takes its time for "slow".
+/// Keeps the call "keep" open, fails "fail", and takes 2 ms for "slow".
 struct Handlers {
   std::vector<std::function<void()>>* kept;
   template <class Call>
@@ -86,7 +86,7 @@ struct Both {
 
 }  // namespace
 
-TEST_CASE("CallObserver: both ends tell who, what, how long, how much, and how it ended", "[rpc]") {
+TEST_CASE("CallObserver: client and server report peer, method, duration, bytes and result of each call", "[rpc]") {
   Both both;
   both.call("slow");
   both.call("fail");
@@ -101,7 +101,7 @@ TEST_CASE("CallObserver: both ends tell who, what, how long, how much, and how i
     CHECK(slow.request_bytes == 6);  // tag, length, "slow"
     CHECK(slow.reply_bytes == 6);
     CHECK_FALSE(code);
-    CHECK(slow.ended - slow.began >= 2ms);  // also where it was answered at once
+    CHECK(slow.ended - slow.began >= 2ms);  // also at the server, where the handler answered at once
     const auto& [fails, same, why] = trace->ended_calls[1];
     CHECK(why == rpc_errc::exhausted);
     CHECK(fails.reply_bytes == 0);
@@ -112,14 +112,14 @@ TEST_CASE("CallObserver: both ends tell who, what, how long, how much, and how i
   CHECK(both.at_server.ended_calls[0].peer.starts_with("127.0.0.1:"));
 }
 
-TEST_CASE("CallObserver: calls that are answered later, taken back, or late", "[rpc]") {
+TEST_CASE("CallObserver: calls that are answered later or cancelled; a late answer is not reported", "[rpc]") {
   Both both;
   both.call("keep");
   both.call("keep", 4ms);
   run_until(both.context, [&] { return both.over == 1 && both.at_server.ended_calls.size() == 1; });
   CHECK(both.at_client.ended_calls[0].code == rpc_errc::deadline_passed);
   CHECK(both.at_server.ended_calls[0].code == rpc_errc::cancelled);
-  for (const auto& answer : both.kept) answer();  // one of them to nobody
+  for (const auto& answer : both.kept) answer();  // one of the calls was cancelled
   CHECK(both.at_server.ended_calls.size() == 2);
   CHECK(both.at_server.ended_calls[1].call.ended > both.at_server.ended_calls[1].call.began);
   run_until(both.context, [&] { return both.over == 2; });
@@ -127,13 +127,13 @@ TEST_CASE("CallObserver: calls that are answered later, taken back, or late", "[
   CHECK(both.at_client.ended_calls[1].call.ended - both.at_client.ended_calls[1].call.began >= 4ms);
 }
 
-TEST_CASE("CallObserver: whatever ends a connection, every call ends once", "[rpc]") {
+TEST_CASE("CallObserver: every call ends once when the connection ends", "[rpc]") {
   Both both;
   both.call("keep");
   both.call("keep");
   run_until(both.context, [&] { return both.kept.size() == 2; });
   both.client.reset();
-  CHECK(both.at_client.ended_calls.size() == 2);  // who is told may go now
+  CHECK(both.at_client.ended_calls.size() == 2);  // the observer may be destroyed now
   for (const auto& line : both.at_client.ended_calls) CHECK(line.code == rpc_errc::lost);
   run_until(both.context, [&] { return both.over == 2 && both.at_server.ended_calls.size() == 2; });
   CHECK(both.at_client.ended_calls.size() == 2);
@@ -142,20 +142,20 @@ TEST_CASE("CallObserver: whatever ends a connection, every call ends once", "[rp
   CHECK(both.at_server.ended_calls.size() == 2);
 }
 
-TEST_CASE("CallObserver: a pool's attempts, on whatever connection", "[rpc]") {
+TEST_CASE("CallObserver: a pool reports each attempt at a call, not its waiting time", "[rpc]") {
   Both both;
   Trace trace;
   distrib::BasicRpcClientPool<asio::io_context::executor_type, Trace> pool{
       both.context.get_executor(), {"127.0.0.1", both.server.port()}, {}, trace};
   bool answered = false;
   pool.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { answered = !ec; });
-  CHECK(trace.started_calls.empty());  // it waits
+  CHECK(trace.started_calls.empty());  // the call waits for a connection
   run_until(both.context, [&] { return answered; });
   REQUIRE(trace.ended_calls.size() == 1);
   CHECK(trace.ended_calls[0].call.request_bytes == 3);
 }
 
-TEST_CASE("CallObserver: the items of a stream are one call, and bodies count", "[rpc]") {
+TEST_CASE("CallObserver: a stream is one call, and bodies count among its bytes", "[rpc]") {
   asio::io_context context{1};
   Trace trace;
   distrib::RpcServer server{context.get_executor(),
@@ -176,13 +176,13 @@ TEST_CASE("CallObserver: the items of a stream are one call, and bodies count", 
   const stream::Bytes bytes = stream::take_output(core, std::chrono::steady_clock::now());
   CHECK(asio::write(socket, asio::buffer(bytes)) == bytes.size());
   run_until(context, [&] { return trace.ended_calls.size() == 2; });
-  CHECK(trace.ended_calls[0].call.method == Store::id);  // at once
+  CHECK(trace.ended_calls[0].call.method == Store::id);  // it was answered at once
   CHECK(trace.ended_calls[0].call.request_bytes == 5'000);
   CHECK(trace.ended_calls[1].call.method == Count::id);
   CHECK(trace.ended_calls[1].call.reply_bytes == 3 * (100 + 2));
 }
 
-TEST_CASE("CallObserver: a client that takes a slot again before it was answered", "[rpc]") {
+TEST_CASE("CallObserver: a client that reuses a slot before it has the answer", "[rpc]") {
   Both both;
   const auto greeting = distrib::Greeting{}.encode();
   stream::Bytes bytes = stream::frame({distrib::FrameKind::greeting}, distrib::as_text(distrib::ByteView{greeting}));
@@ -200,7 +200,7 @@ TEST_CASE("CallObserver: a client that takes a slot again before it was answered
   }
 }
 
-TEST_CASE("CallObserver: an answer that the client does not take is none", "[rpc]") {
+TEST_CASE("CallObserver: an answer or item that is too large for the client counts as failed, with no bytes", "[rpc]") {
   asio::io_context context{1};
   Trace trace;
   distrib::RpcServer server{
@@ -224,7 +224,7 @@ TEST_CASE("CallObserver: an answer that the client does not take is none", "[rpc
   }
 }
 
-TEST_CASE("CallObserver: a stream in place of an answer is none", "[rpc]") {
+TEST_CASE("CallObserver: a stream instead of an answer counts as failed with protocol", "[rpc]") {
   struct Trick : distrib::StreamingMethod<"test.Fetch", Text, Bulk> {};
   const bool in_chunks = GENERATE(false, true);
   const bool ends_at_once = GENERATE(false, true);

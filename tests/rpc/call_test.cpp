@@ -29,7 +29,7 @@ using messages::Echo;
 using messages::Text;
 using namespace std::chrono_literals;
 
-TEST_CASE("Call: answered from other threads", "[rpc]") {
+TEST_CASE("Call: may be answered from other threads", "[rpc]") {
   asio::io_context context{1};
   std::vector<std::thread> threads;
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
@@ -56,7 +56,7 @@ TEST_CASE("Call: answered from other threads", "[rpc]") {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_CASE("Call: a handler may return the reply, or throw why there is none", "[rpc]") {
+TEST_CASE("Call: a handler may return the reply, or throw an error", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>([](Text request) {
                      if (request.text == "bad") distrib::throw_error(distrib::rpc_errc::bad_message, "by me");
@@ -70,7 +70,7 @@ TEST_CASE("Call: a handler may return the reply, or throw why there is none", "[
   CHECK_THROWS_AS(bad.get(), std::system_error);
 }
 
-TEST_CASE("Call: says whether somebody waits for the answer", "[rpc]") {
+TEST_CASE("Call: is_awaited is true until the call is answered or cancelled, or its connection ends", "[rpc]") {
   asio::io_context context{1};
   std::vector<distrib::Call<Echo, distrib::ServerConnection>> kept;
   Router router{on<Echo>([&](const Text&, const auto& call) { kept.push_back(call); })};
@@ -96,7 +96,7 @@ TEST_CASE("Call: says whether somebody waits for the answer", "[rpc]") {
   while (awaited() == 1) context.run_one();
 }
 
-TEST_CASE("Call: what a handler says beside a code reaches who asks for it", "[rpc]") {
+TEST_CASE("Call: the text beside the handler's code reaches a caller that asks for it", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>([](Text request) {
                      if (request.text == "bad") distrib::throw_error(distrib::rpc_errc::bad_message, "field 3");
@@ -122,7 +122,7 @@ TEST_CASE("Call: what a handler says beside a code reaches who asks for it", "[r
   CHECK(said == "field 3");
 }
 
-TEST_CASE("Call: who answers it from elsewhere does not keep its connection", "[rpc]") {
+TEST_CASE("Call: a call kept on another thread does not keep its connection alive", "[rpc]") {
   asio::io_context context{1};
   std::optional<std::thread> worker;
   std::atomic<bool> client_has_gone = false;
@@ -145,7 +145,7 @@ TEST_CASE("Call: who answers it from elsewhere does not keep its connection", "[
   gone.reset();
   while (!told || server.connections() != 1) context.run_one();
   client_has_gone = true;
-  int answers = 0;  // meanwhile the server's books are written in, by this thread alone
+  int answers = 0;  // meanwhile only this thread changes the data of the server
   for (; answers < 100; context.run_one()) {
     client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { answers += ec ? 0 : 1; });
     reply_has_come = answers > 0;

@@ -30,16 +30,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What became of the bodies.
+/// What the sinks have received.
 struct Seen {
   std::vector<std::size_t> announced;
-  std::vector<std::size_t> chunks;  // bytes
+  std::vector<std::size_t> chunks;  // their sizes
   std::vector<std::byte> bytes;
   int ends = 0;
-  int dropped = 0;  // sinks that are gone
+  int dropped = 0;  // sinks that were destroyed
 };
 
-/// Writes all down, then answers.
+/// A sink that records everything, then answers.
 template <class Answer>
 struct Note {
   Note(Seen& to, Answer with) : seen{&to}, call{std::move(with)} {}
@@ -78,7 +78,7 @@ auto bytes_of(const SharedBuffer& body) -> std::vector<std::byte> {
                          : std::vector<std::byte>{body->bytes().begin(), body->bytes().end()};
 }
 
-/// The connection of a client, for what no client would say.
+/// A connection that sends bytes which no client would send.
 struct Raw {
   explicit Raw(asio::io_context& context, std::uint16_t port) : socket{loopback::connect(context, port)} {
     Greeting greeting;
@@ -88,7 +88,7 @@ struct Raw {
   TcpSocket socket;
 };
 
-/// A request of `Store`, its body of 300 000 bytes.
+/// Returns a request of `Store` with a body of 300 000 bytes.
 auto store_frame() -> stream::Bytes {
   WireWriter message;
   Bulk{7, nullptr}.encode(message);
@@ -98,7 +98,7 @@ auto store_frame() -> stream::Bytes {
 
 }  // namespace
 
-TEST_CASE("on_chunks: a body is handled while it comes, whatever its size", "[rpc]") {
+TEST_CASE("on_chunks: bodies of any size are handled while they arrive", "[rpc]") {
   asio::io_context context{1};
   Seen seen;
   RpcServer server{context.get_executor(), anywhere, Router{noting(seen)}};
@@ -122,7 +122,7 @@ TEST_CASE("on_chunks: a body is handled while it comes, whatever its size", "[rp
   }
 }
 
-TEST_CASE("on_chunks: other methods of the router are as ever, and many calls mix", "[rpc]") {
+TEST_CASE("on_chunks: other methods of the router work as before, also with many calls at once", "[rpc]") {
   asio::io_context context{1};
   Seen seen;
   RpcServer server{context.get_executor(), anywhere,
@@ -145,7 +145,7 @@ TEST_CASE("on_chunks: other methods of the router are as ever, and many calls mi
   CHECK(seen.bytes.size() == 20 * 70'000);
 }
 
-TEST_CASE("on_chunks: a call that is refused or answered early hears of no more chunks", "[rpc]") {
+TEST_CASE("on_chunks: a sink gets no more chunks when its call was refused or answered early", "[rpc]") {
   asio::io_context context{1};
   Seen seen;
   const auto handler = [&](const Bulk& request, auto call, std::size_t) {
@@ -178,7 +178,7 @@ TEST_CASE("on_chunks: a call that is refused or answered early hears of no more 
   }
 }
 
-TEST_CASE("on_chunks: where the body does not come to its end, the sink is dropped without one", "[rpc]") {
+TEST_CASE("on_chunks: the sink is destroyed without an end if the body is not complete or not correct", "[rpc]") {
   asio::io_context context{1};
   Seen seen;
   RpcServer server{context.get_executor(), anywhere, Router{noting(seen)}};
@@ -203,7 +203,7 @@ TEST_CASE("on_chunks: where the body does not come to its end, the sink is dropp
   CHECK(seen.bytes.size() < 300'000 + 1);
 }
 
-TEST_CASE("on_chunks: a call that is taken back before the answer lets its sink go", "[rpc]") {
+TEST_CASE("on_chunks: a call that is cancelled before the answer destroys its sink", "[rpc]") {
   asio::io_context context{1};
   Seen seen;
   RpcServer server{context.get_executor(), anywhere,
@@ -225,7 +225,7 @@ TEST_CASE("on_chunks: a call that is taken back before the answer lets its sink 
   CHECK(*answer == rpc_errc::cancelled);
 }
 
-TEST_CASE("on_chunks: the bodies of requests that are not taken on are passed over", "[rpc]") {
+TEST_CASE("on_chunks: the bodies of refused requests are skipped and take no memory", "[rpc]") {
   RpcServerOptions options;
   options.max_calls = 2;
   const auto budget = std::make_shared<ServerBudget>(options);
@@ -238,7 +238,7 @@ TEST_CASE("on_chunks: the bodies of requests that are not taken on are passed ov
   const auto count = [&](int kind) {
     return std::ranges::count_if(pair.at_server, [&](const auto& event) { return event.kind == kind; });
   };
-  // As a client does that does not know of the limit.
+  // As a client would do that does not know the limit.
   for (std::uint64_t slot = 0; slot < 4; ++slot) {
     const std::string head{"\xff\xff\xff\xff\0\0\0\0", 8};
     const auto bytes = stream::frame({FrameKind::request, 0, 1, 0, 1ULL << 32 | slot, 0}, head, stream::body(50'000));
@@ -251,10 +251,10 @@ TEST_CASE("on_chunks: the bodies of requests that are not taken on are passed ov
   CHECK(count(request) == 2);
   CHECK(count(end) == 2);
   CHECK(pair.server.calls() == 2);
-  CHECK(budget->bytes < 1000);  // of what is not answered, no bodies; of what is not written, two refusals
+  CHECK(budget->bytes < 1000);  // no bodies of the open calls; two refusals that are not written
 }
 
-TEST_CASE("on_chunks: a body whose call was not begun never reaches another one of its id", "[rpc]") {
+TEST_CASE("on_chunks: the body of a refused request never reaches an open call with the same id", "[rpc]") {
   const auto budget = std::make_shared<ServerBudget>(RpcServerOptions{});
   budget->takes_chunks = [](std::uint32_t) { return true; };
   pair::Pair pair{budget};
@@ -267,15 +267,15 @@ TEST_CASE("on_chunks: a body whose call was not begun never reaches another one 
       pair.server.keep();
     }
   };
-  give(request);  // is not answered
+  give(request);  // stays open
   give(stream::frame({FrameKind::goodbye}));
   pair.at_server.clear();
-  give(request);  // refused, because of the goodbye
+  give(request);  // refused after the goodbye
   CHECK(pair.at_server.empty());
   CHECK(pair.server.calls() == 1);
 }
 
-TEST_CASE("on_chunks: bytes that trickle are no progress", "[rpc]") {
+TEST_CASE("on_chunks: a body that arrives too slowly ends the connection", "[rpc]") {
   RpcServerOptions options;
   options.frame_within = 1s;
   const auto budget = std::make_shared<ServerBudget>(options);
@@ -289,10 +289,10 @@ TEST_CASE("on_chunks: bytes that trickle are no progress", "[rpc]") {
     pair.server.keep();
     pair.pass(20ms);
   }
-  CHECK(pair.server.reason() == rpc_errc::silent);  // 32 KB a second are less than 64 KiB
+  CHECK(pair.server.reason() == rpc_errc::silent);  // 32 kB per second are less than 64 KiB per second
 }
 
-TEST_CASE("on_chunks: a head that is more than may be held does not keep its own body out", "[rpc]") {
+TEST_CASE("on_chunks: a head larger than held_bytes does not prevent the reading of its own body", "[rpc]") {
   RpcServerOptions options;
   options.held_bytes = 1000;
   const auto budget = std::make_shared<ServerBudget>(options);
@@ -301,7 +301,7 @@ TEST_CASE("on_chunks: a head that is more than may be held does not keep its own
   const std::uint64_t call = pair.call("m", std::string(2000, 'h'), stream::body(50'000));
   pair.carry(20'000);
   CHECK(pair.at_server.back().kind == static_cast<int>(ServerEvent::Kind::body_end));
-  CHECK_FALSE(pair.server.reads());  // from now on it holds too much
+  CHECK_FALSE(pair.server.reads());  // from now on the connection holds too much
   CHECK(budget->bytes >= 2000);
   pair.server.reply(call, {});
   pair.carry();
@@ -332,12 +332,12 @@ TEST_CASE("on_chunks: a sink may answer in its destructor", "[rpc]") {
   std::optional<std::error_code> answer;
   client.async_call<Store>({7, stream::body(100'000)}, 10s, [&](std::error_code ec, Empty) { answer = ec; });
   run_until(context, [&] { return kept.has_value(); });
-  SECTION("answered elsewhere before") { kept->reply({}); }
-  SECTION("not answered") { server.drain(0ms); }
+  SECTION("the call was answered before") { kept->reply({}); }
+  SECTION("the call was not answered") { server.drain(0ms); }
   run_until(context, [&] { return answer.has_value(); });
 }
 
-TEST_CASE("on_chunks: what a sink throws comes out of run, and fails its call", "[rpc]") {
+TEST_CASE("on_chunks: an exception of a sink leaves run and fails its call", "[rpc]") {
   struct Thrower {
     void chunk(ByteView) {
       ++*chunks;

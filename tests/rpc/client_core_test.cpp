@@ -31,16 +31,16 @@ const std::error_category* const bad_categories[] = {&bad_category};
 
 }  // namespace
 
-TEST_CASE("RpcClientOptions: unless told, both ends fit each other", "[rpc]") {
+TEST_CASE("RpcClientOptions: the defaults of client and server fit each other", "[rpc]") {
   const distrib::RpcClientOptions client;
   const distrib::RpcServerOptions server;
   CHECK(client.limits.body_bytes <= client.owed_bytes);
   CHECK(client.max_calls <= server.max_calls);
   CHECK(client.ping_after < client.silent_after);
-  CHECK(client.ping_after < server.silent_after);  // a client that pings is not silent
+  CHECK(client.ping_after < server.silent_after);  // the pings of the client keep the connection alive
 }
 
-TEST_CASE("ClientCore: a call made before the greeting is answered, whole in any pieces", "[rpc]") {
+TEST_CASE("ClientCore: a call made before the greeting is answered, whatever pieces the bytes arrive in", "[rpc]") {
   for (const std::size_t piece : {1U, 7U, 1000000U}) {
     Pair pair;
     const auto id = pair.call("test.Echo", "head", stream::body(10'000));
@@ -63,7 +63,7 @@ TEST_CASE("ClientCore: a call made before the greeting is answered, whole in any
   }
 }
 
-TEST_CASE("ClientCore: replies overtake each other; a late one never reaches a newer call", "[rpc]") {
+TEST_CASE("ClientCore: replies may arrive in any order, and a late reply never reaches a newer call", "[rpc]") {
   Pair pair;
   const auto first = pair.call("a");
   const auto second = pair.call("b");
@@ -72,13 +72,13 @@ TEST_CASE("ClientCore: replies overtake each other; a late one never reaches a n
   pair.carry();
   CHECK(pair.at_client.back().call == second);
 
-  // The answer to `first` is on its way when `first` is cancelled and its slot taken again.
+  // The answer to `first` is under way when `first` is cancelled and its slot is reused.
   pair.server.reply(first, distrib::as_bytes("late"));
   const auto late = stream::take_output(pair.server, pair.now);
   pair.client.cancel(first);
   pair.take_events();
   CHECK(pair.at_client.back().code == rpc_errc::cancelled);
-  pair.client.cancel(first);  // over: nothing
+  pair.client.cancel(first);  // no effect: the call is over
   const auto third = pair.call("c");
   CHECK(static_cast<std::uint32_t>(third) == static_cast<std::uint32_t>(first));
   CHECK(third != first);
@@ -92,7 +92,7 @@ TEST_CASE("ClientCore: replies overtake each other; a late one never reaches a n
   CHECK(pair.at_client.back().head == "3");
 }
 
-TEST_CASE("ClientCore: errors of the server keep their category where it is known", "[rpc]") {
+TEST_CASE("ClientCore: errors of the server keep their category if the client knows it", "[rpc]") {
   distrib::RpcClientOptions options;
   options.categories = bad_categories;
   for (const bool known : {true, false}) {
@@ -109,7 +109,7 @@ TEST_CASE("ClientCore: errors of the server keep their category where it is know
   }
 }
 
-TEST_CASE("ClientCore: a deadline ends its call only, and tells the server", "[rpc]") {
+TEST_CASE("ClientCore: a deadline ends only its own call, and the server is told", "[rpc]") {
   Pair pair;
   const auto slow = pair.call("a", {}, nullptr, 50ms);
   const auto other = pair.call("b", {}, nullptr, 5000ms);
@@ -137,7 +137,7 @@ TEST_CASE("ClientCore: a deadline ends its call only, and tells the server", "[r
   CHECK(pair.at_server.size() == before);
 }
 
-TEST_CASE("ClientCore: many calls with far deadlines do not pile up", "[rpc]") {
+TEST_CASE("ClientCore: ten thousand answered calls with far deadlines leave no call open", "[rpc]") {
   Pair pair;
   for (int i = 0; i < 10'000; ++i) {
     const auto id = pair.call("a", {}, nullptr, 1h);
@@ -150,7 +150,7 @@ TEST_CASE("ClientCore: many calls with far deadlines do not pile up", "[rpc]") {
   CHECK(pair.client.finished());
 }
 
-TEST_CASE("ClientCore: losing the connection ends every call once, and none can be made", "[rpc]") {
+TEST_CASE("ClientCore: a lost connection ends every call once, and further calls fail", "[rpc]") {
   Pair pair;
   const auto first = pair.call("a");
   const auto second = pair.call("b");
@@ -165,7 +165,7 @@ TEST_CASE("ClientCore: losing the connection ends every call once, and none can 
   CHECK(pair.client.finished());
 
   const auto third = pair.call("c");
-  CHECK(pair.at_client.size() == 3);  // not from inside of `call`
+  CHECK(pair.at_client.size() == 3);  // no event inside `call`
   pair.take_events();
   REQUIRE(pair.at_client.size() == 4);
   CHECK(pair.at_client[3].call == third);
@@ -173,7 +173,7 @@ TEST_CASE("ClientCore: losing the connection ends every call once, and none can 
   CHECK_FALSE(pair.client.reads());
 }
 
-TEST_CASE("ClientCore: more calls than are allowed are refused one by one", "[rpc]") {
+TEST_CASE("ClientCore: calls beyond the server's limit fail with exhausted, the others do not", "[rpc]") {
   distrib::RpcServerOptions few;
   few.max_calls = 2;
   Pair pair{few};
@@ -184,7 +184,7 @@ TEST_CASE("ClientCore: more calls than are allowed are refused one by one", "[rp
   CHECK(pair.client.calls() == 2);
 }
 
-TEST_CASE("ClientCore: a silent server is asked, then given up", "[rpc]") {
+TEST_CASE("ClientCore: a silent server gets a ping, then the connection ends", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -197,7 +197,7 @@ TEST_CASE("ClientCore: a silent server is asked, then given up", "[rpc]") {
   CHECK(pair.client.finished());
 }
 
-TEST_CASE("ClientCore: items come in order, and more than the first credit when they are taken", "[rpc]") {
+TEST_CASE("ClientCore: items arrive in order, and taken items give the server more credit", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -207,7 +207,7 @@ TEST_CASE("ClientCore: items come in order, and more than the first credit when 
   pair.carry();
   for (unsigned i = 0; i < sent; ++i) {
     CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::request));
-    pair.client.taken(id);  // so far they only wait
+    pair.client.taken(id);  // the credit is not sent before `carry`
   }
   pair.carry();
   CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::credit));
@@ -235,7 +235,7 @@ TEST_CASE("ClientCore: items come in order, and more than the first credit when 
   CHECK(greedy.at_client.back().code == rpc_errc::protocol);
 }
 
-TEST_CASE("ClientCore: a frame that is not brought to its end ends the connection", "[rpc]") {
+TEST_CASE("ClientCore: an unfinished frame ends the connection after frame_within", "[rpc]") {
   distrib::RpcClientOptions options;
   options.frame_within = 5s;
   Pair pair{distrib::RpcServerOptions{}, options};
@@ -249,13 +249,13 @@ TEST_CASE("ClientCore: a frame that is not brought to its end ends the connectio
   CHECK(pair.at_client.back().code == rpc_errc::silent);
 }
 
-TEST_CASE("ClientCore: a goodbye tells which calls were not begun", "[rpc]") {
+TEST_CASE("ClientCore: the goodbye says which calls the server has not started; these fail with closed", "[rpc]") {
   Pair pair;
   const auto answered = pair.call("a");
   const auto begun = pair.call("a");
   pair.carry();
   pair.server.drain(pair.now + 1min);
-  const auto behind = pair.call("a");  // has not heard of it
+  const auto behind = pair.call("a");  // the client has not read the goodbye yet
   stream::take_output(pair.client, pair.now);
   pair.server.reply(answered, {});
   const stream::Bytes last = stream::take_output(pair.server, pair.now);
@@ -272,7 +272,7 @@ TEST_CASE("ClientCore: a goodbye tells which calls were not begun", "[rpc]") {
   CHECK(pair.at_client[3].code == rpc_errc::closed);
 }
 
-TEST_CASE("ClientCore: what the other end does not take fails alone", "[rpc]") {
+TEST_CASE("ClientCore: a call, answer or item that is too large fails only its own call", "[rpc]") {
   distrib::RpcServerOptions options;
   options.limits = {100, 1000};
   distrib::RpcClientOptions small;
@@ -302,7 +302,7 @@ TEST_CASE("ClientCore: what the other end does not take fails alone", "[rpc]") {
   CHECK(pair.server.calls() == 0);
 }
 
-TEST_CASE("ClientCore: what a server does not read is bounded", "[rpc]") {
+TEST_CASE("ClientCore: over owed_bytes further calls fail with exhausted until the server reads", "[rpc]") {
   distrib::RpcClientOptions options;
   options.owed_bytes = 1000;
   Pair pair{distrib::RpcServerOptions{}, options};
@@ -318,7 +318,7 @@ TEST_CASE("ClientCore: what a server does not read is bounded", "[rpc]") {
   CHECK(pair.at_client.size() == before);
 }
 
-TEST_CASE("ClientCore: a server that drains answers what it has", "[rpc]") {
+TEST_CASE("ClientCore: a server that drains answers the calls that it has", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -334,7 +334,7 @@ TEST_CASE("ClientCore: a server that drains answers what it has", "[rpc]") {
   CHECK(pair.server.finished());
 }
 
-TEST_CASE("ClientCore: a reply to a call that was not made yet never reaches it", "[rpc]") {
+TEST_CASE("ClientCore: a reply with the id of a future call never reaches that call", "[rpc]") {
   Pair pair;
   pair.carry();
   const auto bytes = stream::frame({FrameKind::reply, 0, 0, 0, 1ULL << 32, 0}, "", stream::body(100'000));
@@ -356,7 +356,7 @@ TEST_CASE("ClientCore: a reply to a call that was not made yet never reaches it"
   CHECK_FALSE(pair.client.reason());
 }
 
-TEST_CASE("ClientCore: what is queued may be as much as is owed at most, and a call more", "[rpc]") {
+TEST_CASE("ClientCore: what is queued may reach owed_bytes, and one call may exceed it", "[rpc]") {
   std::size_t of_a_call = 0;
   {
     Pair pair;
@@ -381,7 +381,7 @@ TEST_CASE("ClientCore: what is queued may be as much as is owed at most, and a c
   }
 }
 
-TEST_CASE("ClientCore: the server is told the milliseconds that are left, rounded up", "[rpc]") {
+TEST_CASE("ClientCore: the remaining milliseconds are sent to the server rounded up", "[rpc]") {
   struct Row {
     std::chrono::microseconds left;
     std::uint32_t told;
@@ -405,12 +405,12 @@ TEST_CASE("ClientCore: the server is told the milliseconds that are left, rounde
 
 namespace {
 
-/// What is to be written now, as kinds of frames.
+/// Returns the kinds of the frames that the client has to write.
 auto kinds_of_client(Pair& pair) -> std::vector<FrameKind> {
   return stream::kinds_of(stream::take_output(pair.client, pair.now));
 }
 
-/// Hands bytes to the client alone.
+/// Passes bytes to the client.
 void give_client(Pair& pair, const stream::Bytes& bytes) {
   REQUIRE(stream::give(pair.client, bytes, bytes.size(), pair.now) == bytes.size());
   pair.take_events();
@@ -419,11 +419,11 @@ void give_client(Pair& pair, const stream::Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("ClientCore: it says whether one more call would be sent", "[rpc]") {
+TEST_CASE("ClientCore: has_room says if one more call would be sent", "[rpc]") {
   distrib::RpcServerOptions few;
   few.max_calls = 2;
   Pair pair{few};
-  CHECK_FALSE(pair.client.available());  // the server was not heard of
+  CHECK_FALSE(pair.client.available());  // no greeting of the server yet
   CHECK_FALSE(pair.client.has_room());
   pair.carry();
   CHECK(pair.client.available());
@@ -434,15 +434,15 @@ TEST_CASE("ClientCore: it says whether one more call would be sent", "[rpc]") {
   CHECK_FALSE(pair.client.has_room());
   CHECK_FALSE(pair.client.ready());
   pair.call("a");
-  CHECK(pair.client.ready());  // it was refused at once
+  CHECK(pair.client.ready());  // the call was refused at once
   pair.carry();
   CHECK_FALSE(pair.client.ready());
   pair.server.reply(first, {});
   pair.carry();
   CHECK(pair.client.has_room());
-  SECTION("closed") { pair.client.close(); }
-  SECTION("lost") { pair.client.lost({}); }
-  SECTION("the server said goodbye") {
+  SECTION("closed by the client") { pair.client.close(); }
+  SECTION("the connection is lost") { pair.client.lost({}); }
+  SECTION("the server has sent a goodbye") {
     pair.server.drain(pair.now + 1h);
     pair.carry();
   }
@@ -450,7 +450,7 @@ TEST_CASE("ClientCore: it says whether one more call would be sent", "[rpc]") {
   CHECK_FALSE(pair.client.has_room());
 }
 
-TEST_CASE("ClientCore: closed, it says so once and ends with its last call", "[rpc]") {
+TEST_CASE("ClientCore: after close it sends one goodbye, and ends with its last call", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -469,7 +469,7 @@ TEST_CASE("ClientCore: closed, it says so once and ends with its last call", "[r
   CHECK(pair.at_client.back().code == rpc_errc::closed);
 }
 
-TEST_CASE("ClientCore: the first reason for its end stays", "[rpc]") {
+TEST_CASE("ClientCore: the first reason for its end is kept", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -488,11 +488,11 @@ TEST_CASE("ClientCore: the first reason for its end stays", "[rpc]") {
   CHECK(pair.at_client.size() == before);
 }
 
-TEST_CASE("ClientCore: what was not handed over when the connection was lost was not sent", "[rpc]") {
+TEST_CASE("ClientCore: a call not yet passed to the socket when the connection is lost fails with not_sent", "[rpc]") {
   Pair pair;
   pair.carry();
   const auto sent = pair.call("a");
-  CHECK_FALSE(pair.client.output().empty());  // it may be on its way
+  CHECK_FALSE(pair.client.output().empty());  // this call may be under way
   const auto waits = pair.call("a");
   pair.client.lost(std::make_error_code(std::errc::connection_reset));
   pair.take_events();
@@ -502,7 +502,7 @@ TEST_CASE("ClientCore: what was not handed over when the connection was lost was
   CHECK(pair.at_client[2].call == waits);
   CHECK(pair.at_client[2].code == rpc_errc::not_sent);
   CHECK(pair.at_client[2].where == make_error_code(rpc_errc::lost).message());
-  for (const rpc_errc why : {rpc_errc::unauthorized, rpc_errc::closed}) {  // as much is said by these
+  for (const rpc_errc why : {rpc_errc::unauthorized, rpc_errc::closed}) {  // these codes say as much
     Pair other;
     other.carry();
     other.call("a");
@@ -513,7 +513,7 @@ TEST_CASE("ClientCore: what was not handed over when the connection was lost was
   }
 }
 
-TEST_CASE("ClientCore: a server that does not greet is given up", "[rpc]") {
+TEST_CASE("ClientCore: a server that does not greet in time ends the connection", "[rpc]") {
   distrib::RpcClientOptions options;
   options.greeting_within = 20s;
   Pair pair{distrib::RpcServerOptions{}, options};
@@ -525,7 +525,7 @@ TEST_CASE("ClientCore: a server that does not greet is given up", "[rpc]") {
   CHECK(pair.client.reason().where == "no greeting");
 }
 
-TEST_CASE("ClientCore: a ping when nothing was heard for so long, once; whatever comes is a sign of life", "[rpc]") {
+TEST_CASE("ClientCore: one ping after ping_after without bytes; any bytes restart the time", "[rpc]") {
   Pair pair;
   pair.carry();
   CHECK(*pair.client.wake() == pair.now + 10s);
@@ -549,7 +549,8 @@ TEST_CASE("ClientCore: a ping when nothing was heard for so long, once; whatever
   CHECK(pair.client.reason().code == rpc_errc::silent);
 }
 
-TEST_CASE("ClientCore: frames that have no place end the connection, those that come late do not", "[rpc]") {
+TEST_CASE("ClientCore: frames that are not allowed end the connection, frames for calls that are over do not",
+          "[rpc]") {
   const stream::Bytes wrong[] = {
       stream::frame({FrameKind::request, 0, 1, 0, 1ULL << 32, 0}, "12345678"),
       stream::frame({FrameKind::cancel, 0, 0, 0, 1ULL << 32, 0}), stream::frame({FrameKind::greeting}),
@@ -573,14 +574,14 @@ TEST_CASE("ClientCore: frames that have no place end the connection, those that 
   give_client(pair, stream::frame({FrameKind::credit, 0, 0, 0, nobody, 0}, "1234"));
   CHECK(pair.at_client.size() == 1);  // the greeting
   CHECK_FALSE(pair.client.finished());
-  pair.client.end_items(nobody);  // and what is said of a call that is over is nothing
+  pair.client.end_items(nobody);  // requests about a call that is over do nothing
   pair.client.taken(nobody);
   pair.client.take_in_chunks(nobody);
   CHECK_FALSE(pair.client.item(nobody, {}));
   CHECK(kinds_of_client(pair).empty());
 }
 
-TEST_CASE("ClientCore: a large reply comes in chunks where they are wanted, a small one whole", "[rpc]") {
+TEST_CASE("ClientCore: a large reply arrives in chunks if the call wants that, a small one whole", "[rpc]") {
   Pair pair;
   const auto wanted = pair.call("a"), other = pair.call("a"), small = pair.call("a");
   pair.client.take_in_chunks(wanted);
@@ -613,7 +614,7 @@ TEST_CASE("ClientCore: a large reply comes in chunks where they are wanted, a sm
   CHECK(pair.client.calls() == 0);
 }
 
-TEST_CASE("ClientCore: a head counts with its metadata, which the server is told apart", "[rpc]") {
+TEST_CASE("ClientCore: metadata counts to the size of the head, and arrives separate from it", "[rpc]") {
   distrib::RpcServerOptions options;
   options.limits = {100, 1000};
   Pair pair{options};
@@ -629,7 +630,7 @@ TEST_CASE("ClientCore: a head counts with its metadata, which the server is told
   }
 }
 
-TEST_CASE("ClientCore: memory of large bodies is given back when none has come for a while", "[rpc]") {
+TEST_CASE("ClientCore: the memory of large bodies is freed after some time without bytes", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -641,7 +642,7 @@ TEST_CASE("ClientCore: memory of large bodies is given back when none has come f
   CHECK_FALSE(pair.client.finished());
 }
 
-TEST_CASE("ClientCore: a call is taken back for a reason, and its slot is used again when that was told", "[rpc]") {
+TEST_CASE("ClientCore: cancel takes a reason, and the slot is reused only after the failed event", "[rpc]") {
   Pair pair;
   const auto first = pair.call("a", {}, nullptr, 50ms);
   pair.carry();
@@ -655,12 +656,12 @@ TEST_CASE("ClientCore: a call is taken back for a reason, and its slot is used a
   CHECK(pair.client.calls() == 1);
   const auto third = pair.call("a");
   CHECK(static_cast<std::uint32_t>(third) == static_cast<std::uint32_t>(first));
-  pair.pass(100ms);  // the deadline was that of the first one
+  pair.pass(100ms);  // only the first call had a deadline
   CHECK(pair.client.calls() == 2);
   CHECK(kinds_of_client(pair) == std::vector{FrameKind::cancel, FrameKind::request, FrameKind::request});
 }
 
-TEST_CASE("ClientCore: an error of the connection is the reason of all that is in flight", "[rpc]") {
+TEST_CASE("ClientCore: an error of the connection is the reason of all calls in flight", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();

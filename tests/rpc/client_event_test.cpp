@@ -15,7 +15,7 @@ auto ends_call(ClientEvent::Kind kind) -> bool {
 
 }  // namespace
 
-TEST_CASE("ClientEvent: a reply, an end and a failure end a call, nothing else does", "[rpc]") {
+TEST_CASE("ClientEvent: reply, ended and failed end a call, other events do not", "[rpc]") {
   using enum ClientEvent::Kind;
   for (const auto kind : {reply, ended, failed}) CHECK(ends_call(kind));
   for (const auto kind : {greeted, begun, chunk, item, credit}) CHECK_FALSE(ends_call(kind));

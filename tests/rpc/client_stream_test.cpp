@@ -32,13 +32,13 @@ using support::run_until;
 
 namespace {
 
-/// The same name as `Sum` and another way of going: what a server of another release may have.
+/// Methods with the names of `Sum` and `Count` but another shape, as a server of another release may have.
 struct SumAtOnce : Method<"test.Sum", Empty, std::uint64_t> {};
 struct CountAtOnce : Method<"test.Count", Text, Text> {};
 
 }  // namespace
 
-TEST_CASE("ClientStream: a deadline ends it, and what waits says so", "[rpc]") {
+TEST_CASE("ClientStream: a deadline ends the stream, and its read and write fail with deadline_passed", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Chat>([](auto) {})}};
   RpcClient client{loopback::connect(context, server.port())};
@@ -51,7 +51,7 @@ TEST_CASE("ClientStream: a deadline ends it, and what waits says so", "[rpc]") {
   CHECK(ends == std::vector<std::error_code>{rpc_errc::deadline_passed, rpc_errc::deadline_passed});
 }
 
-TEST_CASE("ClientStream: a read that is cancelled leaves the stream as it is", "[rpc]") {
+TEST_CASE("ClientStream: after a cancelled read the stream continues", "[rpc]") {
   asio::io_context context{1};
   std::function<void()> answer;
   RpcServer server{context.get_executor(), anywhere, Router{on<Count>([&](const Text&, auto stream) {
@@ -80,7 +80,7 @@ TEST_CASE("ClientStream: a read that is cancelled leaves the stream as it is", "
   CHECK(got->step == 7);
 }
 
-TEST_CASE("ClientStream: a write that is cancelled is not sent", "[rpc]") {
+TEST_CASE("ClientStream: the item of a cancelled write is not sent", "[rpc]") {
   asio::io_context context{1};
   std::vector<std::string> heard;
   std::function<void()> listen;
@@ -110,14 +110,14 @@ TEST_CASE("ClientStream: a write that is cancelled is not sent", "[rpc]") {
   run_until(context, [&] { return static_cast<bool>(end); });
   CHECK(end == rpc_errc::cancelled);
   stream.async_write({"last"}, [&](std::error_code ec) { written += ec ? 0U : 1U; });
-  stream.end_writes();  // after what waits
+  stream.end_writes();  // after the item that waits
   listen();
   run_until(context, [&] { return heard.size() == initial_credit + 1; });
   CHECK(heard.back() == "last");
   CHECK(written == initial_credit + 1);
 }
 
-TEST_CASE("ClientStream: an answer of another shape ends the call alone", "[rpc]") {
+TEST_CASE("ClientStream: an answer of another shape ends only its call", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere,
                    Router{on<SumAtOnce>([](Empty) { return ~std::uint64_t{0}; }),
@@ -139,7 +139,7 @@ TEST_CASE("ClientStream: an answer of another shape ends the call alone", "[rpc]
   CHECK(answer == "still");
 }
 
-TEST_CASE("ClientStream: many at once, beside plain calls, some of them dropped", "[rpc]") {
+TEST_CASE("ClientStream: many streams at once, some of them destroyed early, beside plain calls", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere,
                    Router{on<Count>([](const Text& request, auto stream) -> asio::awaitable<void> {
@@ -175,7 +175,7 @@ TEST_CASE("ClientStream: many at once, beside plain calls, some of them dropped"
   run_until(context, [&] { return echoes == 100 && open == 0; });
 }
 
-TEST_CASE("ClientStream: the end is sent, although the write before it was cancelled", "[rpc]") {
+TEST_CASE("ClientStream: the end is sent even if the write before it was cancelled", "[rpc]") {
   asio::io_context context{1};
   std::function<void()> listen;
   unsigned heard = 0;
@@ -210,7 +210,7 @@ TEST_CASE("ClientStream: the end is sent, although the write before it was cance
   CHECK(heard == initial_credit);
 }
 
-TEST_CASE("ClientStream: a write behind the end is refused, and breaks no other call", "[rpc]") {
+TEST_CASE("ClientStream: a write after end_writes fails, and breaks no other call", "[rpc]") {
   asio::io_context context{1};
   std::function<void()> answer;
   RpcServer server{
@@ -230,7 +230,7 @@ TEST_CASE("ClientStream: a write behind the end is refused, and breaks no other 
   CHECK_FALSE(*other);
 }
 
-TEST_CASE("ClientStream: an operation may begin when stream and client have gone", "[rpc]") {
+TEST_CASE("ClientStream: a deferred read may start after stream and client were destroyed", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Count>([](const Text&, auto) {})}};
   std::optional<RpcClient> client{loopback::connect(context, server.port())};
@@ -247,7 +247,7 @@ TEST_CASE("ClientStream: an operation may begin when stream and client have gone
 
 namespace {
 
-/// Its codec throws where it reads a 1.
+/// A message whose codec throws when it reads a 1.
 struct FragileItem {
   std::uint64_t step = 0;
   void encode(WireWriter& head) const { head.varint(1, step); }
@@ -262,7 +262,7 @@ struct CountFragile : StreamingMethod<"test.CountFragile", Text, FragileItem> {}
 
 }  // namespace
 
-TEST_CASE("ClientStream: an item whose codec throws is not passed over", "[rpc]") {
+TEST_CASE("ClientStream: an item whose codec throws ends the stream with bad_message", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere,
                    Router{on<CountFragile>([](Text, auto stream) -> asio::awaitable<void> {

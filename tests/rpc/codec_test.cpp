@@ -39,7 +39,7 @@ struct Padded {
 };
 enum class Color : std::uint8_t { red, green };
 
-/// What comes out at the other end.
+/// Encodes and decodes a value; returns what the other end gets.
 template <class T>
 auto round(const T& value, bool good = true) -> T {
   WireWriter head;
@@ -60,7 +60,7 @@ auto takes(ByteView head, const FrameBody& body = {}) -> bool {
 template <>
 struct distrib::RpcCodec<Point> : distrib::PlainCodec<Point> {};
 
-TEST_CASE("RpcCodec: which types have one", "[rpc]") {
+TEST_CASE("RpcCodec: which types have a codec", "[rpc]") {
   STATIC_REQUIRE(RpcMessage<messages::Text>);
   STATIC_REQUIRE(RpcMessage<messages::Bulk>);
   STATIC_REQUIRE(RpcMessage<distrib::Empty>);
@@ -72,14 +72,14 @@ TEST_CASE("RpcCodec: which types have one", "[rpc]") {
   STATIC_REQUIRE(RpcMessage<std::vector<std::byte>>);
   STATIC_REQUIRE(RpcMessage<SharedBuffer>);
   STATIC_REQUIRE(RpcMessage<distrib::proto::Example>);
-  STATIC_REQUIRE_FALSE(RpcMessage<Padded>);  // what lies between its members is nobody's business
+  STATIC_REQUIRE_FALSE(RpcMessage<Padded>);  // its padding has no defined value
   STATIC_REQUIRE_FALSE(RpcMessage<int*>);
   STATIC_REQUIRE_FALSE(RpcMessage<std::string_view>);
   STATIC_REQUIRE_FALSE(RpcMessage<std::span<int>>);
   STATIC_REQUIRE_FALSE(RpcMessage<std::vector<int>>);
 }
 
-TEST_CASE("RpcCodec: messages that write themselves: a body only where one belongs", "[rpc]") {
+TEST_CASE("RpcCodec: messages that write themselves accept a body only if they have a member for it", "[rpc]") {
   const auto body = stream::body(8);
   messages::Bulk bulk;
   bulk.step = 7;
@@ -108,7 +108,7 @@ struct Sums {
 };
 }  // namespace
 
-TEST_CASE("RpcCodec: checksums of bodies are handed on", "[rpc]") {
+TEST_CASE("RpcCodec: a request gets the checksum of its body, a reply may provide it", "[rpc]") {
   Summed summed;
   CHECK(RpcCodec<Summed>::decode({{}, FrameBody{stream::body(3)}, 17}, summed));
   Sums sums{stream::body(3), 18};
@@ -118,7 +118,7 @@ TEST_CASE("RpcCodec: checksums of bodies are handed on", "[rpc]") {
   CHECK(RpcCodec<Sums>::decode({{}, FrameBody{stream::body(3)}, 19}, received));
 }
 
-TEST_CASE("RpcCodec: values as they lie, of their own size only", "[rpc]") {
+TEST_CASE("RpcCodec: plain values travel as their bytes, and other sizes are refused", "[rpc]") {
   CHECK(round(Point{1, -2}).y == -2);
   CHECK(round(Numbered{1, 2, 3}).third == 3);
   CHECK(round(Color::green) == Color::green);
@@ -128,7 +128,7 @@ TEST_CASE("RpcCodec: values as they lie, of their own size only", "[rpc]") {
   CHECK_FALSE(takes<std::uint32_t>(distrib::as_bytes("abcd"), FrameBody{stream::body(1)}));
 }
 
-TEST_CASE("RpcCodec: bytes and texts of any length; a shared buffer is not copied", "[rpc]") {
+TEST_CASE("RpcCodec: bytes and texts may have any length, and a shared buffer is not copied", "[rpc]") {
   for (const std::size_t size : {0U, 1U, 4096U, 100'000U}) {
     const std::string text(size, 't');
     CHECK(round(text) == text);

@@ -5,7 +5,7 @@
 
 using distrib::rpc_errc;
 
-TEST_CASE("rpc_errc: each has a text and a shared condition", "[rpc]") {
+TEST_CASE("rpc_errc: each code has a text and a shared condition", "[rpc]") {
   CHECK(std::string{distrib::detail::rpc_category().name()} == "distrib.rpc");
   for (int value = 1; value <= static_cast<int>(rpc_errc::no_secret); ++value)
     CHECK(make_error_code(static_cast<rpc_errc>(value)).message() != "unknown error");

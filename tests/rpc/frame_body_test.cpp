@@ -8,7 +8,7 @@
 
 using distrib::FrameBody;
 
-TEST_CASE("FrameBody: what has an owner is shared, what has none is copied", "[rpc]") {
+TEST_CASE("FrameBody: share returns the owner, or a copy if there is no owner", "[rpc]") {
   const auto owner = stream::body(10);
   const FrameBody shared{owner};
   CHECK(shared.bytes().data() == owner->data());

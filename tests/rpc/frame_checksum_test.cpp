@@ -10,7 +10,7 @@
 
 using distrib::FrameChecksum;
 
-TEST_CASE("FrameChecksum: CRC-32C, of a whole and of its pieces", "[rpc]") {
+TEST_CASE("FrameChecksum: CRC-32C, computed at once or in pieces", "[rpc]") {
   const distrib::ByteView bytes = distrib::as_bytes(std::string_view{"123456789"});
   const std::uint32_t check = 0xE3069283;  // the check value of CRC-32C (RFC 3720, Castagnoli)
   CHECK(FrameChecksum<void>::of(bytes) == check);

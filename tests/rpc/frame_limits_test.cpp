@@ -5,7 +5,7 @@
 
 using distrib::FrameLimits;
 
-TEST_CASE("FrameLimits: a frame is taken up to both limits", "[rpc]") {
+TEST_CASE("FrameLimits: a frame is allowed up to both limits", "[rpc]") {
   const FrameLimits limits{.head_bytes = 10, .body_bytes = 20};
   CHECK(limits.allow(0, 0));
   CHECK(limits.allow(10, 20));

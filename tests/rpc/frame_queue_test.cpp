@@ -12,9 +12,10 @@ using distrib::FrameHeader;
 using distrib::FrameKind;
 using distrib::FrameQueue;
 
-TEST_CASE("FrameQueue: head and body with their checksums, none where there are no bytes", "[rpc]") {
+TEST_CASE("FrameQueue: writes head and body with checksums, and no checksum for an empty part", "[rpc]") {
   CHECK(stream::frame({FrameKind::ping}).size() == distrib::frame_header_bytes);
-  const auto bytes = stream::frame({FrameKind::item, 0, 0, 9, 3, 9}, "head", stream::body(2));  // lengths are set
+  // the queue sets the lengths
+  const auto bytes = stream::frame({FrameKind::item, 0, 0, 9, 3, 9}, "head", stream::body(2));
   REQUIRE(bytes.size() == 32 + 4 + 4 + 2 + 4);
   FrameHeader header;
   CHECK(distrib::parse_frame_header(bytes.data(), header) == distrib::rpc_errc{});
@@ -25,7 +26,7 @@ TEST_CASE("FrameQueue: head and body with their checksums, none where there are 
   CHECK(distrib::load_le<std::uint32_t>(bytes.data() + 42) == distrib::crc32c(ByteView{bytes}.subspan(40, 2)));
 }
 
-TEST_CASE("FrameQueue: what is queued together leaves together, large bodies without a copy", "[rpc]") {
+TEST_CASE("FrameQueue: frames queued together leave together, large bodies without a copy", "[rpc]") {
   FrameQueue queue;
   CHECK(queue.output().empty());
   const auto large = stream::body(1 << 20);
@@ -41,7 +42,7 @@ TEST_CASE("FrameQueue: what is queued together leaves together, large bodies wit
   CHECK(queue.queued_bytes() == size);
 
   CHECK(queue.batch() == 2);
-  queue.add({FrameKind::pong});  // while the others are being written
+  queue.add({FrameKind::pong});  // while the other frames are being written
   CHECK(queue.output().data() == pieces.data());
   CHECK(queue.queued_bytes() == size + 32);
   CHECK(large.use_count() == 2);
@@ -54,7 +55,7 @@ TEST_CASE("FrameQueue: what is queued together leaves together, large bodies wit
   CHECK(queue.output().empty());
 }
 
-TEST_CASE("FrameQueue: what may wait leaves with the next that may not, or in a hurry", "[rpc]") {
+TEST_CASE("FrameQueue: frames that may wait leave with the next frame that may not, or after hurry", "[rpc]") {
   FrameQueue queue;
   const auto add = [&queue](std::uint64_t call, bool may_wait) {
     queue.add({FrameKind::reply, 0, 0, 0, call, 0}, {}, {}, std::nullopt, may_wait);
@@ -64,21 +65,21 @@ TEST_CASE("FrameQueue: what may wait leaves with the next that may not, or in a 
   CHECK(queue.output().empty());
   CHECK(queue.queued_bytes() == 64);
   add(3, false);
-  add(4, true);  // goes along
+  add(4, true);  // leaves together with frame 3
   CHECK(stream::take_output(queue).size() == 4 * 32);
 
   add(5, true);
   CHECK(queue.output().empty());
   queue.hurry();
   REQUIRE(queue.output().size() == 1);
-  add(6, true);  // while that is written
+  add(6, true);  // while frame 5 is written
   queue.written();
   CHECK(queue.output().empty());
   queue.hurry();
   CHECK(stream::take_output(queue).size() == 32);
 }
 
-TEST_CASE("FrameQueue: a head in parts is one, and a body that nobody keeps is copied", "[rpc]") {
+TEST_CASE("FrameQueue: the parts of a head are joined, and a body without an owner is copied", "[rpc]") {
   FrameQueue queue;
   std::vector<std::byte> mine(10'000, std::byte{7});
   queue.add({FrameKind::request}, {distrib::as_bytes("h"), distrib::as_bytes("e"), distrib::as_bytes("ad")},
@@ -90,10 +91,10 @@ TEST_CASE("FrameQueue: a head in parts is one, and a body that nobody keeps is c
   CHECK(bytes[50] == std::byte{7});
 }
 
-TEST_CASE("FrameQueue: gives its memory back when it has nothing to write, and goes on", "[rpc]") {
+TEST_CASE("FrameQueue: release frees the memory only when there is nothing to write", "[rpc]") {
   FrameQueue queue;
   queue.add({FrameKind::ping});
-  queue.release();  // not now
+  queue.release();  // no effect: a frame is queued
   CHECK(stream::take_output(queue).size() == 32);
   const auto batch = queue.batch();
   queue.release();

@@ -27,7 +27,7 @@ struct Received {
   Bytes body;
 };
 
-/// Feeds all bytes, `piece()` at a time, and takes every frame.
+/// Passes all bytes to the reader, `piece()` bytes at a time, and returns every frame.
 template <class Piece>
 auto feed(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<Received> {
   std::vector<Received> frames;
@@ -46,7 +46,7 @@ auto feed(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<R
 const auto all_at_once = [] { return std::size_t{1} << 30; };
 const auto byte_by_byte = [] { return std::size_t{1}; };
 
-/// Frames of all shapes, one after the other.
+/// A stream of frames of many sizes.
 struct Sample {
   Bytes bytes;
   std::vector<std::string> heads;
@@ -87,7 +87,7 @@ auto first_error(Bytes bytes, distrib::FrameLimits limits = {}) -> std::error_co
 
 }  // namespace
 
-TEST_CASE("FrameReader: the same frames however the stream is cut", "[rpc]") {
+TEST_CASE("FrameReader: returns the same frames for any cuts of the stream", "[rpc]") {
   const Sample sample;
   {
     FrameReader reader;
@@ -104,13 +104,15 @@ TEST_CASE("FrameReader: the same frames however the stream is cut", "[rpc]") {
   }
 }
 
-TEST_CASE("FrameReader: a large body is received where it stays, and what follows is read with it", "[rpc]") {
+TEST_CASE(
+    "FrameReader: a large body is received in its own memory, and its last piece is read together with what follows",
+    "[rpc]") {
   auto bytes = stream::frame({FrameKind::request}, "h", stream::body(1 << 20));
   const auto next = stream::frame({FrameKind::ping});
   bytes.insert(bytes.end(), next.begin(), next.end());
   FrameReader reader;
   distrib::Frame frame;
-  const std::size_t before = 32 + 5 + 10;  // of the body, 10 bytes come with the head
+  const std::size_t before = 32 + 5 + 10;  // 10 bytes of the body arrive with the head
   CHECK(stream::give(reader, distrib::ByteView{bytes}.first(before), before) == before);
   CHECK_FALSE(reader.next(frame));
   reader.keep();
@@ -119,7 +121,7 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   std::vector<std::byte> lent(distrib::least_read_bytes);
   auto space = reader.read_space(lent);
   const std::byte* const first = space.front.data();
-  for (auto at = bytes.begin() + before; space.back.empty(); space = reader.read_space(lent)) {  // in pieces
+  for (auto at = bytes.begin() + before; space.back.empty(); space = reader.read_space(lent)) {  // piece by piece
     REQUIRE(space.front.size() == 64 << 10);
     std::copy_n(at, space.front.size(), space.front.begin());
     at += 64 << 10;
@@ -144,7 +146,7 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   CHECK_FALSE(reader.in_frame());
 }
 
-TEST_CASE("FrameReader: how much is read behind a frame depends on its body", "[rpc]") {
+TEST_CASE("FrameReader: how much is read beyond a frame depends on the size of its body", "[rpc]") {
   static constexpr std::size_t all = 256 << 10;
   const auto [body_bytes, behind] =
       GENERATE(std::pair<std::size_t, std::size_t>{4 << 10, 64 << 10}, std::pair{(std::size_t{4} << 10) + 1, all},
@@ -166,19 +168,20 @@ TEST_CASE("FrameReader: how much is read behind a frame depends on its body", "[
   CHECK_FALSE(reader.next(frame));
   reader.keep();
   const auto space = reader.read_space(lent).front.size();
-  CHECK(space == (behind == 4 << 10 ? behind : behind - 20));  // with room for all of that behind what came
+  // after a large body, `behind` bytes in addition to those that are there
+  CHECK(space == (behind == 4 << 10 ? behind : behind - 20));
   stream::give(reader, distrib::ByteView{ping}.subspan(20), 12);
   REQUIRE(reader.next(frame));
   reader.keep();
   CHECK(reader.read_space(lent).front.size() ==
-        (behind == 4 << 10 ? behind : 64 << 10));  // the next one may be large again
+        (behind == 4 << 10 ? behind : 64 << 10));  // the next frame may be large again
   stream::give(reader, ping, ping.size());
   REQUIRE(reader.next(frame));
   reader.keep();
   CHECK(reader.read_space(lent).front.size() == 64 << 10);
 }
 
-TEST_CASE("FrameReader: the memory of a body is used again when nobody has it", "[rpc]") {
+TEST_CASE("FrameReader: the memory of a body is reused when it has no other owner", "[rpc]") {
   const auto one = stream::frame({FrameKind::request}, "h", stream::body(100'000));
   FrameReader reader;
   distrib::Frame frame;
@@ -200,17 +203,18 @@ TEST_CASE("FrameReader: the memory of a body is used again when nobody has it", 
   CHECK(receive() == first);
   distrib::SharedBuffer mine = frame.body.owner();
   frame = {};
-  CHECK(receive() != first);  // it has another owner
+  CHECK(receive() != first);  // the test owns the first buffer
   CHECK(distrib::as_text(mine->bytes()) == distrib::as_text(frame.body.bytes()));
   frame = {};
-  std::thread{[last = std::move(mine)]() mutable { last.reset(); }}.join();  // wherever it is dropped
+  std::thread{[last = std::move(mine)]() mutable { last.reset(); }}.join();  // any thread may release it
   CHECK(receive() == first);
   reader.release_memory();
   CHECK_FALSE(reader.keeps_memory());
   frame = {};
 }
 
-TEST_CASE("FrameReader: small frames are parsed where they were received, and copied only when they are cut", "[rpc]") {
+TEST_CASE("FrameReader: small frames are parsed where they were received; only an incomplete frame is copied",
+          "[rpc]") {
   const auto one = stream::frame({FrameKind::request}, "head", stream::body(100));
   Bytes bytes = one;
   bytes.insert(bytes.end(), one.begin(), one.begin() + 50);
@@ -218,7 +222,7 @@ TEST_CASE("FrameReader: small frames are parsed where they were received, and co
   distrib::Frame frame;
   std::vector<std::byte> lent(distrib::least_read_bytes);
   CHECK(reader.read_space(lent).front.data() == lent.data());
-  CHECK(reader.read_space(lent).front.size() == lent.size());  // asked again, nothing has changed
+  CHECK(reader.read_space(lent).front.size() == lent.size());  // the same answer when called twice
   std::copy(bytes.begin(), bytes.end(), lent.begin());
   reader.bytes_read(bytes.size());
   REQUIRE(reader.next(frame));
@@ -235,10 +239,11 @@ TEST_CASE("FrameReader: small frames are parsed where they were received, and co
   reader.bytes_read(one.size() - 50);
   REQUIRE(reader.next(frame));
   CHECK(distrib::as_text(frame.head) == "head");
-  CHECK(frame.head.data() == other.data());  // the header was parsed before
+  CHECK(frame.head.data() == other.data());  // the header was used before, so it is not copied
 }
 
-TEST_CASE("FrameReader: refuses damage, strangers and what is too large before taking memory", "[rpc]") {
+TEST_CASE("FrameReader: refuses foreign bytes, damaged frames, and too large frames before it allocates memory",
+          "[rpc]") {
   auto garbage = Bytes(4096, std::byte{'G'});
   CHECK(first_error(garbage) == rpc_errc::not_ours);
 
@@ -261,11 +266,11 @@ TEST_CASE("FrameReader: refuses damage, strangers and what is too large before t
   FrameReader reader{{100, 100}};
   CHECK(feed(reader, announces(100, 100), all_at_once).empty());
   CHECK_FALSE(reader.error());
-  reader.set_limits({0, 0});  // counts from the next frame on
+  reader.set_limits({0, 0});  // has an effect from the next frame on
   CHECK_FALSE(reader.error());
 }
 
-TEST_CASE("FrameReader: frames before the damage are handed out", "[rpc]") {
+TEST_CASE("FrameReader: returns the frames before the damage", "[rpc]") {
   auto bytes = stream::frame({FrameKind::ping});
   bytes.resize(100, std::byte{0});
   FrameReader reader;
@@ -273,7 +278,7 @@ TEST_CASE("FrameReader: frames before the damage are handed out", "[rpc]") {
   CHECK(reader.error() == rpc_errc::not_ours);
 }
 
-TEST_CASE("FrameReader: a large head that came whole, and alone, is something to be taken", "[rpc]") {
+TEST_CASE("FrameReader: has_rest is true when the last byte of a large head has arrived", "[rpc]") {
   const auto bytes = stream::frame({FrameKind::request}, std::string(20'000, 'h'));
   FrameReader reader;
   distrib::Frame frame;
@@ -283,7 +288,7 @@ TEST_CASE("FrameReader: a large head that came whole, and alone, is something to
   const distrib::ByteView rest = distrib::ByteView{bytes}.subspan(40);
   CHECK(stream::give(reader, rest, rest.size() - 1) == rest.size() - 1);
   CHECK_FALSE(reader.has_rest());
-  CHECK(stream::give(reader, rest.last(1), 1) == 1);  // now nothing was asked in between
+  CHECK(stream::give(reader, rest.last(1), 1) == 1);  // `next` was not called in between
   CHECK(reader.has_rest());
   reader.keep();
   CHECK(reader.has_rest());
@@ -293,7 +298,7 @@ TEST_CASE("FrameReader: a large head that came whole, and alone, is something to
 
 namespace {
 
-/// A frame of which the body came in chunks.
+/// A frame whose body was read in chunks.
 struct InChunks {
   std::string head;
   Bytes body;
@@ -301,7 +306,7 @@ struct InChunks {
   bool ended = false;
 };
 
-/// As `feed`, asking for chunks.
+/// Does the same as `feed`, but asks for chunks.
 template <class Piece>
 auto feed_chunks(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<InChunks> {
   std::vector<InChunks> frames;
@@ -329,8 +334,8 @@ auto feed_chunks(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::v
 
 }  // namespace
 
-TEST_CASE("FrameReader: bodies in chunks, one after the other, each with its own checksum", "[rpc]") {
-  const std::size_t sizes[] = {4096, 4097, 5000, 64 << 10, 70'000, 0, 200'001};  // not over 4 KiB: whole
+TEST_CASE("FrameReader: several bodies in chunks one after another, each with its own checksum", "[rpc]") {
+  const std::size_t sizes[] = {4096, 4097, 5000, 64 << 10, 70'000, 0, 200'001};  // up to 4 KiB: not in chunks
   Bytes bytes;
   for (const std::size_t size : sizes)
     for (const std::size_t head : {std::size_t{3}, std::size_t{20'000}}) {
@@ -359,7 +364,7 @@ TEST_CASE("FrameReader: bodies in chunks, one after the other, each with its own
   }
 }
 
-TEST_CASE("FrameReader: damage of a frame that comes in chunks is found", "[rpc]") {
+TEST_CASE("FrameReader: damage in a frame that is read in chunks is found", "[rpc]") {
   const auto good = stream::frame({FrameKind::request}, std::string(20'000, 'h'), stream::body(70'000));
   const std::size_t body_at = 32 + 20'000 + 4;
   for (const std::size_t at : {std::size_t{32}, std::size_t{20'031}, std::size_t{20'033}, body_at, body_at + 69'999,
@@ -370,7 +375,7 @@ TEST_CASE("FrameReader: damage of a frame that comes in chunks is found", "[rpc]
     FrameReader reader;
     const auto frames = feed_chunks(reader, damaged, all_at_once);
     CHECK(reader.error() == rpc_errc::corrupt);
-    CHECK(frames.size() == (at < body_at ? 0 : 1));  // a head that is damaged is not handed out
+    CHECK(frames.size() == (at < body_at ? 0 : 1));  // a damaged head is not returned
     if (!frames.empty()) CHECK_FALSE(frames[0].ended);
   }
 }

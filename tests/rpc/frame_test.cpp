@@ -13,7 +13,7 @@ namespace {
 
 const FrameHeader push{FrameKind::request, 0x0102, distrib::method_id("ps.Push"), 300, (7ULL << 32) | 5, 1 << 20};
 
-/// What parsing says after one byte was changed and the checksum made right again.
+/// Changes one byte of a header, corrects the checksum, and returns the result of parsing it.
 auto parsed_with(std::size_t offset, std::uint8_t value) -> rpc_errc {
   auto bytes = distrib::encode_frame_header(push);
   bytes[offset] = std::byte{value};
@@ -32,7 +32,7 @@ TEST_CASE("method_id: FNV-1a of the name", "[rpc][frame]") {
   STATIC_REQUIRE(distrib::method_id("foobar") == 0xbf9cf968);
 }
 
-TEST_CASE("a header lies as the wire says", "[rpc][frame]") {
+TEST_CASE("FrameHeader: encoded byte by byte as the wire format says", "[rpc][frame]") {
   const FrameHeader header{FrameKind::reply, 0x0102, 0x03040506, 0x0708, 0x1112131415161718, 0x0a};
   const auto bytes = distrib::encode_frame_header(header);
   CHECK(distrib::to_hex(distrib::ByteView{bytes}.first(28)) ==
@@ -47,7 +47,7 @@ TEST_CASE("a header lies as the wire says", "[rpc][frame]") {
   CHECK(distrib::load_le<std::uint32_t>(bytes.data() + 28) == distrib::crc32c(distrib::ByteView{bytes}.first(28)));
 }
 
-TEST_CASE("a header is read back, and any changed byte is found", "[rpc][frame]") {
+TEST_CASE("FrameHeader: read back, and a change of any byte is found", "[rpc][frame]") {
   auto bytes = distrib::encode_frame_header(push);
   FrameHeader header;
   CHECK(distrib::parse_frame_header(bytes.data(), header) == rpc_errc{});
@@ -60,7 +60,7 @@ TEST_CASE("a header is read back, and any changed byte is found", "[rpc][frame]"
   }
 }
 
-TEST_CASE("versions and kinds that are not known are refused", "[rpc][frame]") {
+TEST_CASE("FrameHeader: unknown versions and kinds are refused", "[rpc][frame]") {
   CHECK(parsed_with(4, 0) == rpc_errc::unsupported_version);
   CHECK(parsed_with(4, distrib::rpc_version + 1) == rpc_errc::unsupported_version);
   CHECK(parsed_with(5, 0) == rpc_errc::protocol);

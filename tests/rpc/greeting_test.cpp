@@ -24,7 +24,7 @@ TEST_CASE("Greeting: written and read back", "[rpc]") {
   CHECK_FALSE(read.proof);
 }
 
-TEST_CASE("Greeting: nonce and proof, which is the end of the head", "[rpc]") {
+TEST_CASE("Greeting: carries nonce and proof; the proof is the end of the head", "[rpc]") {
   Greeting greeting;
   const auto plain = greeting.encode();
   greeting.nonce.emplace().fill(std::byte{7});
@@ -48,7 +48,7 @@ TEST_CASE("Greeting: nonce and proof, which is the end of the head", "[rpc]") {
     }
 }
 
-TEST_CASE("Greeting: what does not decode, or has no versions, is none", "[rpc]") {
+TEST_CASE("Greeting: refuses bytes that do not decode, and versions that are missing or reversed", "[rpc]") {
   CHECK_FALSE(Greeting{}.decode({}));
   CHECK_FALSE(Greeting{}.decode(distrib::as_bytes("\x08")));
   Greeting wrong;

@@ -47,7 +47,7 @@ auto bad_answer(Text request) -> asio::awaitable<Text> {
   co_return request;
 }
 
-/// One call after the other, and what an error looks like.
+/// Makes one call after another, then one that fails.
 auto use(RpcClient& client, bool& done) -> asio::awaitable<void> {
   std::string text = "a";
   for (int i = 0; i < 20; ++i) {
@@ -90,7 +90,8 @@ TEST_CASE("HandlerResult: coroutines at both ends", "[rpc]") {
   while (!done) context.run_one();
 }
 
-TEST_CASE("HandlerResult: that another call was not sent says nothing of the caller's", "[rpc]") {
+TEST_CASE("HandlerResult: if a call of the handler fails, its caller gets the condition of the code, not the code",
+          "[rpc]") {
   asio::io_context context{1};
   const auto later = [](Text request) -> asio::awaitable<Text> {
     co_await pause(1ms);
@@ -118,7 +119,7 @@ TEST_CASE("HandlerResult: that another call was not sent says nothing of the cal
   while (answers < 14) context.run_one();
 }
 
-TEST_CASE("HandlerResult: what is no system_error comes out of run, and its call has failed", "[rpc]") {
+TEST_CASE("HandlerResult: an exception that is not a system_error fails the call and leaves run", "[rpc]") {
   asio::io_context context{1};
   const auto breaks = [](Text) -> asio::awaitable<Text> {
     co_await pause(1ms);
@@ -148,7 +149,7 @@ TEST_CASE("HandlerResult: what is no system_error comes out of run, and its call
 
 namespace {
 
-/// Its codec throws when it writes.
+/// A message whose codec throws when it writes.
 struct Unwritable {
   void encode(distrib::WireWriter&) const { throw std::length_error{"encode"}; }
   [[nodiscard]] auto decode(distrib::ByteView) -> bool { return true; }
@@ -171,7 +172,7 @@ TEST_CASE("HandlerResult: a reply whose codec throws fails the call", "[rpc]") {
 
 namespace {
 
-/// Its codec throws when it reads.
+/// A message whose codec throws when it reads.
 struct FragileRequest {
   void encode(distrib::WireWriter&) const {}
   [[nodiscard]] auto decode(distrib::ByteView) -> bool { throw std::length_error{"decode"}; }
@@ -180,7 +181,7 @@ struct TakeFragile : distrib::Method<"test.TakeFragile", FragileRequest, Text> {
 
 }  // namespace
 
-TEST_CASE("HandlerResult: what a handler of any shape throws fails its call", "[rpc]") {
+TEST_CASE("HandlerResult: an exception of a handler of any form fails its call", "[rpc]") {
   asio::io_context context{1};
   const auto breaks = [](auto&&...) { distrib::throw_error(rpc_errc::bad_message, "the handler's own"); };
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},

@@ -42,12 +42,12 @@ auto client_with(SharedSecret given) -> distrib::RpcClientOptions {
   return options;
 }
 
-/// Both ends know the same.
+/// Client and server with the same secret.
 struct Friends : Pair {
   Friends() : Pair{server_with(secret()), client_with(secret())} {}
 };
 
-/// The frames of a stream.
+/// Returns the frames in a stream of bytes: header and head.
 auto frames_of(const Bytes& bytes) -> std::vector<std::pair<distrib::FrameHeader, std::string>> {
   std::vector<std::pair<distrib::FrameHeader, std::string>> frames;
   distrib::FrameReader reader;
@@ -74,7 +74,7 @@ auto greeting(std::string_view head) -> Bytes { return stream::frame({FrameKind:
 
 }  // namespace
 
-TEST_CASE("Handshake: who knows the secret is let in, and calls made before go out then", "[rpc]") {
+TEST_CASE("Handshake: a client with the secret is accepted, and the calls that it made before are then sent", "[rpc]") {
   for (const std::size_t piece : {1U, 7U, 1000000U}) {
     Friends pair;
     const auto id = pair.call("test.Echo", "head", stream::body(10'000));
@@ -94,7 +94,7 @@ TEST_CASE("Handshake: who knows the secret is let in, and calls made before go o
   }
 }
 
-TEST_CASE("Handshake: nothing but greetings goes over the wire before the proofs", "[rpc]") {
+TEST_CASE("Handshake: before the proofs only greetings are sent", "[rpc]") {
   Friends pair;
   const auto taken_back = pair.call("test.Echo");
   pair.call("test.Echo", "head");
@@ -108,7 +108,7 @@ TEST_CASE("Handshake: nothing but greetings goes over the wire before the proofs
   CHECK(pair.client.output().empty());  // no ping either
 
   give(pair, pair.server, greeting(first[0].second));
-  CHECK(pair.at_server.empty());  // not yet
+  CHECK(pair.at_server.empty());  // not greeted yet
   give(pair, pair.client, from_server(pair));
   const auto second = frames_of(from_client(pair));
   REQUIRE(second.size() == 4);
@@ -124,12 +124,12 @@ TEST_CASE("Handshake: without a secret calls leave with the greeting", "[rpc]") 
   CHECK(frames_of(from_client(pair)).size() == 2);
 }
 
-TEST_CASE("Handshake: another secret is told from ours, by the client first", "[rpc]") {
+TEST_CASE("Handshake: the client notices a different secret first, and tells the server", "[rpc]") {
   Pair pair{server_with(secret()), client_with(secret("what others know of it"))};
   const auto id = pair.call("test.Echo", "never sent");
   pair.carry();
   CHECK(pair.at_server.empty());
-  CHECK(pair.server.reason() == rpc_errc::unauthorized);  // the client told it
+  CHECK(pair.server.reason() == rpc_errc::unauthorized);  // the client sent this code
   REQUIRE(pair.at_client.size() == 1);
   CHECK(pair.at_client[0].call == id);
   CHECK(pair.at_client[0].code == rpc_errc::unauthorized);
@@ -138,14 +138,14 @@ TEST_CASE("Handshake: another secret is told from ours, by the client first", "[
   CHECK(pair.server.finished());
 }
 
-TEST_CASE("Handshake: a client that does not mind the server's proof does not get in", "[rpc]") {
+TEST_CASE("Handshake: a client that ignores the server's proof and sends no valid proof is refused", "[rpc]") {
   Friends pair;
   give(pair, pair.server, from_client(pair));
   distrib::WireWriter wrong;
   SECTION("a wrong proof") { wrong.bytes(8, std::vector<std::byte>(32, std::byte{1})); }
-  SECTION("an empty one") { wrong.bytes(8, {}); }
-  SECTION("none") { wrong.varint(1, 1); }
-  SECTION("zeros") { wrong.bytes(8, std::vector<std::byte>(32)); }
+  SECTION("an empty proof") { wrong.bytes(8, {}); }
+  SECTION("no proof") { wrong.varint(1, 1); }
+  SECTION("a proof of zeros") { wrong.bytes(8, std::vector<std::byte>(32)); }
   give(pair, pair.server, greeting(distrib::as_text(wrong.view())));
   CHECK(pair.server.finished());
   CHECK(pair.at_server.empty());
@@ -155,7 +155,7 @@ TEST_CASE("Handshake: a client that does not mind the server's proof does not ge
   CHECK(pair.client.reason().where.empty());
 }
 
-TEST_CASE("Handshake: a request in place of the proof is not looked at", "[rpc]") {
+TEST_CASE("Handshake: a request instead of the proof ends the connection", "[rpc]") {
   Friends pair;
   give(pair, pair.server, from_client(pair));
   give(pair, pair.server, stream::frame({FrameKind::request, 0, 1, 0, 1ULL << 32, 0}, std::string(8, '\1')));
@@ -163,7 +163,7 @@ TEST_CASE("Handshake: a request in place of the proof is not looked at", "[rpc]"
   CHECK(pair.server.reason() == rpc_errc::protocol);
 }
 
-TEST_CASE("Handshake: one end without a secret, and the client hears which", "[rpc]") {
+TEST_CASE("Handshake: if only one end has a secret, the error text says which end has none", "[rpc]") {
   const bool server_has = GENERATE(true, false);
   Pair pair{server_with(server_has ? secret() : SharedSecret{}), client_with(server_has ? SharedSecret{} : secret())};
   pair.call("test.Echo", "head");
@@ -176,7 +176,7 @@ TEST_CASE("Handshake: one end without a secret, and the client hears which", "[r
   CHECK_THAT(pair.at_client[0].where, ContainsSubstring(poor));
 }
 
-TEST_CASE("Handshake: a server of before there were secrets is not trusted", "[rpc]") {
+TEST_CASE("Handshake: a client with a secret refuses a server of a release without secrets", "[rpc]") {
   Friends pair;
   const auto id = pair.call("test.Echo", "head");
   CHECK(frames_of(from_client(pair)).size() == 1);
@@ -186,7 +186,7 @@ TEST_CASE("Handshake: a server of before there were secrets is not trusted", "[r
   CHECK_THAT(pair.at_client.back().where, ContainsSubstring("the server has no shared secret"));
 }
 
-TEST_CASE("Handshake: what was recorded is worth nothing on another connection", "[rpc]") {
+TEST_CASE("Handshake: recorded bytes are refused on another connection", "[rpc]") {
   Friends recorded;
   const Bytes first = from_client(recorded);
   give(recorded, recorded.server, first);
@@ -197,21 +197,21 @@ TEST_CASE("Handshake: what was recorded is worth nothing on another connection",
   REQUIRE(recorded.at_server.size() == 1);
 
   {
-    Pair replayed;  // to a server that drew another nonce
+    Pair replayed;  // a server with another nonce
     replayed.server = distrib::ServerCore{server_with(secret()), replayed.now, pair::nonce('t')};
     give(replayed, replayed.server, first);
     give(replayed, replayed.server, second);
     CHECK(replayed.at_server.empty());
     CHECK(replayed.server.reason() == rpc_errc::unauthorized);
   }
-  Pair replayed;  // to a client that drew another nonce
+  Pair replayed;  // a client with another nonce
   replayed.client = distrib::ClientCore{client_with(secret()), replayed.now, pair::nonce('d')};
   give(replayed, replayed.client, answer);
   CHECK(replayed.at_client.empty());
   CHECK(replayed.client.reason().code == rpc_errc::unauthorized);
 }
 
-TEST_CASE("Handshake: an end's own words prove nothing to it", "[rpc]") {
+TEST_CASE("Handshake: an end refuses its own bytes, sent back to it", "[rpc]") {
   Friends pair;
   const Bytes first = from_client(pair);
   give(pair, pair.server, first);
@@ -220,21 +220,21 @@ TEST_CASE("Handshake: an end's own words prove nothing to it", "[rpc]") {
   REQUIRE(said.decode(as_bytes(frames_of(answer)[0].second)));
   REQUIRE(said.proof);
 
-  SECTION("the server's proof comes back") {
+  SECTION("the server gets its own proof") {
     distrib::WireWriter reflected;
     reflected.bytes(8, *said.proof);
     give(pair, pair.server, greeting(distrib::as_text(reflected.view())));
     CHECK(pair.at_server.empty());
     CHECK(pair.server.reason() == rpc_errc::unauthorized);
   }
-  SECTION("the client's greeting comes back") {
+  SECTION("the client gets its own greeting") {
     give(pair, pair.client, first);
     CHECK(pair.at_client.empty());
     CHECK(pair.client.reason().code == rpc_errc::unauthorized);
   }
 }
 
-TEST_CASE("Handshake: who changes one bit of a greeting on its way is found out", "[rpc]") {
+TEST_CASE("Handshake: a change of any bit of a greeting is noticed", "[rpc]") {
   Friends model;
   const Bytes first = from_client(model);
   const std::string head = frames_of(first)[0].second;
@@ -266,7 +266,7 @@ TEST_CASE("Handshake: who changes one bit of a greeting on its way is found out"
   }
 }
 
-TEST_CASE("Handshake: a call's deadline passes while it is held back", "[rpc]") {
+TEST_CASE("Handshake: the deadline of a call may pass before the handshake is over", "[rpc]") {
   Friends pair;
   const auto id = pair.call("test.Echo", {}, nullptr, 50ms);
   pair.pass(54ms);
@@ -278,7 +278,7 @@ TEST_CASE("Handshake: a call's deadline passes while it is held back", "[rpc]") 
   CHECK(pair.server.calls() == 0);
 }
 
-TEST_CASE("Handshake: a connection lost before the proof has carried out nothing", "[rpc]") {
+TEST_CASE("Handshake: calls on a connection that is lost before the proof fail with not_sent", "[rpc]") {
   Friends pair;
   const auto id = pair.call("test.Echo");
   give(pair, pair.server, from_client(pair));
@@ -289,7 +289,7 @@ TEST_CASE("Handshake: a connection lost before the proof has carried out nothing
   CHECK(pair.at_client[0].code == rpc_errc::not_sent);
 }
 
-TEST_CASE("Handshake: neither end waits for the other for ever, nor is kept by single bytes", "[rpc]") {
+TEST_CASE("Handshake: greeting_within ends the handshake at both ends, also if single bytes arrive", "[rpc]") {
   Friends pair;
   const auto id = pair.call("test.Echo");
   const Bytes first = from_client(pair);
@@ -297,7 +297,7 @@ TEST_CASE("Handshake: neither end waits for the other for ever, nor is kept by s
   const Bytes answer = from_server(pair);
   pair.pass(4999ms);
   CHECK_FALSE(pair.server.finished());
-  pair.pass(1ms);  // the whole handshake, not its first half
+  pair.pass(1ms);  // the time covers the whole handshake, not only its first half
   CHECK(pair.server.reason() == rpc_errc::silent);
 
   for (std::size_t at = 0; at < 4; ++at) {
@@ -311,11 +311,11 @@ TEST_CASE("Handshake: neither end waits for the other for ever, nor is kept by s
   CHECK(pair.at_client.back().code == rpc_errc::not_sent);
 }
 
-TEST_CASE("Handshake: closed or drained in the middle of it", "[rpc]") {
+TEST_CASE("Handshake: close of the client and drain of the server in the middle of a handshake", "[rpc]") {
   {
     Friends pair;
     const auto id = pair.call("test.Echo");
-    pair.client.close();  // after the calls that there are
+    pair.client.close();  // ends after the calls that exist
     pair.carry();
     CHECK(pair.server.calls() == 1);
     pair.server.reply(id, {});
@@ -331,7 +331,7 @@ TEST_CASE("Handshake: closed or drained in the middle of it", "[rpc]") {
   CHECK(pair.client.reason().code == rpc_errc::closed);
 }
 
-TEST_CASE("Handshake: a client that refuses tells the server, whose reason it is then", "[rpc]") {
+TEST_CASE("Handshake: the server takes over the client's reason for refusing it", "[rpc]") {
   Friends pair;
   static_cast<void>(from_client(pair));
   distrib::WireWriter head;
@@ -342,7 +342,7 @@ TEST_CASE("Handshake: a client that refuses tells the server, whose reason it is
   CHECK(pair.server.output().empty());
 }
 
-TEST_CASE("Handshake: a secret without a nonce is a mistake that is not overlooked", "[rpc]") {
+TEST_CASE("Handshake: a secret without a nonce throws unauthorized", "[rpc]") {
   for (const bool client : {true, false}) try {
       if (client) static_cast<void>(ClientHandshake{{}, secret(), {}});
       else static_cast<void>(ServerHandshake{{}, 1, secret(), {}});

@@ -14,13 +14,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Of sorted times, exactly.
+/// Returns the exact quantile of sorted durations.
 auto exact(const std::vector<std::chrono::nanoseconds>& sorted, double q) -> std::chrono::nanoseconds {
   const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(sorted.size())));
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-/// Times of all lengths, from 1 us to 1000 s.
+/// Returns random durations from 1 us to 1000 s.
 auto random_times(std::uint64_t seed, int count) -> std::vector<std::chrono::nanoseconds> {
   distrib::Philox random{seed, 0, 0};
   std::vector<std::chrono::nanoseconds> times;
@@ -33,7 +33,7 @@ auto random_times(std::uint64_t seed, int count) -> std::vector<std::chrono::nan
 
 }  // namespace
 
-TEST_CASE("LatencyHistogram: quantiles are those of the data, within a sixteenth", "[rpc]") {
+TEST_CASE("LatencyHistogram: quantiles differ from the exact ones by at most a sixteenth", "[rpc]") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     auto times = random_times(seed, 1 + static_cast<int>(seed) * 100);
     LatencyHistogram histogram;
@@ -53,7 +53,7 @@ TEST_CASE("LatencyHistogram: quantiles are those of the data, within a sixteenth
   }
 }
 
-TEST_CASE("LatencyHistogram: every time is in its bucket, short and long", "[rpc]") {
+TEST_CASE("LatencyHistogram: a single duration of any length is found within a sixteenth", "[rpc]") {
   for (std::uint64_t ns = 1; ns < 2'100'000'000'000; ns += ns / 50 + 1) {
     LatencyHistogram histogram;
     histogram.add(std::chrono::nanoseconds{static_cast<std::int64_t>(ns)});
@@ -62,7 +62,7 @@ TEST_CASE("LatencyHistogram: every time is in its bucket, short and long", "[rpc
   }
 }
 
-TEST_CASE("LatencyHistogram: nothing, less than nothing, and more than there is room for", "[rpc]") {
+TEST_CASE("LatencyHistogram: no durations, a negative one, and one beyond the last bucket", "[rpc]") {
   LatencyHistogram histogram;
   CHECK(histogram.count() == 0);
   CHECK(histogram.quantile(0.5) == 0ns);
@@ -75,7 +75,7 @@ TEST_CASE("LatencyHistogram: nothing, less than nothing, and more than there is 
   CHECK(histogram.count() == 2);
 }
 
-TEST_CASE("LatencyHistogram: two together are as if one had seen it all", "[rpc]") {
+TEST_CASE("LatencyHistogram: the sum of two equals one that counted everything", "[rpc]") {
   LatencyHistogram one;
   LatencyHistogram other;
   LatencyHistogram both;
@@ -92,12 +92,12 @@ TEST_CASE("LatencyHistogram: two together are as if one had seen it all", "[rpc]
   CHECK(one == both);
 }
 
-TEST_CASE("LatencyHistogram: the longest, and how many took less", "[rpc]") {
+TEST_CASE("LatencyHistogram: max, and count_below at the beginning of a bucket", "[rpc]") {
   LatencyHistogram histogram;
   CHECK(histogram.max() == 0ns);
   CHECK(histogram.count_below(std::chrono::hours{1}) == 0);
   auto times = random_times(3, 1000);
-  times.push_back(8'192ns);  // where a bucket begins
+  times.push_back(8'192ns);  // the beginning of a bucket
   for (const auto time : times) histogram.add(time);
   CHECK(histogram.max() == *std::max_element(times.begin(), times.end()));
   CHECK(histogram.count_below(-1s) == 0);
@@ -105,7 +105,7 @@ TEST_CASE("LatencyHistogram: the longest, and how many took less", "[rpc]") {
     const std::chrono::nanoseconds than{bound};
     const auto right = std::count_if(times.begin(), times.end(), [&](auto time) { return time < than; });
     CHECK(histogram.count_below(than) == static_cast<std::uint64_t>(right));
-    CHECK(histogram.count_below(than + 1ns) == static_cast<std::uint64_t>(right));  // of the same bucket
+    CHECK(histogram.count_below(than + 1ns) == static_cast<std::uint64_t>(right));  // in the same bucket
   }
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("LatencyHistogram: written and read back", "[rpc]") {
     distrib::WireWriter message;
     histogram.encode(message);
     LatencyHistogram read;
-    read.add(1s);  // which is not what was written
+    read.add(1s);  // decode must remove this
     REQUIRE(read.decode(message.view()));
     CHECK(read == histogram);
   }

@@ -8,10 +8,10 @@
 
 namespace loopback {
 
-/// A port of this machine that is free.
+/// The address with which a server listens on a free port of this machine.
 inline const distrib::Address anywhere{"127.0.0.1", 0};
 
-/// A socket connected to a port of this machine.
+/// Returns a socket that is connected to a port of this machine.
 inline auto connect(asio::io_context& context, std::uint16_t port) -> distrib::TcpSocket {
   distrib::TcpSocket socket{context.get_executor()};
   socket.connect({asio::ip::address_v4::loopback(), port});

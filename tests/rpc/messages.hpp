@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-/// Methods that tests call.
+/// Messages and methods that the tests call.
 namespace messages {
 
 struct Text {

@@ -4,7 +4,7 @@
 #include "rpc/messages.hpp"
 #include "support/catch.hpp"
 
-TEST_CASE("Method: its id is that of its name", "[rpc]") {
+TEST_CASE("Method: its id is the hash of its name", "[rpc]") {
   STATIC_REQUIRE(distrib::detail::RpcMethod<messages::Echo>);
   STATIC_REQUIRE(messages::Echo::id == distrib::method_id("test.Echo"));
   STATIC_REQUIRE(messages::Echo::name == "test.Echo");
@@ -29,7 +29,7 @@ struct Never : Again {
 
 }  // namespace
 
-TEST_CASE("Method: one that does no harm twice says so", "[rpc]") {
+TEST_CASE("Method: is_idempotent is false unless the method declares it", "[rpc]") {
   STATIC_REQUIRE(distrib::detail::is_idempotent<Again>);
   STATIC_REQUIRE_FALSE(distrib::detail::is_idempotent<Never>);
   STATIC_REQUIRE_FALSE(distrib::detail::is_idempotent<distrib::Method<"test.Plain", distrib::Empty, distrib::Empty>>);

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-/// A client and a server core, their bytes carried by hand.
+/// A client core and a server core; the test carries their bytes.
 namespace pair {
 
-/// Nonces of two ends that differ, as drawn ones do.
+/// Returns a nonce; different arguments give different nonces.
 inline auto nonce(std::uint8_t of) -> distrib::Nonce {
   distrib::Nonce nonce;
   nonce.fill(static_cast<std::byte>(of));
@@ -25,7 +25,7 @@ inline auto nonce(std::uint8_t of) -> distrib::Nonce {
 
 using namespace std::chrono_literals;
 
-/// An event, kept.
+/// A recorded event.
 struct Seen {
   int kind;
   std::uint64_t call;
@@ -73,7 +73,7 @@ struct Pair {
   auto carry_one(From& from, To& to, std::size_t piece) -> bool {
     const stream::Bytes bytes = stream::take_output(from, now);
     for (std::size_t at = 0; at < bytes.size();) {
-      if (!to.reads()) break;  // the rest is lost, as it is when somebody closes
+      if (!to.reads()) break;  // the rest is lost, as after a close
       at += stream::give(to, distrib::ByteView{bytes}.subspan(at), piece, now);
       take_events();
       to.keep();
@@ -81,12 +81,13 @@ struct Pair {
     return !bytes.empty();
   }
 
-  /// Until nobody has anything to say.
+  /// Carries bytes in both directions until neither end has output. `piece`: most bytes at once.
   void carry(std::size_t piece = 1 << 20) {
     take_events();
     while (carry_one(client, server, piece) || carry_one(server, client, piece)) take_events();
   }
 
+  /// Lets time pass, and wakes the cores that are due.
   void pass(std::chrono::milliseconds time) {
     now += time;
     if (client.wake() && *client.wake() <= now) client.woken(now);

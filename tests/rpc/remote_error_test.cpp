@@ -28,7 +28,7 @@ TEST_CASE("remote errors: known categories keep the code", "[rpc]") {
         std::errc::no_space_on_device);
 }
 
-TEST_CASE("remote errors: unknown categories keep what kind of failure it was", "[rpc]") {
+TEST_CASE("remote errors: codes of unknown categories keep their condition", "[rpc]") {
   const Error error = carried(std::make_error_code(std::errc::no_space_on_device), "/data");
   CHECK(error.code.category() == distrib::remote_category());
   CHECK(error.code == distrib::failure::io);
@@ -36,7 +36,7 @@ TEST_CASE("remote errors: unknown categories keep what kind of failure it was", 
   CHECK(error.where == "/data (generic 28)");
 }
 
-TEST_CASE("remote errors: a head that does not decode is an error too", "[rpc]") {
+TEST_CASE("remote errors: a head that does not decode becomes bad_message", "[rpc]") {
   CHECK(distrib::decode_error(distrib::as_bytes("\x0a"), {}).code == rpc_errc::bad_message);
   CHECK(distrib::decode_error({}, {}).code == rpc_errc::bad_message);
 }

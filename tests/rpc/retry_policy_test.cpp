@@ -8,7 +8,8 @@
 using distrib::RetryPolicy;
 using distrib::rpc_errc;
 
-TEST_CASE("RetryPolicy: what was not carried out is repeated, what may have been only where it does no harm", "[rpc]") {
+TEST_CASE("RetryPolicy: repeats calls that were not carried out; those that may have been, only if idempotent",
+          "[rpc]") {
   RetryPolicy policy;
   for (const bool idempotent : {false, true}) {
     CHECK(policy.again(rpc_errc::not_sent, idempotent, 1));
@@ -22,7 +23,7 @@ TEST_CASE("RetryPolicy: what was not carried out is repeated, what may have been
   }
 }
 
-TEST_CASE("RetryPolicy: no more attempts than allowed", "[rpc]") {
+TEST_CASE("RetryPolicy: never more than most_attempts attempts", "[rpc]") {
   RetryPolicy policy{{.most_attempts = 3}};
   CHECK(policy.may_repeat(1));
   CHECK(policy.again(rpc_errc::not_sent, false, 2));
@@ -32,12 +33,12 @@ TEST_CASE("RetryPolicy: no more attempts than allowed", "[rpc]") {
   CHECK_FALSE(RetryPolicy{{.most_attempts = 0}}.may_repeat(1));
 }
 
-TEST_CASE("RetryPolicy: tokens are for what may have been carried out, and come back with answers", "[rpc]") {
+TEST_CASE("RetryPolicy: repeats of calls that may have been carried out take tokens, answers add some", "[rpc]") {
   RetryPolicy policy{{.most_tokens = 2, .per_success = 0.5}};
   CHECK(policy.again(rpc_errc::lost, true, 1));
   CHECK(policy.again(rpc_errc::silent, true, 1));
   CHECK_FALSE(policy.again(rpc_errc::lost, true, 1));
-  CHECK(policy.again(rpc_errc::not_sent, false, 1));  // needs none
+  CHECK(policy.again(rpc_errc::not_sent, false, 1));  // takes no token
   policy.succeeded();
   CHECK_FALSE(policy.again(rpc_errc::lost, true, 1));
   policy.succeeded();
@@ -45,5 +46,5 @@ TEST_CASE("RetryPolicy: tokens are for what may have been carried out, and come 
   for (int i = 0; i < 100; ++i) policy.succeeded();
   CHECK(policy.again(rpc_errc::lost, true, 1));
   CHECK(policy.again(rpc_errc::lost, true, 1));
-  CHECK_FALSE(policy.again(rpc_errc::lost, true, 1));  // no more than at the begin
+  CHECK_FALSE(policy.again(rpc_errc::lost, true, 1));  // no more than most_tokens
 }

@@ -15,7 +15,7 @@ using messages::Store;
 
 namespace {
 
-/// Sends one request to a router and gives back what the client hears.
+/// Sends one request to a router and returns the events at the client.
 template <class Router>
 auto asked(Router& router, std::uint32_t method, distrib::ByteView head, distrib::SharedBuffer body = nullptr)
     -> std::vector<pair::Seen> {
@@ -38,7 +38,7 @@ auto head_of(const auto& message) -> std::vector<std::byte> {
 
 }  // namespace
 
-TEST_CASE("Router: each method has its handler", "[rpc]") {
+TEST_CASE("Router: each method goes to its handler", "[rpc]") {
   distrib::SharedBuffer stored;
   distrib::Router router{on<Echo>([](messages::Text request, auto call) { call.reply({request.text + request.text}); }),
                          on<Store>([&](messages::Bulk request, auto call) {
@@ -70,7 +70,7 @@ TEST_CASE("Router: unknown methods and requests that do not decode are refused",
   CHECK(asked(none, Echo::id, {})[0].code == rpc_errc::unknown_method);
 }
 
-TEST_CASE("Router: a call is refused with a code of the handler's choice", "[rpc]") {
+TEST_CASE("Router: a handler may fail a call with any code and text", "[rpc]") {
   distrib::Router router{on<Echo>([](messages::Text, auto call) { call.fail(rpc_errc::exhausted, "no room"); })};
   const auto seen = asked(router, Echo::id, {});
   CHECK(seen[0].code == rpc_errc::exhausted);

@@ -38,7 +38,7 @@ struct EchoAgain : distrib::Method<"test.EchoAgain", Text, Text> {
   static constexpr bool idempotent = true;
 };
 
-/// Does not let itself be said.
+/// A message that cannot be encoded if it is "throw".
 struct Throws : Text {
   void encode(distrib::WireWriter& head) const {
     if (text == "throw") throw std::runtime_error{"not to be said"};
@@ -51,7 +51,7 @@ auto on_store() {
   return distrib::on<Store>([](const messages::Bulk&) { return distrib::Empty{}; });
 }
 
-/// Answers, but "keep" only when told to; breaks the connection of "break".
+/// Answers calls, but keeps "keep" until the test answers it, and closes the connection at "break".
 struct Server {
   using Connection = distrib::ServerConnection;
 
@@ -77,12 +77,12 @@ struct Server {
             options} {}
 
   std::map<std::string, int> calls;
-  std::map<const void*, int> on;  // calls, by connection
+  std::map<const void*, int> on;  // number of calls, by connection
   std::vector<std::function<void()>> kept;
   distrib::RpcServer<Router> rpc;
 };
 
-/// A port of this machine where nobody listens, and nobody else can.
+/// A port of this machine on which no process listens, and no other process can.
 struct Port {
   explicit Port(asio::io_context& context) : acceptor{context.get_executor()} {
     acceptor.open(asio::ip::tcp::v4());
@@ -95,7 +95,7 @@ struct Port {
   std::uint16_t number;
 };
 
-/// How calls ended, in order.
+/// The results of calls, in the order in which they ended.
 struct Ends {
   struct End {
     std::error_code code;
@@ -112,7 +112,7 @@ struct Ends {
   auto operator()() -> Handler { return {this}; }
 };
 
-/// What an observer was told.
+/// The events that an observer has received.
 struct ToldEvents {
   std::vector<Event> events;
   [[nodiscard]] auto count(Event::Kind kind) const {
@@ -128,7 +128,7 @@ auto quick(ToldEvents& told) -> RpcClientPoolOptions {
   return options;
 }
 
-/// What a server says first.
+/// Returns the greeting of a server.
 auto greeting_bytes() -> stream::Bytes {
   distrib::Greeting greeting;
   greeting.max_calls = 100;
@@ -161,7 +161,7 @@ TEST_CASE("RpcClientPool: calls wait for a server that starts late", "[rpc]") {
   CHECK(pool.waiting() == 0);
 }
 
-TEST_CASE("RpcClientPool: a server dies and comes again; only what does no harm is repeated", "[rpc]") {
+TEST_CASE("RpcClientPool: when a server dies and comes back, only idempotent calls are repeated", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   std::optional<Server> server{std::in_place, context, std::uint16_t{0}};
@@ -190,7 +190,7 @@ TEST_CASE("RpcClientPool: a server dies and comes again; only what does no harm 
   CHECK(once[1].text == "a");
 }
 
-TEST_CASE("RpcClientPool: a server that breaks on every call is asked no more often than allowed", "[rpc]") {
+TEST_CASE("RpcClientPool: a server that fails on every call gets no more repeats than the options allow", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   Server server{context, 0};
@@ -198,7 +198,7 @@ TEST_CASE("RpcClientPool: a server that breaks on every call is asked no more of
   options.retry = {.most_attempts = 4, .most_tokens = 5};
   RpcClientPool pool{context.get_executor(), {"127.0.0.1", server.rpc.port()}, options};
   Ends ends;
-  for (const int expected : {4, 7}) {  // then there are no tokens: 5 repeats
+  for (const int expected : {4, 7}) {  // after 5 repeats there are no tokens
     pool.async_call<EchoAgain>({"break"}, {}, ends());
     run_until(context, [&] { return ends.size() == (expected == 4 ? 1U : 2U); });
     CHECK(ends.ends.back().code == rpc_errc::lost);
@@ -206,7 +206,7 @@ TEST_CASE("RpcClientPool: a server that breaks on every call is asked no more of
   }
 }
 
-TEST_CASE("RpcClientPool: what was not sent is repeated, whatever it is", "[rpc]") {
+TEST_CASE("RpcClientPool: a call that was not sent is repeated, also if it is not idempotent", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   auto acceptor = std::make_optional<support::Acceptor>(context, support::loopback());
@@ -221,7 +221,7 @@ TEST_CASE("RpcClientPool: what was not sent is repeated, whatever it is", "[rpc]
   std::error_code stored;
   pool.async_call<Store>({1, stream::body(64 << 20)}, {},
                          [&](std::error_code ec, const distrib::Empty&) { stored = ec; });
-  for (int i = 0; i < 10; ++i) context.poll();  // more than the system takes is on its way: nobody reads
+  for (int i = 0; i < 10; ++i) context.poll();  // the peer does not read, so the system accepts only a part
   Ends ends;
   pool.async_call<Echo>({"a"}, {}, ends());
   context.poll();
@@ -246,7 +246,7 @@ TEST_CASE("RpcClientPool: a server that drains is replaced while its calls are a
   run_until(context, [&] { return old.kept.size() == 1; });
   const std::uint16_t port = old.rpc.port();
   old.rpc.drain(std::chrono::minutes{1});
-  pool.async_call<Echo>({"a"}, {}, ends());  // the goodbye is not read yet: refused, and repeated
+  pool.async_call<Echo>({"a"}, {}, ends());  // the goodbye is not read yet: the call is refused, and repeated
   Server fresh{context, port};
   run_until(context, [&] { return ends.size() == 1; });
   CHECK(ends[0].text == "a");
@@ -262,7 +262,7 @@ TEST_CASE("RpcClientPool: a server that drains is replaced while its calls are a
   CHECK(told.count(Event::Kind::lost) == 1);
 }
 
-TEST_CASE("RpcClientPool: calls go where the fewest are, and wait where there is no room", "[rpc]") {
+TEST_CASE("RpcClientPool: a call goes to the connection with the fewest calls, and waits if all are full", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   distrib::RpcServerOptions two;
@@ -291,28 +291,28 @@ TEST_CASE("RpcClientPool: calls go where the fewest are, and wait where there is
   for (const auto& end : ends.ends) CHECK_FALSE(end.code);
 }
 
-TEST_CASE("RpcClientPool: how many wait, and how long", "[rpc]") {
+TEST_CASE("RpcClientPool: max_waiting and connect_within limit how many calls wait, and how long", "[rpc]") {
   asio::io_context context{1};
   Port port{context};
   ToldEvents told;
   RpcClientPoolOptions options = quick(told);
   options.max_waiting = 2;
   options.connect_within = 20ms;
-  SECTION("nobody listens") {
+  SECTION("no process listens") {
     RpcClientPool pool{context.get_executor(), port.address(), options};
     Ends waited;
     Ends refused;
     pool.async_call<Echo>({"a"}, {}, waited());
     pool.async_call<Echo>({"a"}, 10ms, waited());
     pool.async_call<Echo>({"a"}, {}, refused());
-    CHECK(refused.size() == 0);  // never from inside of the call
+    CHECK(refused.size() == 0);  // never inside the call
     run_until(context, [&] { return waited.size() == 2 && refused.size() == 1; });
     CHECK(refused[0].code == rpc_errc::exhausted);
     CHECK(waited[0].code == net_errc::refused);
     CHECK(waited[1].code == net_errc::refused);
     CHECK(pool.waiting() == 0);
   }
-  SECTION("somebody listens and says nothing") {
+  SECTION("a process listens but does not greet") {
     port.acceptor.listen();
     RpcClientPool pool{context.get_executor(), port.address(), options};
     Ends ends;
@@ -324,7 +324,7 @@ TEST_CASE("RpcClientPool: how many wait, and how long", "[rpc]") {
     CHECK(ends[1].code == net_errc::timed_out);
     CHECK(told.events.empty());
   }
-  SECTION("and is given up for the next try") {
+  SECTION("after longest_try the next attempt follows") {
     port.acceptor.listen();
     options.longest_try = 1ms;
     options.connect_within = 60s;
@@ -346,7 +346,7 @@ TEST_CASE("RpcClientPool: how many wait, and how long", "[rpc]") {
   }
 }
 
-TEST_CASE("RpcClientPool: who does not want to wait", "[rpc]") {
+TEST_CASE("RpcClientPool: with fail_fast, calls fail at once after a failed attempt to connect", "[rpc]") {
   asio::io_context context{1};
   Port port{context};
   ToldEvents told;
@@ -354,7 +354,7 @@ TEST_CASE("RpcClientPool: who does not want to wait", "[rpc]") {
   options.fail_fast = true;
   RpcClientPool pool{context.get_executor(), port.address(), options};
   Ends ends;
-  pool.async_call<Echo>({"a"}, {}, ends());  // nobody has tried yet
+  pool.async_call<Echo>({"a"}, {}, ends());  // no attempt has failed yet
   CHECK(pool.waiting() == 1);
   run_until(context, [&] { return ends.size() == 1; });
   CHECK(ends[0].code == net_errc::refused);
@@ -371,7 +371,7 @@ TEST_CASE("RpcClientPool: who does not want to wait", "[rpc]") {
   CHECK_FALSE(ends[2].code);
 }
 
-TEST_CASE("RpcClientPool: destroyed, each call ends once", "[rpc]") {
+TEST_CASE("RpcClientPool: when it is destroyed, each call ends once", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   Server server{context, 0};
@@ -379,29 +379,29 @@ TEST_CASE("RpcClientPool: destroyed, each call ends once", "[rpc]") {
   options.client.max_calls = 1;
   Ends ends;
   std::optional<RpcClientPool> pool;
-  rpc_errc in_flight = rpc_errc::closed;  // what the one hears that does not wait
+  rpc_errc in_flight = rpc_errc::closed;  // the code of the call that does not wait
   const auto make = [&] {
     pool.emplace(context.get_executor(), Address{"127.0.0.1", server.rpc.port()}, options);
     pool->async_call<EchoAgain>({"keep"}, {}, ends());
     pool->async_call<EchoAgain>({"waits"}, {}, ends());
   };
-  SECTION("before it ran") {
+  SECTION("before the context runs") {
     make();
     pool.reset();
   }
-  SECTION("with a call in flight and one that waits") {
+  SECTION("with one call in flight and another that waits") {
     make();
     run_until(context, [&] { return server.kept.size() == 1; });
     pool.reset();
     in_flight = rpc_errc::lost;
   }
-  SECTION("by its observer") {
+  SECTION("destroyed by its observer") {
     options.observer = [&](const Event&) { pool.reset(); };
     make();
     run_until(context, [&] { return !pool; });
     in_flight = rpc_errc::not_sent;
   }
-  SECTION("from inside of a completion") {
+  SECTION("destroyed inside the completion of a call") {
     make();
     run_until(context, [&] { return server.kept.size() == 1; });
     std::error_code last;
@@ -417,7 +417,7 @@ TEST_CASE("RpcClientPool: destroyed, each call ends once", "[rpc]") {
     CHECK(ends[1].code == rpc_errc::lost);
     return;
   }
-  CHECK(ends.size() == 0);  // not from inside of the destructor
+  CHECK(ends.size() == 0);  // never inside the destructor
   run_until(context, [&] { return ends.size() == 2; });
   for (int i = 0; i < 10; ++i) context.poll();
   REQUIRE(ends.size() == 2);
@@ -425,7 +425,7 @@ TEST_CASE("RpcClientPool: destroyed, each call ends once", "[rpc]") {
   CHECK(ends[1].code == in_flight);
 }
 
-TEST_CASE("RpcClientPool: calls are taken back, waiting or in flight", "[rpc]") {
+TEST_CASE("RpcClientPool: calls can be cancelled, waiting or in flight", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   Server server{context, 0};
@@ -445,13 +445,13 @@ TEST_CASE("RpcClientPool: calls are taken back, waiting or in flight", "[rpc]") 
   flies.emit(asio::cancellation_type::total);
   run_until(context, [&] { return ends.size() == 2; });
   for (const auto& end : ends.ends) CHECK(end.code == rpc_errc::cancelled);
-  flies.emit(asio::cancellation_type::terminal);  // too late: nobody is there
+  flies.emit(asio::cancellation_type::terminal);  // too late: the call is over
   pool.async_call<EchoAgain>({"b"}, {}, ends());
   run_until(context, [&] { return ends.size() == 3; });
   CHECK(ends[2].text == "b");
 }
 
-TEST_CASE("RpcClientPool: requests and handlers that can only be moved, and tokens that begin later", "[rpc]") {
+TEST_CASE("RpcClientPool: handlers that can only be moved, and deferred calls", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   Server server{context, 0};
@@ -465,7 +465,7 @@ TEST_CASE("RpcClientPool: requests and handlers that can only be moved, and toke
   CHECK_THROWS_AS((RpcClientPool{context.get_executor(), {"127.0.0.1", 0}}), std::system_error);
 }
 
-TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks for it", "[rpc]") {
+TEST_CASE("RpcClientPool: the text beside a code reaches a caller that asks for it", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   const Port port{context};
@@ -486,7 +486,7 @@ TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks fo
   CHECK(handler == "rank 3 has no room");
 }
 
-TEST_CASE("RpcClientPool: a text that went with the pool is not written any more", "[rpc]") {
+TEST_CASE("RpcClientPool: after the pool is destroyed, error_text is not written", "[rpc]") {
   asio::io_context context{1};
   const Port port{context};
   ToldEvents told;
@@ -499,7 +499,7 @@ TEST_CASE("RpcClientPool: a text that went with the pool is not written any more
   CHECK(text == "mine");
 }
 
-TEST_CASE("RpcClientPool: what may have been carried out is not said to be not", "[rpc]") {
+TEST_CASE("RpcClientPool: a call that an earlier attempt may have carried out fails with lost", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   std::optional<Server> server{std::in_place, context, std::uint16_t{0}};
@@ -511,16 +511,16 @@ TEST_CASE("RpcClientPool: what may have been carried out is not said to be not",
   pool->async_call<EchoAgain>({"keep"}, {}, ends());
   run_until(context, [&] { return server->kept.size() == 1; });
   server.reset();
-  SECTION("nobody is there for the repeat") {}
-  SECTION("it waits when the pool is destroyed") {
+  SECTION("no server exists for the repeat") {}
+  SECTION("the repeat waits when the pool is destroyed") {
     run_until(context, [&] { return pool->waiting() == 1; });
     pool.reset();
   }
-  SECTION("a server refuses it") {
+  SECTION("a server refuses the repeat") {
     distrib::RpcServer refuses{context.get_executor(), address, distrib::Router{on_store()}};
     run_until(context, [&] { return ends.size() == 1; });
   }
-  SECTION("a server answers it") {
+  SECTION("a server answers the repeat with an error") {
     const auto fail = [](const Text&, auto call) { call.fail(std::make_error_code(std::errc::file_exists), ""); };
     distrib::RpcServer answers{context.get_executor(), address, distrib::Router{distrib::on<EchoAgain>(fail)}};
     run_until(context, [&] { return ends.size() == 1; });
@@ -531,7 +531,7 @@ TEST_CASE("RpcClientPool: what may have been carried out is not said to be not",
   CHECK(ends[0].code == rpc_errc::lost);
 }
 
-TEST_CASE("RpcClientPool: a request whose codec throws takes no other call with it", "[rpc]") {
+TEST_CASE("RpcClientPool: a request whose codec throws fails no other call", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   Server server{context, 0};
@@ -541,7 +541,7 @@ TEST_CASE("RpcClientPool: a request whose codec throws takes no other call with 
   run_until(context, [&] { return pool.connections() == 1; });
   Ends ends;
   pool.async_call<EchoThrows>({{"a"}}, {}, ends());
-  pool.async_call<EchoThrows>({{"throw"}}, {}, ends());  // waits until there is room
+  pool.async_call<EchoThrows>({{"throw"}}, {}, ends());  // waits for the connection to be free
   pool.async_call<EchoThrows>({{"b"}}, {}, ends());
   CHECK_THROWS_WITH(context.run(), "not to be said");
   run_until(context, [&] { return ends.size() == 3; });
@@ -550,7 +550,7 @@ TEST_CASE("RpcClientPool: a request whose codec throws takes no other call with 
   CHECK(ends[2].text == "b");
 }
 
-TEST_CASE("RpcClientPool: times that stand for ever", "[rpc]") {
+TEST_CASE("RpcClientPool: the longest time means without a limit", "[rpc]") {
   constexpr auto for_ever = std::chrono::milliseconds::max();
   asio::io_context context{1};
   Port port{context};
@@ -558,7 +558,7 @@ TEST_CASE("RpcClientPool: times that stand for ever", "[rpc]") {
   RpcClientPoolOptions options = quick(told);
   options.longest_try = for_ever;
   Ends ends;
-  SECTION("of the options") {
+  SECTION("in the options") {
     options.connect_within = for_ever;
     RpcClientPool pool{context.get_executor(), port.address(), options};
     pool.async_call<Echo>({"a"}, {}, ends());
@@ -569,7 +569,7 @@ TEST_CASE("RpcClientPool: times that stand for ever", "[rpc]") {
     run_until(context, [&] { return ends.size() == 1; });
     CHECK(ends[0].text == "a");
   }
-  SECTION("of a call, which waits longer than one without a deadline") {
+  SECTION("as deadline of a call: it waits longer than a call without a deadline") {
     options.connect_within = 1ms;
     RpcClientPool pool{context.get_executor(), port.address(), options};
     pool.async_call<Echo>({"a"}, {}, ends());

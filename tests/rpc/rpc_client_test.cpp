@@ -50,7 +50,7 @@ auto echo_server(asio::io_context& context) {
 
 }  // namespace
 
-TEST_CASE("RpcClient: a deadline ends its call only", "[rpc]") {
+TEST_CASE("RpcClient: a deadline ends only its own call", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   RpcClient client{loopback::connect(context, server->port())};
@@ -64,7 +64,7 @@ TEST_CASE("RpcClient: a deadline ends its call only", "[rpc]") {
   CHECK(story.back() == "b");
 }
 
-TEST_CASE("RpcClient: a call from inside of a completion, and from there again", "[rpc]") {
+TEST_CASE("RpcClient: a call made inside a completion, a thousand times in a row", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   RpcClient client{loopback::connect(context, server->port())};
@@ -77,7 +77,7 @@ TEST_CASE("RpcClient: a call from inside of a completion, and from there again",
   while (calls < 1000) context.run_one();
 }
 
-TEST_CASE("RpcClient: when the connection is lost every call ends once, then the owner is told", "[rpc]") {
+TEST_CASE("RpcClient: when the connection is lost, every call ends once, then closed is called", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   int closed = 0;
@@ -98,7 +98,7 @@ TEST_CASE("RpcClient: when the connection is lost every call ends once, then the
   while (!answered) context.run_one();
   server.reset();
   while (closed == 0) context.run_one();
-  // A retry from inside of a failure: refused later, so that it never recurses.
+  // A retry inside the completion of a failed call: it is refused later, so there is no recursion.
   int refused = 0;
   int depth = 0;
   int deepest = 0;
@@ -115,7 +115,7 @@ TEST_CASE("RpcClient: when the connection is lost every call ends once, then the
   CHECK(closed == 1);
 }
 
-TEST_CASE("RpcClient: destroyed with calls in flight, it ends them", "[rpc]") {
+TEST_CASE("RpcClient: when it is destroyed, its calls in flight end with lost", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   std::vector<std::error_code> ends;
@@ -130,7 +130,7 @@ TEST_CASE("RpcClient: destroyed with calls in flight, it ends them", "[rpc]") {
   for (const std::error_code ec : ends) CHECK(ec == rpc_errc::lost);
 }
 
-TEST_CASE("RpcClient: destroyed from inside of a completion, on a thread of a pool", "[rpc]") {
+TEST_CASE("RpcClient: may be destroyed inside a completion, on a thread of a pool", "[rpc]") {
   distrib::IoPool pool{1};
   std::promise<std::string> heard;
   std::optional<RpcServer<Router<>>> server;
@@ -152,7 +152,7 @@ TEST_CASE("RpcClient: destroyed from inside of a completion, on a thread of a po
 
 namespace {
 
-/// Answers with the metadata of the call; keeps calls of "never".
+/// Answers with the metadata of the call; does not answer "never".
 struct Told {
   std::vector<std::uint64_t> cancelled;
   void dispatch(const distrib::ServerConnection& connection, const distrib::ServerEvent& event) {
@@ -171,7 +171,7 @@ struct Told {
 
 }  // namespace
 
-TEST_CASE("RpcClient: metadata, and calls that are taken back by Asio's cancellation", "[rpc]") {
+TEST_CASE("RpcClient: metadata, and calls that Asio's cancellation cancels", "[rpc]") {
   asio::io_context context{1};
   distrib::RpcServer<Told> server{context.get_executor(), anywhere, Told{}};
   RpcClient client{loopback::connect(context, server.port())};
@@ -186,7 +186,7 @@ TEST_CASE("RpcClient: metadata, and calls that are taken back by Asio's cancella
                           asio::bind_cancellation_slot(second.slot(), [&](std::error_code ec, Text reply) {
                             CHECK_FALSE(ec);
                             CHECK(reply.text == "who I am");
-                            second.emit(asio::cancellation_type::terminal);  // too late: nobody is there
+                            second.emit(asio::cancellation_type::terminal);  // too late: the call is over
                             first.emit(asio::cancellation_type::terminal);
                             --open;
                           }));
@@ -197,14 +197,14 @@ TEST_CASE("RpcClient: metadata, and calls that are taken back by Asio's cancella
   while (open > 0) context.run_one();
 }
 
-TEST_CASE("RpcClient: the tokens of Asio", "[rpc]") {
+TEST_CASE("RpcClient: completion tokens of Asio", "[rpc]") {
   asio::io_context context{1};
   const auto server = echo_server(context);
   RpcClient client{loopback::connect(context, server->port())};
-  // A future. It is ready when the context ran.
+  // A future, which is ready after the context has run.
   std::future<Text> future = client.async_call<Echo>({"f"}, {}, asio::use_future);
   bool deferred_done = false;
-  auto deferred = client.async_call<Echo>({"d"}, {}, distrib::deferred);  // nothing yet
+  auto deferred = client.async_call<Echo>({"d"}, {}, distrib::deferred);  // does not start the call
   context.run_for(20ms);
   CHECK(future.wait_for(0s) == std::future_status::ready);
   CHECK(future.get().text == "f");
@@ -227,7 +227,7 @@ TEST_CASE("RpcClient: the tokens of Asio", "[rpc]") {
   CHECK(elsewhere);
 }
 
-TEST_CASE("RpcClient: handlers that are too large for the slot, and ones that can only be moved", "[rpc]") {
+TEST_CASE("RpcClient: handlers that are too large for the slot, and handlers that can only be moved", "[rpc]") {
   asio::io_context context{1};
   const auto server = echo_server(context);
   RpcClient client{loopback::connect(context, server->port())};
@@ -243,13 +243,13 @@ TEST_CASE("RpcClient: handlers that are too large for the slot, and ones that ca
     --open;
   });
   while (open > 0) context.run_one();
-  // Dropped unanswered: what the handler holds is freed, whoever goes first.
+  // Never answered: the memory of the handler is freed in any order of destruction.
   client.async_call<Echo>({"never"}, {}, [mine = std::make_unique<int>(3)](std::error_code, const Text&) {});
 }
 
 namespace {
 
-/// Answers every call as if it were a streaming one.
+/// Answers every call with a stream of items.
 struct Streams {
   unsigned items;
   void dispatch(const distrib::ServerConnection& connection, const distrib::ServerEvent& event) const {
@@ -260,7 +260,7 @@ struct Streams {
 
 }  // namespace
 
-TEST_CASE("RpcClient: a stream in place of an answer fails the call, and no other", "[rpc]") {
+TEST_CASE("RpcClient: a stream instead of an answer fails only its call", "[rpc]") {
   for (const unsigned items : {0U, 1U, 2U, 200U}) {
     CAPTURE(items);
     asio::io_context context{1};
@@ -279,7 +279,7 @@ TEST_CASE("RpcClient: a stream in place of an answer fails the call, and no othe
   }
 }
 
-TEST_CASE("RpcClient: says whether the server takes calls, and drains", "[rpc]") {
+TEST_CASE("RpcClient: available reports if the server accepts calls, and drain ends with closed", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   std::vector<std::string> story;
@@ -303,7 +303,7 @@ TEST_CASE("RpcClient: says whether the server takes calls, and drains", "[rpc]")
   CHECK(story == std::vector<std::string>{"available", "not available", "lost"});
 }
 
-TEST_CASE("RpcClient: destroyed before a call was written, it says that it was not", "[rpc]") {
+TEST_CASE("RpcClient: if it is destroyed before a call is written, the call fails with not_sent", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   std::error_code end;
@@ -313,7 +313,7 @@ TEST_CASE("RpcClient: destroyed before a call was written, it says that it was n
   CHECK(end == rpc_errc::not_sent);
 }
 
-TEST_CASE("RpcClient: a reply in chunks, whatever its size", "[rpc]") {
+TEST_CASE("RpcClient: replies of any size in chunks", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Fetch>([](Text request, auto call) {
                      const std::size_t size = std::stoul(request.text);
@@ -345,7 +345,7 @@ TEST_CASE("RpcClient: a reply in chunks, whatever its size", "[rpc]") {
   }
 }
 
-TEST_CASE("RpcClient: a call in chunks fails as every other", "[rpc]") {
+TEST_CASE("RpcClient: a call in chunks fails as every other call does", "[rpc]") {
   asio::io_context context{1};
   const auto answer = [](const Text& request, auto call) {
     if (request.text == "no") call.fail(rpc_errc::exhausted);
@@ -383,7 +383,7 @@ TEST_CASE("RpcClient: a call in chunks fails as every other", "[rpc]") {
   CHECK(came > 0);
   CHECK(came < 3'000'000);
   at_chunk = [] {};
-  CHECK_FALSE(call("yes", 10s));  // the rest of the other one was passed over
+  CHECK_FALSE(call("yes", 10s));  // the rest of the cancelled reply was skipped
   CHECK(came == 3'000'000);
 
   bool other_ended = false;
@@ -394,11 +394,11 @@ TEST_CASE("RpcClient: a call in chunks fails as every other", "[rpc]") {
     CHECK(ec == rpc_errc::lost);
     other_ended = true;
   });
-  (void)call("yes", {});  // was on its way
+  (void)call("yes", {});  // ends either way: its reply was under way
   while (!other_ended) context.run_one();
 }
 
-TEST_CASE("RpcClient: a stream in place of an answer in chunks is not understood", "[rpc]") {
+TEST_CASE("RpcClient: a stream instead of an answer in chunks fails its call with protocol", "[rpc]") {
   struct Trick : distrib::StreamingMethod<"test.Fetch", Text, Bulk> {};
   asio::io_context context{1};
   const bool ends_at_once = GENERATE(true, false);
@@ -420,7 +420,7 @@ TEST_CASE("RpcClient: a stream in place of an answer in chunks is not understood
   CHECK(ended == 1);
 }
 
-TEST_CASE("RpcClient: what takes the chunks may throw, and its call has failed", "[rpc]") {
+TEST_CASE("RpcClient: if the sink of chunks throws, its call fails with cancelled", "[rpc]") {
   asio::io_context context{1};
   const std::size_t size = GENERATE(100U, 3'000'000U);
   const auto answer = [&](const Text&, auto call) { call.reply({1, stream::body(size)}); };
@@ -445,7 +445,7 @@ TEST_CASE("RpcClient: what takes the chunks may throw, and its call has failed",
   CHECK(ended == 1);
 }
 
-TEST_CASE("RpcClient: handlers that throw while the connection is lost keep no other call waiting", "[rpc]") {
+TEST_CASE("RpcClient: handlers that throw at the end of the connection do not keep other calls from ending", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   int closed = 0;
@@ -473,7 +473,7 @@ TEST_CASE("RpcClient: handlers that throw while the connection is lost keep no o
   CHECK(closed == (by_server ? 1 : 0));
 }
 
-TEST_CASE("RpcClient: the text of an error is written before the handler runs, and never after", "[rpc]") {
+TEST_CASE("RpcClient: error_text is written before the handler runs, and never after", "[rpc]") {
   struct Trick : distrib::StreamingMethod<"test.Fetch", Text, Bulk> {};
   asio::io_context context{1};
   const bool is_item = GENERATE(true, false);
@@ -499,11 +499,11 @@ TEST_CASE("RpcClient: the text of an error is written before the handler runs, a
   client.emplace(loopback::connect(context, server.port()));
   client->async_call<Fetch>({""}, distrib::CallOptions{10s, "", text.get()}, [](std::error_code, const Bulk&) {});
   client.reset();
-  text.reset();  // with the client, as members of one object
+  text.reset();  // together with the client, as if both were members of one object
   context.poll();
 }
 
-TEST_CASE("RpcClient: a call on one that was drained is refused, also by its own end", "[rpc]") {
+TEST_CASE("RpcClient: after drain calls are refused, also inside closed", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   int refused = 0;
@@ -522,7 +522,7 @@ TEST_CASE("RpcClient: a call on one that was drained is refused, also by its own
   while (refused < 2) context.run_one();
 }
 
-TEST_CASE("RpcClient: the longest time is no deadline", "[rpc]") {
+TEST_CASE("RpcClient: the longest time means no deadline", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   RpcClient client{loopback::connect(context, server->port())};
@@ -534,7 +534,7 @@ TEST_CASE("RpcClient: the longest time is no deadline", "[rpc]") {
 
 namespace {
 
-/// Its codec throws when it reads.
+/// A message whose codec throws when it reads.
 struct FragileReply {
   distrib::SharedBuffer body;
   void encode(distrib::WireWriter&) const {}
@@ -544,7 +544,7 @@ struct FetchFragile : distrib::Method<"test.Fetch", Text, FragileReply> {};
 
 }  // namespace
 
-TEST_CASE("RpcClient: an answer whose codec throws does not decode", "[rpc]") {
+TEST_CASE("RpcClient: an answer whose codec throws fails its call with bad_message", "[rpc]") {
   asio::io_context context{1};
   const std::size_t size = GENERATE(10U, 3'000'000U);
   const bool in_chunks = GENERATE(false, true);
@@ -559,7 +559,7 @@ TEST_CASE("RpcClient: an answer whose codec throws does not decode", "[rpc]") {
   CHECK(*end == rpc_errc::bad_message);
 }
 
-TEST_CASE("RpcClient: answers that came are not lost when a handler throws and nothing can be written", "[rpc]") {
+TEST_CASE("RpcClient: received answers are not lost if a handler throws and writing fails", "[rpc]") {
   asio::io_context context{1};
   support::Acceptor acceptor{context.get_executor(), support::loopback()};
   RpcClient client{loopback::connect(context, acceptor.local_endpoint().port())};
@@ -573,7 +573,7 @@ TEST_CASE("RpcClient: answers that came are not lost when a handler throws and n
     client.async_call<Echo>({"a"}, {}, [&, i](std::error_code ec, const Text&) {
       good += ec ? 0U : 1U;
       ++ended;
-      client.async_call<Echo>({"again"}, {}, [](std::error_code, const Text&) {});  // is written, which fails
+      client.async_call<Echo>({"again"}, {}, [](std::error_code, const Text&) {});  // writing this call fails
       if (i == 200) throw std::runtime_error{"the caller's own"};
     });
   std::vector<std::uint64_t> ids;
@@ -593,7 +593,7 @@ TEST_CASE("RpcClient: answers that came are not lost when a handler throws and n
   server.non_blocking(false);
   asio::write(server, asio::buffer(stream::take_output(core, now)));  // the greeting
   context.restart();
-  context.run_one();  // the connection was the last one at work here: it writes after each 64 answers
+  context.run_one();  // the connection was the last one at work on this thread: so it writes after each 64 answers
   for (const std::uint64_t id : ids) core.reply(id, {});
   asio::write(server, asio::buffer(stream::take_output(core, now)));
   server.close();

@@ -33,7 +33,7 @@ void call(Metrics& metrics, std::uint32_t method, std::chrono::milliseconds time
 
 }  // namespace
 
-TEST_CASE("RpcMetrics: counts by method, and by what kind of failure", "[rpc]") {
+TEST_CASE("RpcMetrics: counts by method and by failure condition", "[rpc]") {
   Metrics metrics;
   call(metrics, Echo::id, 1ms);
   call(metrics, Echo::id, 3ms);
@@ -64,7 +64,7 @@ TEST_CASE("RpcMetrics: counts by method, and by what kind of failure", "[rpc]") 
   CHECK(Metrics::name(2) == "other");
 }
 
-TEST_CASE("RpcMetrics: those of several threads are put together", "[rpc]") {
+TEST_CASE("RpcMetrics: the metrics of several threads are added together", "[rpc]") {
   Metrics one;
   Metrics other;
   Metrics both;

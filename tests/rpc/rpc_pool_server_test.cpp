@@ -37,7 +37,7 @@ using support::run_until;
 
 namespace {
 
-/// Answers with the number of the thread that it runs on, and complains when that is not one thread.
+/// Answers with the number of its thread; the answer differs if it ever runs on another thread.
 auto router_of(std::size_t number) {
   return Router{on<Echo>([number, thread = std::optional<std::thread::id>{}](const Text& request) mutable {
     if (!thread) thread = std::this_thread::get_id();
@@ -64,7 +64,7 @@ struct Caller {
 
 }  // namespace
 
-TEST_CASE("RpcPoolServer: who asks for a service is served on its thread, others in turn", "[rpc]") {
+TEST_CASE("RpcPoolServer: a client that asks for a service is served on its thread, other clients in turn", "[rpc]") {
   IoPool pool{3};
   RpcPoolServer server{pool, anywhere, router_of};
   Caller caller;
@@ -84,7 +84,7 @@ TEST_CASE("RpcPoolServer: who asks for a service is served on its thread, others
 
 namespace {
 
-/// Takes nobody in.
+/// Refuses every client.
 struct Refuses {
   void dispatch(const ServerConnection&, const ServerEvent&) const { FAIL("a call of one who was refused"); }
   void happened(const ServerConnection& connection, const ServerEvent& event) const {
@@ -94,7 +94,7 @@ struct Refuses {
 
 }  // namespace
 
-TEST_CASE("RpcPoolServer: who is refused when he has greeted is gone, on every thread", "[rpc]") {
+TEST_CASE("RpcPoolServer: a client can be refused after its greeting, on every thread", "[rpc]") {
   IoPool pool{2};
   RpcPoolServer server{pool, anywhere, [](std::size_t) { return Refuses{}; }};
   Caller caller;
@@ -116,7 +116,7 @@ TEST_CASE("RpcPoolServer: more services than threads", "[rpc]") {
   }
 }
 
-TEST_CASE("RpcPoolServer: on the first threads of a pool that has others to do", "[rpc]") {
+TEST_CASE("RpcPoolServer: with options.threads it uses the first threads of the pool", "[rpc]") {
   IoPool pool{3};
   for (const std::uint32_t threads : {1U, 2U, 3U, 4U}) {
     RpcServerOptions options;
@@ -131,7 +131,7 @@ TEST_CASE("RpcPoolServer: on the first threads of a pool that has others to do",
   }
 }
 
-TEST_CASE("RpcPoolServer: what follows the greeting at once, in whatever pieces, moves with the connection", "[rpc]") {
+TEST_CASE("RpcPoolServer: bytes right after the greeting move with the connection, in pieces of any size", "[rpc]") {
   IoPool pool{2};
   const auto bytes_of = [](std::size_t thread) {
     return Router{on<Store>([thread](const messages::Bulk& bulk) {
@@ -174,7 +174,7 @@ TEST_CASE("RpcPoolServer: what follows the greeting at once, in whatever pieces,
   }
 }
 
-TEST_CASE("RpcPoolServer: destroyed with calls in flight and connections on their way, over and over", "[rpc]") {
+TEST_CASE("RpcPoolServer: destroyed with calls in flight and connections that move, many times", "[rpc]") {
   IoPool pool{3};
   for (int round = 0; round < 60; ++round) {
     Caller caller;
@@ -202,11 +202,11 @@ TEST_CASE("RpcPoolServer: destroyed with calls in flight and connections on thei
     }
     const int heard = in_handlers;
     run_until(caller.context, [&] { return ends == calls; });
-    CHECK(in_handlers == heard);  // nothing ran after the server was gone
+    CHECK(in_handlers == heard);  // no handler ran after the destructor
   }
 }
 
-TEST_CASE("RpcPoolServer: an observer a thread hears of that thread's calls", "[rpc]") {
+TEST_CASE("RpcPoolServer: the observer of each thread gets the calls of that thread", "[rpc]") {
   IoPool pool{2};
   std::array<RpcMetrics<Echo>, 2> metrics;
   Caller caller;
@@ -244,7 +244,7 @@ TEST_CASE("RpcPoolServer: drains on every thread", "[rpc]") {
   while (!all_kept()) caller.context.run_one_for(1ms);
   server.drain(30s);
   bool refused = false;
-  while (!refused) {  // as soon as they have heard of it
+  while (!refused) {  // when the goodbye has arrived
     bool done = false;
     one.async_call<Echo>({"x"}, 30s, [&](std::error_code ec, const Text&) {
       refused = ec == rpc_errc::closed;
@@ -259,7 +259,7 @@ TEST_CASE("RpcPoolServer: drains on every thread", "[rpc]") {
   CHECK(ends == std::vector<std::error_code>(2));
 }
 
-TEST_CASE("RpcPoolServer: who comes to a thread that drains already is drained there", "[rpc]") {
+TEST_CASE("RpcPoolServer: a connection that moves to a thread that drains is drained there", "[rpc]") {
   IoPool pool{2};
   std::function<void()> in_handler;
   std::promise<void> drains_now;
@@ -269,7 +269,7 @@ TEST_CASE("RpcPoolServer: who comes to a thread that drains already is drained t
                            return text;
                          })};
                        }};
-  in_handler = [&] {  // on the first thread, which has to send on the one who has greeted just before
+  in_handler = [&] {  // on the first thread, which has still to move the connection that has just greeted
     server.drain(30s);
     std::promise<void> second_drains;
     asio::post(pool.executor(1), [&] { second_drains.set_value(); });
@@ -279,7 +279,7 @@ TEST_CASE("RpcPoolServer: who comes to a thread that drains already is drained t
   Caller caller;
   TcpSocket socket = loopback::connect(caller.context, server.port());
   RpcClient drains = caller.client(server.port(), 0);
-  CHECK(caller.ask(drains, "a") == "a");  // so the other one was accepted, too
+  CHECK(caller.ask(drains, "a") == "a");  // so the other connection was accepted too
   std::promise<void> waits;
   std::promise<void> both_are_there;
   asio::post(pool.executor(0), [&] {
@@ -297,7 +297,7 @@ TEST_CASE("RpcPoolServer: who comes to a thread that drains already is drained t
   CHECK(caller.ask(moves, "b") != "b");
 }
 
-TEST_CASE("RpcPoolServer: what its routers own is gone when it is", "[rpc]") {
+TEST_CASE("RpcPoolServer: the destructor destroys what the routers own", "[rpc]") {
   const auto alive = std::make_shared<int>();
   const auto owning_router = [&alive](std::size_t) {
     return Router{on<Echo>([alive](const Text& text) { return text; })};
@@ -306,21 +306,21 @@ TEST_CASE("RpcPoolServer: what its routers own is gone when it is", "[rpc]") {
   std::optional<IoPool> pool{std::in_place, 2U};
   using Server = RpcPoolServer<decltype(owning_router(0))>;
   std::optional<Server> server;
-  SECTION("of threads that go on") {
+  SECTION("the threads continue") {
     for (int i = 0; i < 100; ++i) {
       server.emplace(*pool, anywhere, owning_router);
       server.reset();
       CHECK(alive.use_count() == 1);
     }
   }
-  SECTION("when it could not listen") {
+  SECTION("the server could not listen") {
     server.emplace(*pool, anywhere, owning_router);
     const auto before = alive.use_count();
     CHECK_THROWS_AS((Server{*pool, {"127.0.0.1", server->port()}, owning_router}), std::system_error);
     CHECK(alive.use_count() == before);
     server.reset();
   }
-  SECTION("of threads that were stopped, in the middle of a handler") {
+  SECTION("the threads were stopped in the middle of a handler") {
     server.emplace(*pool, anywhere, owning_router);
     RpcClient client = caller.client(server->port(), 1);
     CHECK(caller.ask(client, "a") == "a");
@@ -338,7 +338,7 @@ TEST_CASE("RpcPoolServer: what its routers own is gone when it is", "[rpc]") {
     CHECK(alive.use_count() == 1);
     CHECK(caller.ask(client, "a") != "a");  // its connection was closed
   }
-  SECTION("of threads that a handler ended") {
+  SECTION("an exception of a handler has ended the threads") {
     server.emplace(*pool, anywhere, owning_router);
     RpcClient client = caller.client(server->port(), 1);
     CHECK(caller.ask(client, "a") == "a");

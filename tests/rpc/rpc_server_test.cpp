@@ -69,7 +69,7 @@ TEST_CASE("RpcServer: answers at once and later, many calls at a time", "[rpc]")
     CHECK(ec == rpc_errc::bad_message);
     ++done;
   });
-  CHECK(done == 0);  // never from inside of the call
+  CHECK(done == 0);  // never inside the call
   while (done < calls / 2 + 4) context.run_one();
   CHECK(later.size() == calls / 2);
   CHECK(server.connections() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("RpcServer: answers at once and later, many calls at a time", "[rpc]")
   while (done < calls + 4) context.run_one();
 }
 
-TEST_CASE("RpcServer: strangers are closed, and others are served meanwhile", "[rpc]") {
+TEST_CASE("RpcServer: closes an unknown client and serves other clients meanwhile", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere,
                    Router{on<Echo>([](Text request, auto call) { call.reply(request); })}};
@@ -97,7 +97,7 @@ TEST_CASE("RpcServer: strangers are closed, and others are served meanwhile", "[
   while (server.connections() != 1) context.run_one();
 }
 
-TEST_CASE("RpcServer: drains, and calls that are kept outlive it", "[rpc]") {
+TEST_CASE("RpcServer: drains, and kept calls may outlive it", "[rpc]") {
   asio::io_context context{1};
   std::vector<std::function<void()>> kept;
   Router router{on<Echo>([&](Text request, auto call) { kept.emplace_back([=] { call.reply(request); }); })};
@@ -116,13 +116,13 @@ TEST_CASE("RpcServer: drains, and calls that are kept outlive it", "[rpc]") {
   CHECK(ends[1] == rpc_errc::closed);
 
   owned.reset();
-  kept[1]();  // to nobody
+  kept[1]();  // without effect
   context.run();
   REQUIRE(ends.size() == 3);
   CHECK(ends[2] == rpc_errc::lost);
 }
 
-TEST_CASE("RpcServer: unknown methods", "[rpc]") {
+TEST_CASE("RpcServer: a call of an unknown method fails", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router<>{}};
   RpcClient client{loopback::connect(context, server.port())};
@@ -159,8 +159,8 @@ TEST_CASE("RpcServer: with a shared secret", "[rpc]") {
   while (server.connections() != 0) context.run_one();
 }
 
-TEST_CASE("RpcServer: a client that does not read costs what it may, and has every answer when it reads", "[rpc]") {
-  // All requests come with one read, so that what waits is in the server's hands and the socket has nothing more.
+TEST_CASE("RpcServer: a client that does not read costs limited memory, and gets every answer when it reads", "[rpc]") {
+  // All requests arrive in one read, so what waits is in the server's memory and the socket has nothing more.
   constexpr std::uint64_t calls = 512;
   constexpr std::size_t size = 256 << 10;
   asio::io_context context{1};
@@ -182,13 +182,14 @@ TEST_CASE("RpcServer: a client that does not read costs what it may, and has eve
   CHECK(requests.size() < 64 << 10);
   asio::write(peer, asio::buffer(requests));
 
-  // It stops: the system takes some, then so much is owed, and nothing is left to do.
+  // The server stops: the system accepts some bytes, `owed_bytes` wait, and nothing is left to do.
   while (answered == 0) context.run_one();
   while (context.poll() != 0) {
   }
   const std::uint64_t at_rest = answered;
   CHECK(at_rest < calls / 2);
-  CHECK(reply.use_count() <= 1 + 1 + static_cast<long>(options.owed_bytes / size) + 1);  // the test's, and those owed
+  // the test's reference, and the answers that wait
+  CHECK(reply.use_count() <= 1 + 1 + static_cast<long>(options.owed_bytes / size) + 1);
 
   std::size_t received = 0;
   const std::size_t expected = distrib::frame_header_bytes + size + distrib::frame_checksum_bytes;
@@ -207,7 +208,7 @@ TEST_CASE("RpcServer: a client that does not read costs what it may, and has eve
   CHECK_FALSE(ended);
 }
 
-TEST_CASE("RpcServer: what a handler throws comes out of run and fails the call, and its connection goes on", "[rpc]") {
+TEST_CASE("RpcServer: an exception of a handler leaves run and fails its call; the connection continues", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([](Text request, auto call) {
                      if (request.text == "throw") throw std::runtime_error{"the handler's own"};
@@ -224,7 +225,7 @@ TEST_CASE("RpcServer: what a handler throws comes out of run and fails the call,
   while (answers.size() < 2) context.run_one();
   CHECK(broken == distrib::failure::io);
   CHECK(answers[0] == "of the same read");
-  // At the other end the same.
+  // The same at the client.
   const auto fail = [](std::error_code, const Text&) { throw std::runtime_error{"the caller's own"}; };
   client.async_call<Echo>({"a"}, {}, fail);
   client.async_call<Echo>({"b"}, {}, keep);
@@ -235,7 +236,7 @@ TEST_CASE("RpcServer: what a handler throws comes out of run and fails the call,
   CHECK(answers[3] == "c");
 }
 
-TEST_CASE("RpcServer: a long text of an error is cut, and breaks no other call", "[rpc]") {
+TEST_CASE("RpcServer: a long error text is shortened, and breaks no other call", "[rpc]") {
   asio::io_context context{1};
   std::function<void()> answer;
   RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([&](const Text& text, auto call) {
@@ -258,7 +259,7 @@ TEST_CASE("RpcServer: a long text of an error is cut, and breaks no other call",
 
 namespace {
 
-/// Does something when it is dropped without its end.
+/// A sink that calls a function when it is destroyed.
 struct Watch {
   std::unique_ptr<std::function<void()>> dropped;
   explicit Watch(const std::function<void()>& what) : dropped{std::make_unique<std::function<void()>>(what)} {}
@@ -283,7 +284,7 @@ struct ThrowsAtEnd {
 
 }  // namespace
 
-TEST_CASE("RpcServer: its end may end a call of another connection, that drains", "[rpc]") {
+TEST_CASE("RpcServer: its destruction may end a call of another connection that drains", "[rpc]") {
   asio::io_context context{1};
   std::function<void()> fail_other = [] {};
   bool began = false;
@@ -304,14 +305,14 @@ TEST_CASE("RpcServer: its end may end a call of another connection, that drains"
   while (!began) context.run_one();
   two.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { ended += bool{ec}; });
   while (server->connections() < 2) context.run_one();
-  const auto by = std::chrono::steady_clock::now() + 200ms;  // the second request is there by then
+  const auto by = std::chrono::steady_clock::now() + 200ms;  // by then the second request has arrived
   while (std::chrono::steady_clock::now() < by) context.poll();
   server->drain(10s);
   server.reset();
   while (ended < 2) context.run_one();
 }
 
-TEST_CASE("RpcServer: who hears of the end of a connection may throw, and its streams end", "[rpc]") {
+TEST_CASE("RpcServer: if closed of the router throws, the streams of the connection still end", "[rpc]") {
   asio::io_context context{1};
   std::optional<std::error_code> read;
   bool began = false;

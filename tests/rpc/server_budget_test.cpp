@@ -8,7 +8,7 @@
 using distrib::BudgetShare;
 using distrib::ServerBudget;
 
-TEST_CASE("BudgetShare: what it has taken is the budget's, until it is given back", "[rpc]") {
+TEST_CASE("BudgetShare: what shares use counts in their budget until they return it", "[rpc]") {
   distrib::RpcServerOptions options;
   options.max_calls = 2;
   options.server_calls = 3;
@@ -23,7 +23,7 @@ TEST_CASE("BudgetShare: what it has taken is the budget's, until it is given bac
   a->begin(20);
   CHECK_FALSE(a->has_calls());
   b.begin(0);
-  CHECK_FALSE(b.has_calls());  // three are all there are
+  CHECK_FALSE(b.has_calls());  // the limit of all connections is three
   a->end(20);
   CHECK(b.has_calls());
   CHECK(a->calls() == 1);
@@ -39,7 +39,7 @@ TEST_CASE("BudgetShare: what it has taken is the budget's, until it is given bac
   CHECK(budget->bytes == 110);
   b.hold(201);
   CHECK(b.holds_too_much());
-  CHECK(a->is_full());  // together it is too much
+  CHECK(a->is_full());  // all shares together are over the limit
   CHECK_FALSE(a->holds_too_much());
   b.release(200);
   CHECK_FALSE(a->is_full());

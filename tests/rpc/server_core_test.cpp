@@ -25,7 +25,7 @@ namespace {
 
 constexpr int server_greeted = static_cast<int>(distrib::ServerEvent::Kind::greeted);
 
-/// Hands bytes to the server alone.
+/// Passes bytes to the server.
 void give(Pair& pair, const Bytes& bytes) {
   REQUIRE(stream::give(pair.server, bytes, bytes.size(), pair.now) == bytes.size());
   pair.take_events();
@@ -44,7 +44,7 @@ auto request(std::uint64_t call, std::string_view head) -> Bytes {
 
 }  // namespace
 
-TEST_CASE("RpcServerOptions: unless told, a server is bounded, and a frame fits within every bound", "[rpc]") {
+TEST_CASE("RpcServerOptions: the defaults limit a server, and a frame fits within every limit", "[rpc]") {
   const distrib::RpcServerOptions options;
   CHECK(options.limits.body_bytes <= options.held_bytes);
   CHECK(options.owed_bytes <= options.server_bytes);
@@ -54,7 +54,7 @@ TEST_CASE("RpcServerOptions: unless told, a server is bounded, and a frame fits 
   CHECK(options.frame_within < options.silent_after);
 }
 
-TEST_CASE("ServerCore: hears which service is wanted, and refuses one that it has not", "[rpc]") {
+TEST_CASE("ServerCore: reports the wanted service, and refuses an unknown service", "[rpc]") {
   distrib::RpcServerOptions three;
   three.services = 3;
   distrib::RpcClientOptions options;
@@ -77,7 +77,7 @@ TEST_CASE("ServerCore: hears which service is wanted, and refuses one that it ha
   CHECK_THAT(pair.at_client[0].where, ContainsSubstring("service 3 of 3"));
 }
 
-TEST_CASE("ServerCore: a stranger is closed without an answer, a damaged friend with one", "[rpc]") {
+TEST_CASE("ServerCore: closes an unknown client without an answer, a greeted client with an error", "[rpc]") {
   {
     Pair pair;
     give(pair, Bytes(1000, std::byte{'G'}));
@@ -86,7 +86,7 @@ TEST_CASE("ServerCore: a stranger is closed without an answer, a damaged friend 
     CHECK(pair.server.output().empty());
   }
   {
-    Pair pair;  // a huge announcement before the greeting
+    Pair pair;  // a header with a huge length before the greeting
     const auto header = distrib::encode_frame_header({FrameKind::greeting, 0, 0, 1 << 20, 0, 0});
     give(pair, Bytes(header.begin(), header.end()));
     CHECK(pair.server.reason() == rpc_errc::too_large);
@@ -101,17 +101,17 @@ TEST_CASE("ServerCore: a stranger is closed without an answer, a damaged friend 
   }
 }
 
-TEST_CASE("ServerCore: frames that have no place end the connection", "[rpc]") {
+TEST_CASE("ServerCore: frames that are not allowed end the connection", "[rpc]") {
   const Bytes wrong[] = {stream::frame({FrameKind::reply}), stream::frame({FrameKind::error}),
                          stream::frame({FrameKind::greeting}), stream::frame({FrameKind::credit, 0, 0, 0, 1, 0}, "abc"),
-                         request(5, text({1, 0}))};  // a call without generation
+                         request(5, text({1, 0}))};  // a call with generation 0
   for (const Bytes& bytes : wrong) {
     Pair pair;
     pair.carry();
     give(pair, bytes);
     CHECK(pair.server.reason() == rpc_errc::protocol);
     pair.carry();
-    CHECK(pair.client.reason().code == rpc_errc::protocol);  // it was told
+    CHECK(pair.client.reason().code == rpc_errc::protocol);  // the client got the code
   }
   Pair early;
   give(early, request(1ULL << 32, text({1, 0})));
@@ -125,12 +125,12 @@ TEST_CASE("ServerCore: frames that have no place end the connection", "[rpc]") {
   CHECK(twice.server.reason() == rpc_errc::protocol);
 }
 
-TEST_CASE("ServerCore: a request that is not well formed is refused alone", "[rpc]") {
+TEST_CASE("ServerCore: a malformed request is refused, and nothing else fails", "[rpc]") {
   Pair pair;
   pair.carry();
   const std::size_t before = pair.at_server.size();
   give(pair, request(1ULL << 32, "short"));
-  give(pair, request((1ULL << 32) | 1, text({10, 1})));  // metadata that is not there
+  give(pair, request((1ULL << 32) | 1, text({10, 1})));  // its metadata is missing
   give(pair, request((1ULL << 32) | 2, text({0, 0})));   // no time left
   give(pair, request((1ULL << 32) | 5000, text({10, 0})));  // more calls than allowed
   CHECK(pair.at_server.size() == before);
@@ -141,7 +141,7 @@ TEST_CASE("ServerCore: a request that is not well formed is refused alone", "[rp
   CHECK(pair.at_server.back().head == "head");
 }
 
-TEST_CASE("ServerCore: time limits of greeting and silence", "[rpc]") {
+TEST_CASE("ServerCore: the time limits for greeting and silence end the connection", "[rpc]") {
   {
     Pair pair;
     CHECK(*pair.server.wake() == pair.now + 5s);
@@ -152,7 +152,7 @@ TEST_CASE("ServerCore: time limits of greeting and silence", "[rpc]") {
   }
   Pair pair;
   pair.carry();
-  for (int i = 0; i < 20; ++i) {  // the client's pings keep it
+  for (int i = 0; i < 20; ++i) {  // the client's pings keep the connection
     pair.pass(10s);
     pair.carry();
   }
@@ -162,7 +162,7 @@ TEST_CASE("ServerCore: time limits of greeting and silence", "[rpc]") {
   CHECK(pair.server.reason() == rpc_errc::silent);
 }
 
-TEST_CASE("ServerCore: a frame that is not brought to its end ends the connection, unless it is we who do not read",
+TEST_CASE("ServerCore: an unfinished frame ends the connection, unless the server itself has stopped reading",
           "[rpc]") {
   distrib::RpcServerOptions options;
   options.frame_within = 10s;
@@ -177,7 +177,7 @@ TEST_CASE("ServerCore: a frame that is not brought to its end ends the connectio
     cut(pair, 0, 20);
     CHECK(*pair.server.wake() == pair.now + 10s);
     pair.pass(6s);
-    cut(pair, 20, 21);  // a byte is no progress
+    cut(pair, 20, 21);  // one byte is no progress
     CHECK(*pair.server.wake() == pair.now + 4s);
     pair.pass(4s);
     CHECK(pair.server.reason() == rpc_errc::silent);
@@ -188,7 +188,7 @@ TEST_CASE("ServerCore: a frame that is not brought to its end ends the connectio
     cut(pair, 0, 20);
     pair.pass(6s);
     cut(pair, 20, whole.size());
-    cut(pair, 0, 20);  // another one: its own time
+    cut(pair, 0, 20);  // a new frame has its own time
     CHECK(*pair.server.wake() == pair.now + 10s);
   }
   {
@@ -198,7 +198,7 @@ TEST_CASE("ServerCore: a frame that is not brought to its end ends the connectio
                                       stream::body(4 * distrib::detail::frame_progress_bytes));
     for (std::size_t at = 0; at < large.size(); at += distrib::detail::frame_progress_bytes) {
       give(pair, part(large, at, std::min(large.size(), at + distrib::detail::frame_progress_bytes)));
-      pair.pass(9s);  // slow, but it goes on
+      pair.pass(9s);  // slow, but with enough progress
     }
     CHECK_FALSE(pair.server.finished());
     CHECK(pair.server.calls() == 1);
@@ -209,7 +209,7 @@ TEST_CASE("ServerCore: a frame that is not brought to its end ends the connectio
   cut(pair, 0, whole.size());
   CHECK(pair.server.calls() == 1);
   CHECK_FALSE(pair.server.reads());
-  for (int i = 0; i < 100; ++i) {  // so long does the handler take
+  for (int i = 0; i < 100; ++i) {  // while the handler works
     pair.now += 20ms;
     CHECK(*pair.server.wake() == pair.now);
     pair.server.woken(pair.now);
@@ -221,7 +221,7 @@ TEST_CASE("ServerCore: a frame that is not brought to its end ends the connectio
   CHECK(pair.server.reads());
 }
 
-TEST_CASE("ServerCore: what all connections have taken on together is bounded", "[rpc]") {
+TEST_CASE("ServerCore: server_calls and server_bytes limit all connections together", "[rpc]") {
   distrib::RpcServerOptions options;
   options.server_calls = 3;
   options.server_bytes = 5000;
@@ -233,10 +233,10 @@ TEST_CASE("ServerCore: what all connections have taken on together is bounded", 
   for (std::uint64_t i = 0; i < 2; ++i) give(a, request((1ULL << 32) | i, text({60'000, 0}) + std::string(2000, 'h')));
   CHECK(budget->calls == 2);
   CHECK(budget->bytes == 2 * 2008);
-  give(b, request(1ULL << 32, text({60'000, 0}) + std::string(2000, 'h')));  // the one over the limit
+  give(b, request(1ULL << 32, text({60'000, 0}) + std::string(2000, 'h')));  // the frame that exceeds the limit
   CHECK(b.server.calls() == 1);
   give(b, request((1ULL << 32) | 1, text({60'000, 0})));
-  CHECK(b.server.calls() == 1);  // it waits
+  CHECK(b.server.calls() == 1);  // the request waits
   CHECK_FALSE(b.server.ready());
   a.server.reply(1ULL << 32, {});
   a.server.reply((1ULL << 32) | 1, {});
@@ -257,7 +257,7 @@ TEST_CASE("ServerCore: what all connections have taken on together is bounded", 
   CHECK(budget->bytes == 0);
 }
 
-TEST_CASE("ServerCore: items of a client come, are bounded, and make room when they are taken", "[rpc]") {
+TEST_CASE("ServerCore: items of a client are limited by credit, and taken items give the client more", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -291,7 +291,7 @@ TEST_CASE("ServerCore: items of a client come, are bounded, and make room when t
   CHECK(greedy.server.reason() == rpc_errc::protocol);
 }
 
-TEST_CASE("ServerCore: memory of large bodies is given back when none has come for a while", "[rpc]") {
+TEST_CASE("ServerCore: the memory of large bodies is freed after some time without bytes", "[rpc]") {
   Pair pair;
   pair.call("a", "", stream::body(100'000));
   pair.carry();
@@ -301,7 +301,7 @@ TEST_CASE("ServerCore: memory of large bodies is given back when none has come f
   CHECK_FALSE(pair.server.finished());
 }
 
-TEST_CASE("ServerCore: an answer that may wait comes with whatever is said next", "[rpc]") {
+TEST_CASE("ServerCore: an answer with with_next leaves with the next frame of any kind", "[rpc]") {
   const auto answer = [](Pair& pair, std::uint64_t call, bool with_next) {
     pair.server.reply(call, {}, {}, std::nullopt, with_next);
     pair.carry();
@@ -311,7 +311,7 @@ TEST_CASE("ServerCore: an answer that may wait comes with whatever is said next"
   pair.carry();
   pair.at_client.clear();  // the greeting
   answer(pair, first, true);
-  CHECK(pair.server.calls() == 2);  // it is over for the server, and takes none of its limits
+  CHECK(pair.server.calls() == 2);  // for the server the call is over and counts for no limit
   CHECK(pair.at_client.empty());
   answer(pair, second, false);
   REQUIRE(pair.at_client.size() == 2);
@@ -320,13 +320,13 @@ TEST_CASE("ServerCore: an answer that may wait comes with whatever is said next"
 
   answer(pair, third, true);
   CHECK(pair.at_client.size() == 2);
-  pair.server.drain(pair.now + 10s);  // a goodbye is something, too
+  pair.server.drain(pair.now + 10s);  // a goodbye is a frame too
   pair.carry();
   REQUIRE(pair.at_client.size() == 3);
   CHECK(pair.at_client[2].call == third);
 }
 
-TEST_CASE("ServerCore: an answer that waits is not lost when a drained connection ends with it", "[rpc]") {
+TEST_CASE("ServerCore: an answer that is held back is sent when a drained connection ends with it", "[rpc]") {
   Pair pair;
   const auto call = pair.call("a");
   pair.carry();
@@ -341,7 +341,7 @@ TEST_CASE("ServerCore: an answer that waits is not lost when a drained connectio
   CHECK(!pair.at_client.front().code);
 }
 
-TEST_CASE("ServerCore: a drain has an end", "[rpc]") {
+TEST_CASE("ServerCore: a drain ends at its time, and calls that are left fail with lost", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
@@ -372,11 +372,11 @@ TEST_CASE("ServerCore: a client that does not read gets no more answers queued t
     pair.server.reply(event.call, {}, stream::body(30'000));
     ++answered;
   }
-  CHECK(answered == 4);  // checked at each frame, not at each read
+  CHECK(answered == 4);  // checked before each frame, not only before each read
   CHECK_FALSE(pair.server.reads());
   CHECK_FALSE(pair.server.ready());
   pair.server.keep();
-  while (!pair.server.output().empty()) {  // the client reads: what was parked comes first
+  while (!pair.server.output().empty()) {  // the client reads: the requests that waited are taken first
     pair.server.written(pair.now);
     CHECK(pair.server.ready() == (answered < 100));
     CHECK(pair.server.reads() == (answered == 100));
@@ -389,7 +389,7 @@ TEST_CASE("ServerCore: a client that does not read gets no more answers queued t
   CHECK(pair.server.reads());
 }
 
-TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never more than it was asked", "[rpc]") {
+TEST_CASE("ServerCore: for any bytes it answers or closes, and never reports more requests than were sent", "[rpc]") {
   Pair honest;
   for (unsigned i = 0; i < 20; ++i) honest.call("a", std::string(i, 'h'), stream::body(i % 5 == 0 ? 300 : 0));
   honest.client.cancel(honest.call("b"));
@@ -426,7 +426,7 @@ TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never mo
   }
 }
 
-TEST_CASE("ServerCore: drained before the greeting, it says that it takes no more", "[rpc]") {
+TEST_CASE("ServerCore: a drain before the greeting ends the connection with closed", "[rpc]") {
   pair::Pair ends;
   ends.call("test.Echo", "too late");
   ends.server.drain(ends.now);
@@ -436,7 +436,7 @@ TEST_CASE("ServerCore: drained before the greeting, it says that it takes no mor
   CHECK(ends.at_client[0].code == distrib::rpc_errc::closed);
 }
 
-TEST_CASE("ServerCore: a request has come when its last byte was read, whenever it is taken", "[rpc]") {
+TEST_CASE("ServerCore: a request has arrived when its last byte was read, not when it is taken", "[rpc]") {
   Pair ends;
   ends.carry();
   ends.call("test.Echo", "a");
@@ -452,7 +452,7 @@ TEST_CASE("ServerCore: a request has come when its last byte was read, whenever 
   CHECK(event.arrived == last);
 }
 
-TEST_CASE("ServerCore: what came with the greeting is looked at again where it goes on", "[rpc]") {
+TEST_CASE("ServerCore: frames read with the greeting wait for the budget that the connection moves to", "[rpc]") {
   Pair ends;
   ends.call("test.Echo", "a");
   const Bytes bytes = stream::take_output(ends.client, ends.now);
@@ -479,7 +479,8 @@ TEST_CASE("ServerCore: what came with the greeting is looked at again where it g
 
 namespace {
 
-/// Gives the server a request with so much time left, and lets it be taken later: the deadline that the handler is told.
+/// Passes a request with `left_ms` left to the server and takes it `taken_after` later. Returns the deadline of the
+/// event; empty if the request was refused.
 auto deadline_told(Pair& ends, std::uint32_t left_ms, std::chrono::milliseconds taken_after)
     -> std::optional<distrib::Instant> {
   const Bytes bytes = request(1ULL << 32, text({left_ms, 0}));
@@ -492,7 +493,7 @@ auto deadline_told(Pair& ends, std::uint32_t left_ms, std::chrono::milliseconds 
 
 }  // namespace
 
-TEST_CASE("ServerCore: a deadline counts from when the request came, however late it is taken", "[rpc]") {
+TEST_CASE("ServerCore: a deadline counts from the arrival of the request, not from when it is taken", "[rpc]") {
   struct Row {
     std::chrono::milliseconds taken_after;
     bool in_time;
@@ -511,28 +512,28 @@ TEST_CASE("ServerCore: a deadline counts from when the request came, however lat
   CHECK(deadline_told(ends, 0xffffffff, 150ms) == distrib::Instant::max());  // none
 }
 
-TEST_CASE("ServerCore: what items bring is held until they are taken, and given back once", "[rpc]") {
+TEST_CASE("ServerCore: what items bring counts as held bytes until they are taken, and is released once", "[rpc]") {
   const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
   Pair ends{budget};
   const auto id = ends.call("a");
   ends.carry();
-  CHECK(budget->bytes == 8);  // the head of the request: how much time is left, and how much metadata there is
+  CHECK(budget->bytes == 8);  // the head of the request: milliseconds left and length of the metadata
   CHECK(ends.client.item(id, distrib::as_bytes("i"), stream::body(100)));
   CHECK(ends.client.item(id, distrib::as_bytes("item")));
   ends.carry();
   CHECK(budget->bytes == 8 + 101 + 4);
   ends.server.taken(id, 101);
   CHECK(budget->bytes == 8 + 4);
-  SECTION("answered") { ends.server.reply(id, {}); }
-  SECTION("cancelled") { ends.client.cancel(id); }
+  SECTION("the call is answered") { ends.server.reply(id, {}); }
+  SECTION("the call is cancelled") { ends.client.cancel(id); }
   ends.carry();
   CHECK(budget->bytes == 0);
   CHECK(budget->calls == 0);
-  ends.server.taken(id, 4);  // too late: it was given back with the call
+  ends.server.taken(id, 4);  // too late: the bytes were released with the call
   CHECK(budget->bytes == 0);
 }
 
-TEST_CASE("ServerCore: of a body in chunks the head is held, when all of it has come", "[rpc]") {
+TEST_CASE("ServerCore: after a body in chunks the head of its request counts as held bytes", "[rpc]") {
   const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
   budget->takes_chunks = [](std::uint32_t) { return true; };
   Pair ends{budget};
@@ -549,7 +550,7 @@ TEST_CASE("ServerCore: of a body in chunks the head is held, when all of it has 
   CHECK(budget->bytes == 0);
 }
 
-TEST_CASE("ServerCore: an item after the end is refused, also where there is credit left for it", "[rpc]") {
+TEST_CASE("ServerCore: an item after the end ends the connection, also if credit is left", "[rpc]") {
   Pair ends;
   const auto id = ends.call("a");
   ends.carry();
@@ -564,14 +565,14 @@ TEST_CASE("ServerCore: an item after the end is refused, also where there is cre
 
 namespace {
 
-/// What is to be written now, as kinds of frames.
+/// Returns the kinds of the frames that the server has to write.
 auto kinds_from(Pair& ends) -> std::vector<FrameKind> {
   return stream::kinds_of(stream::take_output(ends.server, ends.now));
 }
 
 }  // namespace
 
-TEST_CASE("ServerCore: the first reason for its end stays, and then it wants nothing more", "[rpc]") {
+TEST_CASE("ServerCore: the first reason for its end is kept, and nothing more happens then", "[rpc]") {
   Pair silent;
   silent.server.lost({});
   CHECK(silent.server.reason() == rpc_errc::lost);
@@ -591,7 +592,7 @@ TEST_CASE("ServerCore: the first reason for its end stays, and then it wants not
   CHECK_FALSE(reset.server.ready());
   CHECK(!reset.server.wake());
   CHECK(kinds_from(reset).empty());
-  reset.server.reply(id, {});  // nobody waits for it
+  reset.server.reply(id, {});  // ignored
   CHECK_FALSE(reset.server.item(id, {}));
   reset.server.woken(reset.now + 1000h);
   CHECK(reset.server.reason() == std::errc::connection_reset);
@@ -604,7 +605,7 @@ TEST_CASE("ServerCore: the first reason for its end stays, and then it wants not
   CHECK(kinds_from(refused) == std::vector{FrameKind::error});
 }
 
-TEST_CASE("ServerCore: drained twice, the earlier end counts, and the client is told once", "[rpc]") {
+TEST_CASE("ServerCore: of two drains the earlier time counts, and the client gets one goodbye", "[rpc]") {
   for (const auto& [first, second] : {std::pair{10s, 20s}, std::pair{20s, 10s}}) {
     Pair ends;
     ends.call("a");
@@ -620,7 +621,7 @@ TEST_CASE("ServerCore: drained twice, the earlier end counts, and the client is 
   }
 }
 
-TEST_CASE("ServerCore: a client that says goodbye has its answers, and begins no more calls", "[rpc]") {
+TEST_CASE("ServerCore: a client that sent a goodbye gets its answers and can start no more calls", "[rpc]") {
   Pair ends;
   const auto id = ends.call("a");
   ends.carry();
@@ -646,8 +647,7 @@ TEST_CASE("ServerCore: pings are answered, pongs are not", "[rpc]") {
   CHECK(ends.at_server.size() == events);
 }
 
-TEST_CASE("ServerCore: the greeting is awaited from the begin, whatever comes of it; a greeted peer may only read",
-          "[rpc]") {
+TEST_CASE("ServerCore: greeting_within counts from the start; later reading alone keeps a client alive", "[rpc]") {
   Pair slow;
   const Bytes greeting = stream::take_output(slow.client, slow.now);
   slow.pass(3s);
@@ -663,7 +663,7 @@ TEST_CASE("ServerCore: the greeting is awaited from the begin, whatever comes of
   reads.now += 50s;
   reads.server.reply(id, {});
   CHECK_FALSE(kinds_from(reads).empty());
-  CHECK(*reads.server.wake() == reads.now + 60s);  // somebody reads there
+  CHECK(*reads.server.wake() == reads.now + 60s);  // the client reads
   reads.now += 60s;
   reads.server.woken(reads.now - 1ms);
   CHECK_FALSE(reads.server.finished());
@@ -671,7 +671,7 @@ TEST_CASE("ServerCore: the greeting is awaited from the begin, whatever comes of
   CHECK(reads.server.reason() == rpc_errc::silent);
 }
 
-TEST_CASE("ServerCore: a client that greets late has all of its time from then on", "[rpc]") {
+TEST_CASE("ServerCore: silent_after counts from the greeting", "[rpc]") {
   Pair ends;
   ends.now += 4s;
   ends.client.woken(ends.now);
@@ -679,7 +679,7 @@ TEST_CASE("ServerCore: a client that greets late has all of its time from then o
   CHECK(*ends.server.wake() == ends.now + 60s);
 }
 
-TEST_CASE("ServerCore: who asks for no service gets the next one in turn", "[rpc]") {
+TEST_CASE("ServerCore: clients that ask for no particular service get the services in turn", "[rpc]") {
   distrib::RpcServerOptions options;
   options.services = 3;
   const auto budget = std::make_shared<distrib::ServerBudget>(options);
@@ -697,7 +697,7 @@ TEST_CASE("ServerCore: who asks for no service gets the next one in turn", "[rpc
   CHECK(ends.at_server[0].method == 0);
 }
 
-TEST_CASE("ServerCore: a client that does not believe the server says why, and gets no answer", "[rpc]") {
+TEST_CASE("ServerCore: an error of the client before it has greeted ends the connection without an answer", "[rpc]") {
   Pair ends;
   distrib::WireWriter head;
   distrib::encode_error(head, rpc_errc::unauthorized, "who are you");
@@ -707,7 +707,7 @@ TEST_CASE("ServerCore: a client that does not believe the server says why, and g
   CHECK(kinds_from(ends).empty());
 }
 
-TEST_CASE("ServerCore: a slot may be as high as calls are allowed, no higher", "[rpc]") {
+TEST_CASE("ServerCore: a slot must be below max_calls", "[rpc]") {
   distrib::RpcServerOptions options;
   options.max_calls = 4;
   Pair ends{options};
@@ -721,7 +721,7 @@ TEST_CASE("ServerCore: a slot may be as high as calls are allowed, no higher", "
   CHECK(kinds_from(ends) == std::vector{FrameKind::error});
 }
 
-TEST_CASE("ServerCore: what a request brings is told, and of nothing else that happens to it", "[rpc]") {
+TEST_CASE("ServerCore: a request event has the fields of the request, and later events of the call do not", "[rpc]") {
   Pair ends;
   ends.carry();
   ends.now += 7s;
@@ -762,7 +762,7 @@ TEST_CASE("ServerCore: what a request brings is told, and of nothing else that h
   CHECK(ends.server.calls() == 0);
 }
 
-TEST_CASE("ServerCore: metadata may be all of a head; an end and a cancel count once", "[rpc]") {
+TEST_CASE("ServerCore: metadata may be the whole head; an end and a cancel count once", "[rpc]") {
   Pair ends;
   ends.carry();
   const std::uint64_t id = 1ULL << 32;
@@ -776,14 +776,14 @@ TEST_CASE("ServerCore: metadata may be all of a head; an end and a cancel count 
   give(ends, stream::frame({FrameKind::cancel, 0, 0, 0, id, 0}));
   give(ends, stream::frame({FrameKind::cancel, 0, 0, 0, id, 0}));
   CHECK(ends.at_server.size() == before + 2);
-  for (const FrameKind kind : {FrameKind::item, FrameKind::end})  // late: nobody waits for it
+  for (const FrameKind kind : {FrameKind::item, FrameKind::end})  // too late: ignored
     give(ends, stream::frame({kind, 0, 0, 0, id, 0}));
   give(ends, stream::frame({FrameKind::credit, 0, 0, 0, id, 0}, text({5})));
   CHECK(ends.at_server.size() == before + 2);
   CHECK_FALSE(ends.server.finished());
 }
 
-TEST_CASE("ServerCore: nobody hears of the body in chunks of a call that was not begun", "[rpc]") {
+TEST_CASE("ServerCore: the body in chunks of a refused request causes no events", "[rpc]") {
   const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
   budget->takes_chunks = [](std::uint32_t method) { return method == 1; };
   Pair ends{budget};
@@ -802,7 +802,7 @@ TEST_CASE("ServerCore: nobody hears of the body in chunks of a call that was not
   const std::uint64_t id = 1ULL << 32;
   give_all(large(id | 5000, 1));  // too many calls
   CHECK(ends.at_server.size() == before);
-  give_all(large(id, 2));  // its body is wanted whole
+  give_all(large(id, 2));  // this method wants its body whole
   REQUIRE(ends.at_server.size() == before + 1);
   CHECK(ends.at_server.back().body_bytes == 10'000);
   CHECK(budget->bytes == 8 + 10'000 + ends.server.output().front().bytes().size());
@@ -820,7 +820,7 @@ TEST_CASE("ServerCore: nobody hears of the body in chunks of a call that was not
   CHECK(ends.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::body_end));
 }
 
-TEST_CASE("ServerCore: an item that the client does not take fails its call, and only that", "[rpc]") {
+TEST_CASE("ServerCore: an item that is too large for the client fails only its call", "[rpc]") {
   distrib::RpcClientOptions small;
   small.limits = {50, 500};
   Pair ends{distrib::RpcServerOptions{}, small};
@@ -837,7 +837,7 @@ TEST_CASE("ServerCore: an item that the client does not take fails its call, and
 
   const auto told = ends.call("a");
   ends.carry();
-  ends.server.fail(told, rpc_errc::exhausted, std::string(1000, 'w'));  // more than would fit
+  ends.server.fail(told, rpc_errc::exhausted, std::string(1000, 'w'));  // longer than the client accepts
   ends.carry();
   CHECK(ends.at_client.back().call == told);
   CHECK(ends.at_client.back().code == rpc_errc::exhausted);
@@ -845,7 +845,8 @@ TEST_CASE("ServerCore: an item that the client does not take fails its call, and
   CHECK_FALSE(ends.client.finished());
 }
 
-TEST_CASE("ServerCore: who waits for others looks again in 20 ms, and is not silent meanwhile", "[rpc]") {
+TEST_CASE("ServerCore: over server_bytes it checks again every 20 ms, and the client does not count as silent",
+          "[rpc]") {
   distrib::RpcServerOptions options;
   options.server_bytes = 1000;
   const auto budget = std::make_shared<distrib::ServerBudget>(options);
@@ -856,7 +857,7 @@ TEST_CASE("ServerCore: who waits for others looks again in 20 ms, and is not sil
   CHECK(ends.server.calls() == 0);
   CHECK(*ends.server.wake() == ends.now + 20ms);
   for (int i = 0; i < 5000; ++i) ends.pass(20ms);
-  CHECK_FALSE(ends.server.finished());  // after 100 seconds: it is not the peer who is waited for
+  CHECK_FALSE(ends.server.finished());  // after 100 seconds: the client could not send
   budget->bytes = 1000;
   CHECK(ends.server.ready());
   ends.pass(0ms);

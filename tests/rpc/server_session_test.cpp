@@ -22,7 +22,7 @@ using messages::Text;
 
 namespace {
 
-/// Keeps what it is told, and answers when the test says so.
+/// An owner that records events; the test answers the calls.
 struct Keeper : ServerSession::Owner {
   void happened(const ServerConnection& session, const ServerEvent& event) override {
     if (event.kind == ServerEvent::Kind::greeted) return;
@@ -52,7 +52,7 @@ struct SessionEnds {
     });
   }
 
-  /// Whether small writes wait until what was sent before is acknowledged, which takes 40 ms (Nagle's algorithm).
+  /// True if small writes wait until earlier bytes are acknowledged, which takes 40 ms (Nagle's algorithm).
   static auto waits_for_acknowledgements(int socket) -> bool {
     int at_once = 0;
     ::socklen_t size = sizeof at_once;
@@ -61,8 +61,8 @@ struct SessionEnds {
   }
 
   asio::io_context context{1};
-  std::array<int, 2> sockets{};  // of session and client
-  std::array<bool, 2> waited{};  // before these had them
+  std::array<int, 2> sockets{};  // of the session and of the client
+  std::array<bool, 2> waited{};  // the state before session and client had the sockets
   Keeper keeper;
   ServerConnection session;
   std::optional<RpcClient> client;
@@ -77,7 +77,7 @@ auto text_head(const std::string& text) -> WireWriter {
 
 }  // namespace
 
-TEST_CASE("ServerSession: answers that come later are written, in any order", "[rpc]") {
+TEST_CASE("ServerSession: answers from outside of an event are sent, in any order", "[rpc]") {
   SessionEnds ends;
   ends.call();
   ends.call();
@@ -89,7 +89,7 @@ TEST_CASE("ServerSession: answers that come later are written, in any order", "[
   CHECK(ends.answers[1] == make_error_code(rpc_errc::exhausted).message());
 }
 
-TEST_CASE("ServerSession: drained, it answers what it has and tells its end once", "[rpc]") {
+TEST_CASE("ServerSession: after drain it answers its calls, and its end is reported once", "[rpc]") {
   SessionEnds ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
@@ -99,11 +99,11 @@ TEST_CASE("ServerSession: drained, it answers what it has and tells its end once
   CHECK(ends.keeper.ends == 1);
   support::run_until(ends.context, [&] { return !ends.answers.empty(); });
   CHECK(ends.answers[0] == "last");
-  ends.session->reply(ends.keeper.kept[0], text_head("too late").view(), nullptr);  // passed over
+  ends.session->reply(ends.keeper.kept[0], text_head("too late").view(), nullptr);  // ignored
   CHECK(ends.keeper.ends == 1);
 }
 
-TEST_CASE("ServerSession: refused, the client hears why", "[rpc]") {
+TEST_CASE("ServerSession: refuse tells the client why", "[rpc]") {
   SessionEnds ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
@@ -113,7 +113,7 @@ TEST_CASE("ServerSession: refused, the client hears why", "[rpc]") {
   CHECK(ends.answers[0] == make_error_code(rpc_errc::unknown_service).message());
 }
 
-TEST_CASE("ServerSession: closed, nobody is told", "[rpc]") {
+TEST_CASE("ServerSession: after close the owner is not called", "[rpc]") {
   SessionEnds ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
@@ -123,7 +123,7 @@ TEST_CASE("ServerSession: closed, nobody is told", "[rpc]") {
   CHECK(ends.keeper.ends == 0);
 }
 
-TEST_CASE("ServerSession: small answers and small calls leave at once", "[rpc]") {
+TEST_CASE("ServerSession: session and client switch Nagle's algorithm off", "[rpc]") {
   SessionEnds ends;
   for (const std::size_t end : {0U, 1U}) {
     CHECK(ends.waited[end]);

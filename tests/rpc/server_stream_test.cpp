@@ -27,7 +27,7 @@ using support::run_until;
 
 namespace {
 
-/// Counts up, as the client's credit lets it.
+/// Sends increasing numbers, as fast as the client's credit allows.
 template <class Stream>
 struct Counter : std::enable_shared_from_this<Counter<Stream>> {
   explicit Counter(Stream to, std::uint64_t end) : stream{std::move(to)}, last{end} {}
@@ -49,7 +49,7 @@ struct Counter : std::enable_shared_from_this<Counter<Stream>> {
 
 }  // namespace
 
-TEST_CASE("ServerStream: a handler of callbacks writes as the client reads", "[rpc]") {
+TEST_CASE("ServerStream: a handler with callbacks writes as the client reads", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Count>([](const Text& request, auto stream) {
                      CHECK(request.text == "up");
@@ -75,11 +75,10 @@ TEST_CASE("ServerStream: a handler of callbacks writes as the client reads", "[r
   REQUIRE(steps.size() == 1000);
   CHECK(steps.back() == 999);
   stream.async_read([&](std::error_code ec, const std::optional<Bulk>& item) { ended = ec || item; });
-  run_until(context, [&] { return !ended; });  // still the end
+  run_until(context, [&] { return !ended; });  // it is still the end
 }
 
-TEST_CASE("ServerStream: a client that does not read holds the handler back, and hears of no more than its credit",
-          "[rpc]") {
+TEST_CASE("ServerStream: if the client does not read, the handler writes no more than the client's credit", "[rpc]") {
   asio::io_context context{1};
   std::uint64_t sent = 0;
   bool closed = false;
@@ -98,8 +97,8 @@ TEST_CASE("ServerStream: a client that does not read holds the handler back, and
     run_until(context, [&] { return read; });
     while (context.poll() != 0) {
     }
-    CHECK(sent == initial_credit + 1);  // what was granted, and the one that waits
-  }  // dropped: the call is taken back
+    CHECK(sent == initial_credit + 1);  // the credit, and one item that waits
+  }  // the destructor cancels the call
   run_until(context, [&] { return closed; });
 }
 
@@ -142,7 +141,7 @@ TEST_CASE("ServerStream: a coroutine adds up what a client sends", "[rpc]") {
   CHECK(add(10, 10).first == rpc_errc::bad_message);
 }
 
-TEST_CASE("ServerStream: both directions, each at its own pace", "[rpc]") {
+TEST_CASE("ServerStream: items in both directions", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Chat>([](auto stream) -> asio::awaitable<void> {
                      while (true) {
@@ -181,7 +180,7 @@ TEST_CASE("ServerStream: both directions, each at its own pace", "[rpc]") {
   CHECK(heard[200] == "bye");
 }
 
-TEST_CASE("ServerStream: when the server goes, what waits at both ends is completed", "[rpc]") {
+TEST_CASE("ServerStream: when the server is destroyed, waiting reads at both ends complete", "[rpc]") {
   asio::io_context context{1};
   std::vector<std::error_code> at_server;
   using Handler = std::function<void(ServerStream<Chat, ServerConnection>)>;
@@ -207,7 +206,7 @@ TEST_CASE("ServerStream: when the server goes, what waits at both ends is comple
   CHECK(at_client[1] == rpc_errc::lost);
 }
 
-TEST_CASE("ServerStream: an item that the client does not take ends the call, at both ends", "[rpc]") {
+TEST_CASE("ServerStream: an item that is too large for the client ends the call at both ends", "[rpc]") {
   asio::io_context context{1};
   std::optional<std::error_code> written;
   RpcServer server{context.get_executor(), anywhere, Router{on<Count>([&](const Text&, auto stream) {

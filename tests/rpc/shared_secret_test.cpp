@@ -54,7 +54,7 @@ auto failure_of(const std::string& path) -> std::error_code {
 
 }  // namespace
 
-TEST_CASE("SharedSecret: none, and one of bytes", "[rpc]") {
+TEST_CASE("SharedSecret: no secret, and a secret from bytes", "[rpc]") {
   CHECK_FALSE(SharedSecret{});
   static_assert(sizeof(SharedSecret) <= 16);  // copied for each connection
   const SharedSecret secret = SharedSecret::from_bytes(as_bytes(good));
@@ -72,7 +72,7 @@ TEST_CASE("SharedSecret: none, and one of bytes", "[rpc]") {
   CHECK_THROWS_AS(SharedSecret::from_bytes({}), std::system_error);
 }
 
-TEST_CASE("SharedSecret: of a file, without the newline at its end", "[rpc]") {
+TEST_CASE("SharedSecret: from a file, without the newline at its end", "[rpc]") {
   const Files files;
   const std::string text{good};
   CHECK(is_made_of(SharedSecret::from_file(files.write("plain", text)), text));
@@ -84,7 +84,7 @@ TEST_CASE("SharedSecret: of a file, without the newline at its end", "[rpc]") {
   CHECK(is_made_of(SharedSecret::from_file(files.write("long", longest + "\r\n")), longest));
 }
 
-TEST_CASE("SharedSecret: files that are none", "[rpc]") {
+TEST_CASE("SharedSecret: files that are refused", "[rpc]") {
   const Files files;
   CHECK(failure_of(files.write("empty", "")) == rpc_errc::bad_secret);
   CHECK(failure_of(files.write("short", std::string{good.substr(1)} + "\n")) == rpc_errc::bad_secret);
@@ -96,10 +96,10 @@ TEST_CASE("SharedSecret: files that are none", "[rpc]") {
   CHECK(failure_of(files.directory.path().string()) == rpc_errc::bad_secret);
   const std::string pipe = (files.directory / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(failure_of(pipe) == rpc_errc::bad_secret);  // and nobody waits for who may write there
+  CHECK(failure_of(pipe) == rpc_errc::bad_secret);  // without waiting for a process that writes to the pipe
 }
 
-TEST_CASE("SharedSecret: of the environment", "[rpc]") {
+TEST_CASE("SharedSecret: from an environment variable", "[rpc]") {
   const std::string name = "DISTRIB_TEST_SECRET";
   std::error_code ec;
   REQUIRE(::unsetenv(name.c_str()) == 0);
@@ -120,7 +120,7 @@ TEST_CASE("SharedSecret: of the environment", "[rpc]") {
   REQUIRE(::unsetenv(name.c_str()) == 0);
 }
 
-TEST_CASE("SharedSecret: of a job, as its starter gives it", "[rpc]") {
+TEST_CASE("SharedSecret: from the environment of a job: the file first, then the text", "[rpc]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "secret").string();
   std::ofstream{path} << good << '\n';

@@ -15,19 +15,19 @@
 #include <string_view>
 #include <vector>
 
-/// Streams of frames as they lie on the wire.
+/// Streams of frames, byte by byte as on the wire.
 namespace stream {
 
 using Bytes = std::vector<std::byte>;
 
-/// A body of `size` bytes that are a function of their place.
+/// Returns a body of `size` bytes; each byte depends on its index.
 inline auto body(std::size_t size, std::uint8_t first = 1) -> distrib::SharedBuffer {
   auto made = std::make_shared<distrib::AlignedBuffer>(size);
   for (std::size_t i = 0; i < size; ++i) made->data()[i] = static_cast<std::byte>(first + i * 7 + (i >> 8));
   return made;
 }
 
-/// Takes all output of a queue, or of a core at an instant.
+/// Returns all output of a queue, or of a core at the time `now`.
 template <class Core>
 auto take_output(Core& core, auto... now) -> Bytes {
   Bytes bytes;
@@ -39,12 +39,12 @@ auto take_output(Core& core, auto... now) -> Bytes {
   }
 }
 
-/// Hands a reader, or a core at an instant, the front of `bytes`, at most `piece`; returns how many it took. Then take
-/// what there is, and call `keep`.
+/// Passes the first bytes of `bytes`, at most `piece`, to a reader, or to a core at the time `now`; returns how many it
+/// accepted. The caller must then take all frames or events, and call `keep`.
 template <class Reader>
 auto give(Reader& reader, distrib::ByteView bytes, std::size_t piece, auto... now) -> std::size_t {
   static std::vector<std::byte> lent(distrib::least_read_bytes);
-  std::fill(lent.begin(), lent.end(), std::byte{0xEE});  // nothing there is of anybody's
+  std::fill(lent.begin(), lent.end(), std::byte{0xEE});  // nothing may depend on the old contents
   const distrib::ReadSpace space = reader.read_space(lent);
   const std::size_t count = std::min({piece, space.front.size() + space.back.size(), bytes.size()});
   const std::size_t in_front = std::min(count, space.front.size());
@@ -54,7 +54,7 @@ auto give(Reader& reader, distrib::ByteView bytes, std::size_t piece, auto... no
   return count;
 }
 
-/// What the frames are that lie on the wire.
+/// Returns the kinds of the frames in a stream.
 inline auto kinds_of(distrib::ByteView bytes) -> std::vector<distrib::FrameKind> {
   std::vector<distrib::FrameKind> kinds;
   distrib::FrameReader reader;
@@ -66,7 +66,7 @@ inline auto kinds_of(distrib::ByteView bytes) -> std::vector<distrib::FrameKind>
   return kinds;
 }
 
-/// One frame.
+/// Returns the bytes of one frame.
 inline auto frame(const distrib::FrameHeader& header, std::string_view head = {},
                   const distrib::SharedBuffer& body = nullptr) -> Bytes {
   distrib::FrameQueue queue;

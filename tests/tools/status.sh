@@ -13,11 +13,11 @@ expect() {  # CODE TEXT ARGUMENT...      TEXT is among what it says
   [[ $said == *"$text"* ]] || fail "status $*: '$said' has no '$text'"
 }
 
-# Port 1 of this machine: nobody listens there.
-expect 69 'error: shard 0 of the parameter server at 127.0.0.1:1: nobody listens there' 127.0.0.1:1
-expect 69 '{"error":"unavailable","where":"shard 0 of the parameter server at 127.0.0.1:1","what":"nobody listens there"}' \
+# Port 1 of this machine: no process listens there.
+expect 69 'error: shard 0 of the parameter server at 127.0.0.1:1: no process listens there' 127.0.0.1:1
+expect 69 '{"error":"unavailable","where":"shard 0 of the parameter server at 127.0.0.1:1","what":"no process listens there"}' \
   127.0.0.1:1 --json
-expect 69 'nobody listens there' 127.0.0.1:1 --watch --within 1
+expect 69 'no process listens there' 127.0.0.1:1 --watch --within 1
 expect 64 "'here': not an address; write HOST:PORT" here
 expect 64 '{"error":"invalid_argument","where":"'"'here'"'",' here --json
 expect 64 'not an address' 127.0.0.1:0

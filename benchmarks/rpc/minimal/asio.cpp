@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An echo server by bare Asio: only its compile time and size are measured.
+// An echo server with Asio alone: only its compile time and binary size are measured.
 #ifdef NARROW_INCLUDES
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An echo server, as short as it can be: only its compile time and size are measured.
+// The shortest possible echo server: only its compile time and binary size are measured.
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_server.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An echo server by gRPC's callbacks: only its compile time and size are measured, with those of the generated files.
+// An echo server with gRPC's callback API: only its compile time and binary size are measured, together with the
+// generated files.
 #include "blob.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>

@@ -13,22 +13,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where somebody listens: a value. Nothing is resolved here.
+/// The address of a server: host and port. A value; the name is not resolved here.
 struct Address {
-  std::string host;  ///< Name or IP address, no brackets. Empty: this machine. To listen: "*", every interface.
-  std::uint16_t port = 0;  ///< To listen on: 0 lets the system choose.
+  /// A name or an IP address, without brackets. Empty: this machine. To listen, "*" means every interface.
+  std::string host;
+  std::uint16_t port = 0;  ///< To listen, 0 means that the system chooses a free port.
 
-  /// Most bytes of a host; longer ones are refused. (A DNS name has at most 253.)
+  /// Most bytes of a host; a longer host is refused. (A DNS name has at most 253 bytes.)
   static constexpr std::size_t max_host_bytes = 255;
 
-  /// Reads "host:port", "[ipv6]:port" or ":port"; the port is a decimal number of 0..65535. Throws
+  /// Reads "host:port", "[ipv6]:port" or ":port"; the port is a decimal number in 0..65535. Throws
   /// `net_errc::bad_address` with the text.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> Address;
 
-  /// The same; on failure the result is empty.
+  /// Does the same, but sets `ec` instead of throwing; then the result is empty.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> Address;
 
-  /// As `parse` reads it.
+  /// Returns the text that `parse` reads.
   [[nodiscard]] auto to_string() const -> std::string { return detail::host_port(host, std::to_string(port)); }
 
   [[nodiscard]] auto operator==(const Address&) const -> bool = default;

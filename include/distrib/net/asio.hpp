@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The only door to Asio (standalone, 1.22 and up). What differs between its versions is settled here: include this
-// header, never one of Asio's.
+// The only header that includes Asio (standalone, 1.22 and newer); include this header, never one of Asio's.
+// Differences between the versions of Asio are handled here.
 
 #ifndef ASIO_STANDALONE
 #define ASIO_STANDALONE
@@ -13,8 +13,8 @@
 #include <chrono>
 #include <system_error>
 
-// Before 1.26, Asio does not notice that clang has coroutines. A build that includes Asio by itself as well must define
-// the same for all of its files; the CMake target does.
+// Before 1.26, Asio does not notice that clang has coroutines. A program that also includes Asio directly must define
+// the same macro for all of its files; the CMake target does that.
 #if defined(__clang__) && ASIO_VERSION < 102600 && !defined(ASIO_HAS_CO_AWAIT)
 #define ASIO_HAS_CO_AWAIT 1
 #endif
@@ -54,12 +54,13 @@ static_assert(ASIO_VERSION >= 102200, "distrib: Asio 1.22 or newer is needed");
 namespace distrib {
 inline namespace v0 {
 
-/// A TCP socket of an `io_context`, by its own executor: the type-erased one of `asio::ip::tcp::socket` takes longer to
-/// compile and to run.
+/// A TCP socket with the executor type of `asio::io_context`. The type-erased executor of `asio::ip::tcp::socket` takes
+/// longer to compile and to run.
 using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 
-/// Completion tokens that left Asio's experimental namespace with 1.24, wherever they are: `as_tuple(use_awaitable)`
-/// gives `(error, result)` in place of throwing the error; `deferred` begins what it is given to when that is called.
+/// Completion tokens that left Asio's experimental namespace in 1.24. `as_tuple(use_awaitable)` returns `(error,
+/// result)` instead of throwing the error. `deferred` returns a function object, and the operation starts when that is
+/// called.
 #if ASIO_VERSION >= 102400
 using asio::as_tuple;
 using asio::deferred;
@@ -75,15 +76,15 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// As `asio::steady_timer`, of the executor.
+// `asio::steady_timer` for any executor type.
 template <class Executor>
 using BasicSteadyTimer =
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
-// Of an `io_context`'s own executor.
+// A timer with the executor type of `asio::io_context`.
 using SteadyTimer = BasicSteadyTimer<asio::io_context::executor_type>;
 
-// Asio knows what the system says under a category of its own (in 1.22 at least); ours is the standard's.
+// Converts a system error from Asio's own category (at least 1.22 has one) to `std::system_category()`.
 inline auto without_asio(const std::error_code& ec) noexcept -> std::error_code {
   return ec.category() == asio::system_category() ? std::error_code{ec.value(), std::system_category()} : ec;
 }

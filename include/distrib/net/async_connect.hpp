@@ -15,28 +15,32 @@ inline namespace v0 {
 
 namespace detail {
 
-/// How `async_connect` completes: with a connected socket, or with a closed one and the reason.
+/// The completion of `async_connect`: with a connected socket, or with an error and a closed socket.
 template <class Executor> using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>::Socket);
 
 }  // namespace detail
 
-/// Connects as a `BasicConnector` does, whose reasons it completes with; for any token of Asio:
-/// `auto socket = co_await async_connect(context.get_executor(), address, options, asio::use_awaitable);`
+/// Connects to an address as a `BasicConnector` does, with any completion token of Asio: `auto socket = co_await
+/// async_connect(context.get_executor(), address, options, asio::use_awaitable);`
 ///
-/// Completes once, with `ConnectSignature`, on the executor or there where the handler wants to be called; never from
-/// inside of this call, and when everything but the socket has been released. All failures come this way, also
-/// `net_errc::bad_address` for port 0. A code has no place for the address: what `use_awaitable` and `use_future` throw
-/// is a `std::system_error` of the code alone. Who wants more text adds the address, which the caller knows, or listens
-/// to `ConnectOptions::waiting`.
+/// Completes once, with `ConnectSignature`, on the handler's associated executor (by default on `executor`); never
+/// inside this call. Everything except the socket has been released by then. Without `ConnectOptions::deadline` it may
+/// wait forever.
 ///
-/// Cancellation of any type ends it with `std::errc::operation_canceled`, unless the socket or the reason is there
-/// already. A context that is destroyed drops it, and calls nothing.
+/// The socket has the executor's type. With the executor of an `io_context` it is a `TcpSocket`. Trap: with
+/// `asio::any_io_executor` (the executor of a coroutine) it is a type that `RpcClient` does not accept.
 ///
-/// The socket is of the executor's type: with the one of an `io_context` a `TcpSocket`, with `asio::any_io_executor`
-/// (that of a coroutine) one that `RpcClient` does not take. Without `ConnectOptions::deadline` it may wait for ever.
-/// In a coroutine give address and options names before: g++ 12 destroys a `{...}` beside `co_await` twice.
+/// Trap: in a coroutine, give address and options names of their own first: g++ 12 destroys a `{...}` beside `co_await`
+/// twice.
 ///
-/// Threads: may be called from any; cancelled from the executor's, one at a time, where `waiting` is called too.
+/// Errors: as `BasicConnector`. All failures are reported by the completion, also `net_errc::bad_address` for port 0.
+/// The code does not contain the address: `use_awaitable` and `use_future` throw a `std::system_error` with the code
+/// alone. The caller can add the address, or use `ConnectOptions::waiting`.
+///
+/// Cancellation: of any type; completes with `std::errc::operation_canceled`, unless the operation has finished
+/// already. If the context is destroyed, the operation is dropped and the handler is not called.
+///
+/// Threads: may be called on any thread. Cancel it on the executor only; `waiting` is called there too.
 template <class Executor, asio::completion_token_for<detail::ConnectSignature<Executor>> Token>
 auto async_connect(const Executor& executor, const Address& address, ConnectOptions options, Token&& token) {
   using Made = BasicConnector<Executor>;

@@ -24,8 +24,9 @@ inline namespace v0 {
 
 namespace detail {
 
-/// TCP lets a socket meet itself: who tries long enough to reach a port of his own machine that nobody listens on is
-/// given that port as his own one day, and then holds it against the one who is to come.
+/// True if a socket is connected to itself. TCP allows that: a process that tries long enough to connect to a port of
+/// its own machine, on which no process listens, may get that port as its own local port. It would then keep the port
+/// from the server that is to be started.
 template <class Socket> auto is_connected_to_itself(const Socket& socket) noexcept -> bool {
   std::error_code no_local;
   std::error_code no_remote;
@@ -35,36 +36,40 @@ template <class Socket> auto is_connected_to_itself(const Socket& socket) noexce
 
 }  // namespace detail
 
-/// How a `Connector` tries.
+/// How often and how long a `Connector` tries.
 struct ConnectOptions {
-  /// When it gives up; never unless told.
+  /// When it gives up; `Instant::max()`: never.
   Instant deadline = Instant::max();
-  /// Pause after the first try that failed; doubled after each, up to the longest.
+  /// Pause after the first attempt that fails. It is doubled after each further failure.
   std::chrono::milliseconds first_pause{50};
+  /// The longest pause.
   std::chrono::milliseconds longest_pause{2'000};
-  /// When a try without an answer is given up for a new one, which resolves the name anew: tasks move.
+  /// Longest time for one attempt. The next attempt resolves the name again, because a task may have moved.
   std::chrono::milliseconds longest_try{5'000};
-  /// After so many it gives up before the deadline; 1: who calls has pauses of his own.
+  /// Most attempts before it gives up, even before the deadline. 1: the caller repeats and pauses itself.
   unsigned most_tries = std::numeric_limits<unsigned>::max();
-  /// Told after each try that failed and is not the last: who is missing and why, and for how long.
+  /// Called after each attempt that failed, unless it was the last: with the error, whose place is the address, and the
+  /// time since the connector was made.
   std::function<void(const Error& missing, std::chrono::milliseconds waited)> waiting = {};
 };
 
-/// Connects to an address, and tries again until the deadline: the tasks of a cluster start in any order.
+/// Connects to an address, and tries again until the deadline: so the tasks of a cluster may start in any order.
 ///
-/// Calls back once, on the executor: with a connected socket, or without one, with the reason of the last try
-/// (`net_errc::unresolved`, `refused`, `unreachable`, `timed_out`, or the system's) and the address as its place. A
-/// name is resolved by Asio's resolver, IP addresses without it. Calls nothing after `cancel()` or the destructor; both
-/// may be called from callbacks.
+/// Calls `connected` once, on the executor, with a connected socket or with an error. Calls nothing after `cancel()` or
+/// the destructor; both may be called inside the callbacks. A name is resolved by Asio's resolver; an IP address is
+/// used directly.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
+/// Errors: the error of the last attempt: `net_errc::unresolved`, `refused`, `unreachable`, `timed_out`, or the
+/// system's error; its place is the address.
+///
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
 template <class ExecutorType> class BasicConnector {
  public:
   using Executor = ExecutorType;
   using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
   using Connected = std::function<void(const Error&, std::optional<Socket>)>;
 
-  /// Begins. Throws `net_errc::bad_address` for port 0, to which nobody can connect.
+  /// Starts to connect. Throws `net_errc::bad_address` for port 0.
   BasicConnector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected) {
     if (address.port == 0) throw_error(net_errc::bad_address, address.to_string());
     state_ = std::make_shared<State>(executor, address, std::move(options), std::move(connected));
@@ -76,14 +81,15 @@ template <class ExecutorType> class BasicConnector {
     if (state_) state_->end();
   }
 
-  /// Stops: nothing is called any more.
+  /// Stops. No callback is called any more.
   void cancel() noexcept { state_->end(); }
 
  private:
   using Protocol = asio::ip::tcp;
   using Clock = std::chrono::steady_clock;
 
-  /// Lives as long as a handler does. One try at a time; `try_` tells handlers of an earlier one that they are late.
+  /// Lives until the last handler has run. There is one attempt at a time; by `try_` a handler of an earlier attempt
+  /// sees that it is too late.
   struct State : std::enable_shared_from_this<State> {
     State(const Executor& executor, const Address& to, ConnectOptions how, Connected function)
         : address{to},
@@ -115,7 +121,7 @@ template <class ExecutorType> class BasicConnector {
           });
     }
 
-    /// To the next of the addresses that the name has.
+    /// Connects to the next of the name's addresses.
     void connect() {
       std::error_code ignored;
       socket.close(ignored);
@@ -128,7 +134,7 @@ template <class ExecutorType> class BasicConnector {
                            });
     }
 
-    /// The end of a try.
+    /// Ends an attempt that has failed: pauses before the next attempt, or gives up.
     void failed(const std::error_code& reason) {
       ++try_;
       resolver.cancel();
@@ -147,7 +153,8 @@ template <class ExecutorType> class BasicConnector {
       if (options.waiting) options.waiting(error, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
     }
 
-    /// Calls `then` after `time`, or at the deadline if that is before, unless it is armed anew or this is over.
+    /// Calls `then` after `time`, or at the deadline if that is earlier; not if the attempt has changed by then, or the
+    /// connector has ended.
     void arm(Instant now, std::chrono::milliseconds time, void (*then)(State&)) {
       timer.expires_at(std::min(options.deadline, instant_after(now, time)));
       timer.async_wait([self = this->shared_from_this(), number = try_, then](const std::error_code&) {
@@ -196,7 +203,7 @@ template <class ExecutorType> class BasicConnector {
   std::shared_ptr<State> state_;
 };
 
-/// Of an `io_context`.
+/// A connector on an `io_context`.
 using Connector = BasicConnector<asio::io_context::executor_type>;
 
 }  // namespace v0

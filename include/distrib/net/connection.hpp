@@ -25,28 +25,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Runs a core over a connected stream: at most one read, one write and one timer at a time. It decides nothing.
+/// Runs a `ConnectionCore` over a connected stream: at most one read, one write and one timer at a time. All decisions
+/// are made by the core. `Stream` is a TCP socket or a layer above one, with the executor type of `asio::io_context`.
 ///
-/// Made by `std::make_shared`; the first `settle()` starts it. Its handlers hold it, so that it lives until the stream
-/// is closed, whoever else lets go. After every event it calls `owner.on_activity(now)`, where the owner takes from the
-/// core what is there for it, and may call the core, `settle()`, `detach()` and `close()`; then it settles.
+/// Make it with `std::make_shared`; the first `settle()` starts it. Its handlers keep it alive until the stream is
+/// closed. After every event it calls `owner.on_activity(now)`: there the owner takes the events of the core, and may
+/// call the core, `settle()`, `detach()` and `close()`. Then the connection settles.
 ///
-/// What comes up in one event leaves in one gather write. A socket is read into memory that all connections of a thread
-/// share, and written at once; only what the system does not take is waited for.
+/// All output of one event leaves in one gather write. A socket is read into memory that all connections of a thread
+/// share, and is written at once; the connection waits only for the output that the system does not accept.
 ///
-/// A connection that breaks while there is something to read is read to its end first, because that may say why. When
-/// the core is finished and its output is written, the peer is told that nothing follows, and what it still sends is
-/// dropped until it closes too: closing earlier could take from it what is on its way. For that, and for writing the
-/// rest, a peer that makes no progress is given `linger` of time.
+/// If writing fails, the bytes that have arrived are read to their end first, because they may say why the peer ended
+/// the connection. When the core is finished and its output is written, the connection tells the peer that nothing
+/// follows, and drops what the peer still sends until the peer closes too: an earlier close could destroy output that
+/// is under way. For this, and for writing the rest, a peer that makes no progress gets the time `linger` (5 s by
+/// default).
 ///
-/// Threads: one at a time, which is the executor's once it runs. Memory: none after warm-up. What the owner throws
-/// comes out of the context's `run()`. `Stream` is a TCP socket or a layer above one, of an
-/// `io_context`'s own executor.
+/// Errors: an exception of the owner leaves the context's `run()`. The events that the owner has not taken yet are
+/// offered again in a later handler.
+///
+/// Threads: one at a time; once it runs, only the executor's thread.
+///
+/// Memory: allocates none after warm-up.
 template <ConnectionCore Core, class Owner, class Stream = TcpSocket>
 class Connection : public std::enable_shared_from_this<Connection<Core, Owner, Stream>> {
  public:
-  /// The owner must live until `detach()`, `close()`, or the call of `on_activity` after the core's `lost`. The core is
-  /// made of `core`. Small writes leave at once (TCP_NODELAY).
+  /// Makes the core from the arguments `core`. The owner must live until `detach()`, `close()`, or the call of
+  /// `on_activity` after the core's `lost`. Small writes leave at once (TCP_NODELAY).
   template <class... CoreArgs>
   Connection(Stream stream, Owner& owner, CoreArgs&&... core)
       : stream_{std::move(stream)},
@@ -66,17 +71,18 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   [[nodiscard]] auto core() noexcept -> Core& { return core_; }
   [[nodiscard]] auto core() const noexcept -> const Core& { return core_; }
 
-  /// Until it was lost, is finished, or was closed.
+  /// True until the connection is lost, is closed, or has ended after its core was finished.
   [[nodiscard]] auto is_open() const noexcept -> bool { return open_; }
 
-  /// How long a peer that makes no progress holds up the end of a connection whose core is finished; a day at most.
+  /// Sets how long a peer that makes no progress can delay the end of a connection whose core is finished; at most a
+  /// day.
   void set_linger(std::chrono::milliseconds time) noexcept {
     using namespace std::chrono;
     linger_ = duration_cast<Linger>(std::clamp<milliseconds>(time, {}, hours{24}));
   }
 
-  /// Starts what the core wants: a read, a write, the timer, the end. To be called after every call of the core that is
-  /// not from `on_activity`. Calls nobody back; does nothing when closed.
+  /// Starts what the core wants: a read, a write, the timer, or the end. Call it after every call of the core outside
+  /// of `on_activity`. Never calls the owner; does nothing after the connection is closed.
   void settle() {
     if (!open_) return;
     if (!is_finishing() && core_.finished()) finish_by_ = Clock::now() + linger_;
@@ -88,30 +94,31 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (is_broken() || (owner_ != nullptr && core_.ready())) settle_soon();
   }
 
-  /// Of an owner who has taken one of many things from the core, and is done with it: after each 64 of them what they
-  /// brought is written, so that the peer begins while we go on. Not where other connections are at work on this
-  /// thread: those keep it busy, and it is cheaper to write once.
+  /// Called by the owner when it has handled one event of the core. After each 64 events the output is written, so that
+  /// the peer can begin while this end continues. Not if other connections are at work on this thread: they keep it
+  /// busy, and one write at the end is cheaper.
   void taken_one() {
     if (++taken_ % taken_together == 0 && is_alone_ && !writing_) start_write();
   }
 
-  /// Settles when the handlers that are due now have run: what they all tell the core leaves in one write.
+  /// Settles after the handlers that are due now: the output of all of them leaves in one write.
   void settle_soon() {
-    const bool is_over = !open_ && owner_ == nullptr;  // closed, and told so
+    const bool is_over = !open_ && owner_ == nullptr;  // closed, and the owner knows it
     if (is_over || std::exchange(soon_, true)) return;
     asio::post(executor_, [self = this->shared_from_this()] { self->on_posted(); });
   }
 
-  /// Whether that is going to happen.
+  /// True if `settle_soon` was called and has not settled yet.
   [[nodiscard]] auto settles_soon() const noexcept -> bool { return soon_; }
 
-  /// From now on the owner is called no more; the connection goes on until it is lost, or its core is finished.
+  /// Never calls the owner again. The connection continues until it is lost, or its core is finished.
   void detach() noexcept { owner_ = nullptr; }
 
-  /// Whether output waits until the system takes more.
+  /// True while output waits until the system accepts more.
   [[nodiscard]] auto is_writing() const noexcept -> bool { return writing_; }
 
-  /// Gives stream and core away, to go on with elsewhere on `executor`; this is closed then. Not while it is writing.
+  /// Returns stream and core, to continue with them on `executor`; this connection is then closed. Must not be called
+  /// while `is_writing()`.
   [[nodiscard]] auto release(const typename Stream::executor_type& executor) -> std::pair<Stream, Core>
     requires detail::DirectStream<Stream>
   {
@@ -122,7 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     return {std::move(released), std::move(core_)};
   }
 
-  /// Ends it at once; neither core nor owner are told or called any more.
+  /// Ends the connection at once. Neither the core nor the owner is called any more.
   void close() noexcept {
     open_ = false;
     owner_ = nullptr;
@@ -136,7 +143,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   using Linger = std::chrono::duration<std::uint32_t, std::milli>;
   static constexpr Instant never = Instant::max();
   static constexpr std::uint32_t taken_together = 64;
-  static constexpr std::uint32_t most_reads = 16;  // of something large, at once: what they bring leaves in one write
+  // most reads of large data in one handler: their output leaves in one write
+  static constexpr std::uint32_t most_reads = 16;
 
   static constexpr bool direct = detail::DirectStream<Stream>;
   struct Nothing {};
@@ -144,19 +152,19 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   [[nodiscard]] auto is_finishing() const noexcept -> bool { return finish_by_ != never; }
 
-  /// Nothing can be written, and nothing is awaited from the peer any more.
+  /// True if nothing can be written and no read is outstanding.
   [[nodiscard]] auto is_broken() const noexcept -> bool { return write_error_ && !reading_; }
 
   void on_posted() {
     soon_ = false;
     if (!open_) return tell_end();
-    if (std::exchange(interrupted_, false)) return activity(Clock::now());  // some of what came was not taken
+    if (std::exchange(interrupted_, false)) return activity(Clock::now());  // the owner has not taken all events
     if (is_broken()) return lose({});
     if (core_.ready()) return activity(Clock::now());
     settle();
   }
 
-  /// The end of every event of the core.
+  /// Called at the end of every event of the core.
   void activity(Instant now) {
     tell(now);
     settle();
@@ -170,7 +178,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (owner_ != nullptr) owner_->on_activity(now);
     core_.keep();
   } catch (...) {
-    interrupted_ = true;  // whoever runs the context again finds it going on
+    interrupted_ = true;  // when the context runs again, the connection continues
     core_.keep();
     settle_soon();
     throw;
@@ -211,8 +219,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     }
   }
 
-  /// What is dropped need not be understood. Only this tells when the peer has ended: the stream above cannot be read
-  /// once its own end was sent, and a read of it that is still under way comes to no more than that.
+  /// Reads and drops bytes below the stream: they need not be decrypted. Only this shows when the peer has ended: after
+  /// its own end was sent, the stream itself cannot be read, and a read that is still outstanding ends only for that
+  /// reason.
   void drop_below() {
     stream_.next_layer().async_read_some(asio::mutable_buffer{buffer_.data(), buffer_.size()},
                                          [self = this->shared_from_this()](const std::error_code& ec, std::size_t) {
@@ -269,7 +278,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     }
   }
 
-  /// What is left of the core's output, or the front of it.
+  /// Returns the rest of the core's output, or the first pieces of it.
   [[nodiscard]] auto unwritten() { return detail::WritePieces{core_.output(), written_}; }
 
   void write_some() {
@@ -297,7 +306,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     }
   }
 
-  /// The system takes more.
+  /// Called when the system accepts more output.
   void on_writable() {
     if (!open_) return;
     const Instant now = Clock::now();
@@ -323,7 +332,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     activity(now);
   }
 
-  /// All is written, and the peer is told that nothing follows.
+  /// Tells the peer that nothing follows, after all output was written.
   void end_output() {
     if constexpr (ended) {
       writing_ = true;
@@ -340,7 +349,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   void on_write_error(const std::error_code& ec) {
     if (is_finishing()) return close();
     write_error_ = detail::without_asio(ec);
-    shut_down(asio::socket_base::shutdown_both);  // what arrived can still be read, and then comes an end
+    shut_down(asio::socket_base::shutdown_both);  // bytes that have arrived can still be read, then the end
   }
 
   void shut_down(asio::socket_base::shutdown_type what) noexcept {
@@ -377,20 +386,20 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   Owner* owner_;
   Core core_;
   std::error_code write_error_;
-  Instant finish_by_ = never;  // set: the core is finished
-  Instant armed_ = never;
-  std::size_t written_ = 0;  // bytes of the core's output
+  Instant finish_by_ = never;  // when to close at the latest; not `never`: the core is finished
+  Instant armed_ = never;  // the time for which `timer_` is set
+  std::size_t written_ = 0;  // bytes of the core's output that are written
   [[no_unique_address]] std::conditional_t<direct, Nothing, std::vector<std::byte>> buffer_;  // lent to the core
-  // Together, and small: there may be many thousands of these.
+  // Small members together: there may be many thousands of connections.
   Linger linger_{5'000};
-  std::uint32_t taken_ = 0;  // of what came up in this event
+  std::uint32_t taken_ = 0;  // events taken by the owner in this event
   bool open_ = true;
-  bool active_ = false;
-  bool soon_ = false;  // `on_posted` will come
-  bool is_alone_ = false;  // no other connection was at work on this thread since this one was
-  bool interrupted_ = false;  // the owner threw: he may not have taken all there was
-  bool reading_ = false;
-  bool writing_ = false;
+  bool active_ = false;  // `on_activity` runs
+  bool soon_ = false;  // `on_posted` is posted
+  bool is_alone_ = false;  // no other connection was at work on this thread since the last event of this one
+  bool interrupted_ = false;  // the owner threw: it may not have taken all events
+  bool reading_ = false;  // a read is outstanding
+  bool writing_ = false;  // a write is outstanding
   bool peer_ended_ = false;  // while finishing: nothing more to read
   bool shut_down_ = false;  // nothing more to write
 };

@@ -13,36 +13,37 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where the next bytes are to go: into `front` first, what is left into `back`. At least one has room.
+/// The memory for the next bytes that are read: first `front`, then `back`. At least one of them is not empty.
 struct ReadSpace {
   std::span<std::byte> front;
   std::span<std::byte> back = {};
-  bool is_large = false;  ///< They are of something large: there is little work for each byte.
+  bool is_large = false;  ///< True if the bytes belong to something large, so that they cause little work per byte.
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return front.size() + back.size(); }
 };
 
-/// The least memory that a shell lends a core to read into.
+/// The smallest memory that the owner of a core lends it for reading.
 inline constexpr std::size_t least_read_bytes = std::size_t{64} << 10;
 
-/// One end of a duplex connection, without the connection: is told what was read, written and lost, and says what it
-/// wants read, written and when it wants to be woken. It performs no I/O and reads no clock. `Connection` runs it over
-/// a socket, the simulator over its network.
+/// The logic of one end of a duplex connection, without the connection. The shell (`Connection` over a socket, the
+/// simulator over its network) reports what was read, written and lost; the core answers what it wants to read, to
+/// write, and when it wants to be woken. A core performs no I/O and reads no clock.
 ///
-/// - `reads()`: whether it takes bytes now.
-/// - `read_space(lent)`: called when it does: where the next bytes are to go, which may be `lent`, at least
-///   `least_read_bytes`, or memory of the core's own.
+/// - `reads()`: true if it accepts bytes now.
+/// - `read_space(lent)`: called only if `reads()`. Returns where the next bytes go: into `lent`, which has at least
+///   `least_read_bytes`, or into memory of the core.
 /// - `bytes_read(n, now)`: the first n > 0 bytes of that space were filled.
-/// - `keep()`: after each `bytes_read`, when the owner has taken what there was: `lent` goes back, and the core keeps
-///   elsewhere what it still needs of it.
-/// - `ready()`: whether the owner could take something although nothing was read or woken.
-/// - `output()`: what is to be written, a range of pieces in order; empty: nothing. Stays valid and unchanged until
-///   `written`, whatever else is called in between; what comes up meanwhile is in the next one.
+/// - `keep()`: called after each `bytes_read`, when the owner has taken all events. The shell takes `lent` back, so the
+///   core must first copy the bytes that it still needs.
+/// - `ready()`: true if the owner can take events although nothing was read and no time has passed.
+/// - `output()`: the bytes to write, as a range of pieces in order; empty: nothing. They stay valid and unchanged until
+///   `written`, whatever is called in between. Bytes that are added meanwhile belong to the next output.
 /// - `written(now)`: all of the last `output()` was written.
-/// - `wake()`: when `woken` is to be called at the latest; empty: never. Early and repeated calls do no harm.
-/// - `lost(reason)`: there is no connection any more: the peer closed it (no reason), or what the system says. The last
-///   event; called once, not after `finished()`.
-/// - `finished()`: nothing is left to do: close when `output()` is written.
+/// - `wake()`: when `woken` must be called at the latest; empty: never.
+/// - `woken(now)`: lets the core react to the time. Early and repeated calls do no harm.
+/// - `lost(reason)`: the connection has ended: the peer closed it (empty reason), or with the system's error. It is the
+///   last event, is called at most once, and never after `finished()`.
+/// - `finished()`: true if nothing is left to do: the shell closes the connection when `output()` is written.
 template <class C>
 concept ConnectionCore = requires(C& core, const C& view, std::span<std::byte> lent, std::size_t n, Instant now,
                                   const std::error_code& reason) {

@@ -13,41 +13,45 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The one thing that a `DriveCore` wants next.
+/// The action that a `DriveCore` wants next.
 struct DriveAction {
   enum class Kind { done, read, write };
 
   Kind kind = Kind::done;
-  std::error_code result;      ///< done: how it ended.
-  std::span<std::byte> space;  ///< read: where to.
-  std::size_t at_least = 0;    ///< read: more may come, up to the size of `space`.
-  ByteView bytes;              ///< write: all of these.
+  std::error_code result;      ///< done: the result of the whole exchange.
+  std::span<std::byte> space;  ///< read: the memory for the bytes.
+  std::size_t at_least = 0;    ///< read: how many bytes to wait for; up to the size of `space` may be read.
+  ByteView bytes;              ///< write: the bytes; all of them are written.
 
+  /// Ends the exchange with this result.
   [[nodiscard]] static auto done(const std::error_code& result = {}) -> DriveAction {
     return {Kind::done, result, {}, 0, {}};
   }
-  /// As many bytes as arrive at once, one or more.
+  /// Reads the bytes that are available, at least one.
   [[nodiscard]] static auto read_some(std::span<std::byte> space) -> DriveAction {
     return {Kind::read, {}, space, space.empty() ? std::size_t{0} : std::size_t{1}, {}};
   }
-  /// All of `space`.
+  /// Reads until `space` is full.
   [[nodiscard]] static auto read(std::span<std::byte> space) -> DriveAction {
     return {Kind::read, {}, space, space.size(), {}};
   }
+  /// Writes all of `bytes`.
   [[nodiscard]] static auto write(ByteView bytes) -> DriveAction { return {Kind::write, {}, {}, 0, bytes}; }
 };
 
-/// An exchange of one thing after the other, without the stream: is told how the last action went and says the next.
+/// The logic of an exchange with one action after another, without the stream: it gets the result of the last action
+/// and returns the next action.
 ///
-/// `next(ec, count)`: first called with no error and 0, then after each action with the bytes it read or wrote and,
-/// when the system failed, why. Less read than asked for and no error: the peer closed its side. What an action points
-/// to stays valid until the next call. Nothing is called after `done`.
+/// `next(ec, count)` is called first with no error and 0, then after each action with the number of bytes that were
+/// read or written, and with the system's error if the action failed. Fewer bytes read than wanted and no error means
+/// that the peer has closed its side. What an action points to must stay valid until the next call. `next` is not
+/// called after `done`.
 template <class C>
 concept DriveCore = requires(C& core, const std::error_code& ec, std::size_t count) {
   { core.next(ec, count) } -> std::same_as<DriveAction>;
 };
 
-/// How `async_drive` completes: with what the core's `done` says.
+/// The completion of `async_drive`: with the result of the core's `done`.
 using DriveSignature = void(std::error_code);
 
 namespace detail {
@@ -56,23 +60,24 @@ template <class Stream, class Core> struct DriveOperation {
   Stream& stream;
   Core& core;
   bool initiating = true;
-  DriveAction action = DriveAction::write({});  // nothing: what follows is the first one
-  std::size_t count = 0;                        // bytes of this action until now
+  DriveAction action = DriveAction::write({});  // writes nothing: the core's first action follows
+  std::size_t count = 0;                        // bytes of this action so far
 
   template <class Self> void operator()(Self& self, std::error_code ec = {}, std::size_t more = 0) {
-    // No handler is called, and no core that could end it, from within the initiating function.
+    // Neither a handler nor the core is called inside the initiating function.
     if (std::exchange(initiating, false)) return asio::post(stream.get_executor(), std::move(self));
 
     count += more;
     bool ended = static_cast<bool>(ec);
-    if (ec == asio::error::eof) ec.clear();  // cores know no other end than a read that brought too little
+    if (ec == asio::error::eof) ec.clear();  // a core sees the end as a read of too few bytes
     auto cancellation = self.get_cancellation_state();
     while (action.kind != DriveAction::Kind::done) {
       if (!ended && count < wanted()) {
         if (cancellation.cancelled() == asio::cancellation_type::none) break;
-        ec = asio::error::operation_aborted;  // nothing was under way that could have heard of it
+        ec = asio::error::operation_aborted;  // no action was under way that the cancellation could have ended
       }
-      if (ec == asio::error::operation_aborted) cancellation.clear();  // told once; what the core wants then, it gets
+      // The core gets the cancellation once; the actions that it wants afterwards are performed.
+      if (ec == asio::error::operation_aborted) cancellation.clear();
       action = core.next(without_asio(ec), count);
       count = 0;
       ended = false;
@@ -96,12 +101,13 @@ template <class Stream, class Core> struct DriveOperation {
 
 }  // namespace detail
 
-/// Does what the core wants with the stream, until it is done. Both must live until then; nothing else may use the
-/// stream meanwhile. Runs on the stream's executor and completes there, or on the token's own.
+/// Performs the core's actions on the stream until the core is done. Core and stream must live until then, and no other
+/// operation may use the stream meanwhile. Runs on the stream's executor, and completes there or on the token's own
+/// executor.
 ///
-/// Terminal cancellation: the action that runs ends with `std::errc::operation_canceled`, which the core is told
-/// like any failure, once; an unknown part of it may have been done. Where none runs, the next one ends so before it
-/// begins. Closing the stream has the same effect on the action that runs.
+/// Cancellation: terminal. The action that runs ends with `std::errc::operation_canceled`, and an unknown part of it
+/// may have been done; if no action runs, the next action ends so before it begins. The core gets this error once, like
+/// any other error. To close the stream has the same effect on the action that runs.
 template <class Stream, DriveCore Core, asio::completion_token_for<DriveSignature> Token>
 auto async_drive(Stream& stream, Core& core, Token&& token) {
   return asio::async_compose<Token, DriveSignature>(detail::DriveOperation<Stream, Core>{stream, core}, token, stream);

@@ -8,32 +8,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why nobody could be reached, or an address not be used. What else the operating system refuses comes as its own code
-/// of `std::system_category()`.
+/// Why a server cannot be reached, or an address cannot be used. Other errors of the operating system keep their own
+/// code of `std::system_category()`.
 enum class net_errc {
-  bad_address = 1,  ///< The text is not HOST:PORT, or its port cannot be connected to. Write ps0:2222 or [::1]:2222.
-  address_in_use,  ///< Another process listens there already. End that one, or choose another port.
-  not_local,  ///< The host is no address of this machine. Listen on one that is, or on :PORT.
-  unresolved,  ///< The host's name has no address. Check its spelling, and the name service.
-  refused,  ///< The host answers, but nobody listens on the port. Start the task, or check its port.
-  unreachable,  ///< No way leads to the host. Check the address and the network.
-  timed_out,  ///< Nobody answered before the deadline. Check the host, its firewall, or give more time.
-  bad_tls_file,  ///< No certificate, key or authority in PEM, or key and certificate are no pair. Look at that file.
-  untrusted,  ///< A certificate is missing, expired, of another authority or host. Check the files of both ends.
-  no_tls,  ///< The peer speaks no TLS, or left in the middle of the handshake. Use TLS on both ends, or none.
+  bad_address = 1,  ///< The text is not HOST:PORT, or the port is 0. Write for example ps0:2222 or [::1]:2222.
+  address_in_use,  ///< Another process listens on this address already. End that process, or choose another port.
+  not_local,  ///< The host is not an address of this machine. Listen on one of its addresses, or on :PORT.
+  unresolved,  ///< The host name has no address. Check its spelling, and the name service.
+  refused,  ///< The host answers, but no process listens on the port. Start the task, or check its port.
+  unreachable,  ///< There is no route to the host. Check the address and the network.
+  timed_out,  ///< The host did not answer in time. Check the host and its firewall, or allow more time.
+  /// The file contains no certificate, key or authority in PEM, or the key does not belong to the certificate. Check
+  /// that file.
+  bad_tls_file,
+  /// A certificate is missing, expired, or belongs to another authority or host. Check the files of both ends.
+  untrusted,
+  /// The peer does not use TLS, or it ended the connection in the handshake. Use TLS on both ends, or on none.
+  no_tls,
 };
 
 namespace detail {
 inline constexpr ErrorText net_texts[] = {
     {net_errc::bad_address, failure::invalid_argument, "not an address; write HOST:PORT or [IPV6]:PORT"},
     {net_errc::address_in_use, failure::unavailable, "the address is in use: another process listens there"},
-    {net_errc::not_local, failure::invalid_argument, "the host is no address of this machine"},
+    {net_errc::not_local, failure::invalid_argument, "the host is not an address of this machine"},
     {net_errc::unresolved, failure::unavailable, "the host's name has no address"},
-    {net_errc::refused, failure::unavailable, "nobody listens there"},
-    {net_errc::unreachable, failure::unavailable, "no way leads there"},
-    {net_errc::timed_out, failure::timeout, "nobody answered before the deadline"},
+    {net_errc::refused, failure::unavailable, "no process listens there"},
+    {net_errc::unreachable, failure::unavailable, "there is no route to the host"},
+    {net_errc::timed_out, failure::timeout, "the peer did not answer before the deadline"},
     {net_errc::bad_tls_file, failure::invalid_argument,
-     "not the certificate, key or authorities that TLS needs, in PEM"},
+     "no usable certificate, key or authority in PEM, or the key does not belong to the certificate"},
     {net_errc::untrusted, failure::mismatch, "a certificate was not accepted"},
     {net_errc::no_tls, failure::mismatch, "the TLS handshake failed"},
 };

@@ -5,7 +5,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A flag that is up while this lives, also when something is thrown.
+/// Sets a flag to true until the end of its scope, also if an exception is thrown.
 class FlagWhile {
  public:
   explicit FlagWhile(bool& flag) noexcept : flag_{flag} { flag_ = true; }

@@ -6,11 +6,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Time as cores know it: handed in with each event, only ever compared and added to.
+/// A point in time, as cores use it: they get it with each event, and only compare it and add to it.
 using Instant = std::chrono::steady_clock::time_point;
 
-/// So long after an instant. A century and more is for ever, `Instant::max()`, and so is what comes after that: such sums
-/// are not representable, and people write `milliseconds::max()`.
+/// Returns the instant `time` after `begin`. Returns `Instant::max()`, which means "never", for a time of a century or
+/// more and for sums that cannot be represented; so callers may pass `milliseconds::max()` for "without a limit".
 [[nodiscard]] constexpr auto instant_after(Instant begin, std::chrono::milliseconds time) noexcept -> Instant {
   constexpr std::chrono::milliseconds century{100LL * 365 * 24 * 3'600'000};
   return time < century && begin < Instant::max() - century ? begin + time : Instant::max();

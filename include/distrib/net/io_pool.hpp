@@ -16,54 +16,59 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Threads that the user makes and owns, each with an `io_context` of its own: what runs on one executor never runs at
-/// the same time as something else there, so it needs no lock. The only type that starts threads.
+/// A pool of threads that the user makes and owns. Each thread has an `io_context` of its own: handlers on one executor
+/// never run at the same time, so they need no lock. It is the only type that starts threads.
 ///
-/// A handler that throws ends the whole pool: every thread stops after the handler it is in, and `join()` throws what
-/// was thrown first. If nobody joined, the destructor ends the program by `std::terminate`, so that nothing is lost
-/// unseen.
-///
-/// Threads: `executor`, `has_left`, `stop` from any thread; `join` and the destructor from one that is not of the pool.
-/// Objects on an executor (timers, sockets) must be gone before the pool is, or be owned by handlers of that same
+/// Objects on an executor (timers, sockets) must be destroyed before the pool, or be owned by handlers of that same
 /// executor.
+///
+/// Errors: an exception of a handler ends the whole pool: every thread stops after the handler that it is in, and
+/// `join()` throws the first exception. If `join()` was not called, the destructor ends the program by
+/// `std::terminate`, so that no exception is lost unnoticed.
+///
+/// Threads: `executor`, `has_left` and `stop` may be called on any thread; `join` and the destructor on a thread that
+/// does not belong to the pool.
 class IoPool {
  public:
-  /// What to post to, and to make timers and sockets with.
+  /// The type of the executors: for posting handlers, and for making timers and sockets.
   using Executor = asio::io_context::executor_type;
 
-  /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw, for an owner who would wait
-  /// for ever otherwise. Throws `std::system_error` for 0, and when the system has no thread left.
+  /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw: an owner that waits for
+  /// the pool's work must be able to stop waiting. Throws `std::system_error` for 0 threads, and if the system cannot
+  /// start a thread.
   DISTRIB_DECL explicit IoPool(std::size_t threads, std::function<void()> failed = {});
   IoPool(const IoPool&) = delete;
   auto operator=(const IoPool&) -> IoPool& = delete;
 
-  /// Stops and joins. Handlers that have not begun are dropped; `join()` first to have them run.
+  /// Stops the threads and waits for them. Handlers that have not begun are dropped; call `join()` first if they must
+  /// run.
   DISTRIB_DECL ~IoPool();
 
-  /// Number of threads.
+  /// Returns the number of threads.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return loops_.size(); }
 
-  /// Of the thread of this number, below `size()`.
+  /// Returns the executor of the thread with this number, which must be below `size()`.
   [[nodiscard]] auto executor(std::size_t thread) noexcept -> Executor { return loops_[thread].context.get_executor(); }
 
-  /// Of the threads in turn.
+  /// Returns the executor of each thread in turn.
   [[nodiscard]] auto executor() noexcept -> Executor {
     return executor(next_.fetch_add(1, std::memory_order_relaxed) % size());
   }
 
-  /// Blocks until nothing is left to do: every handler has run, no operation is outstanding. Afterwards the threads are
-  /// gone, and what is posted is never run. Throws what a handler threw.
+  /// Waits until nothing is left to do: every handler has run, and no operation is outstanding. Then the threads have
+  /// ended, and handlers that are posted later never run. Throws the first exception of a handler.
   void join() {
     for (Loop& loop : loops_) loop.work.reset();
     join_threads();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  /// Whether the thread of this number runs nothing any more, and never will: some time after `stop`, or after a
-  /// handler threw; in `join`, as soon as nothing is left to do there. What it did is visible then.
+  /// True if the thread with this number has ended and will never run a handler again: some time after `stop` or after
+  /// an exception of a handler; in `join`, as soon as the thread has nothing left to do. The caller then sees
+  /// everything that the thread has written.
   [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return loops_[thread].left; }
 
-  /// Asks every thread to stop after the handler it is in. Does not wait: `join()` and the destructor do.
+  /// Asks every thread to stop after the handler that it is in. Does not wait for that; `join()` and the destructor do.
   void stop() noexcept {
     for (Loop& loop : loops_) loop.context.stop();
   }

@@ -19,24 +19,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Listens on an address and calls back with each connected socket, on the executor, until it is closed or destroyed:
-/// never afterwards.
+/// Listens on an address, and calls `accepted` on the executor with each connected socket, until the listener is closed
+/// or destroyed.
 ///
-/// A socket that cannot be accepted (no file descriptor left, most of all) is no end: it waits a moment and tries
-/// again; `last_error()` says so meanwhile. What the callback throws comes out of the context's `run()`.
+/// Errors: if a connection cannot be accepted (usually because no file descriptor is left), the listener waits 50 ms
+/// and tries again; meanwhile `last_error()` returns the error. An exception of the callback leaves the context's
+/// `run()`.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
-/// counts as work of it until it is closed.
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
+/// and keeps that context's `run()` busy until it is closed.
 template <class ExecutorType> class BasicListener {
  public:
   using Executor = ExecutorType;
   using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
   using Accepted = std::function<void(Socket)>;
 
-  /// Listens from now on; port 0 takes a free one, see `port()`. A name is resolved here and now, which may block, and
-  /// the first of its addresses that can be listened on is taken. An empty host is heard on this machine only; "*" is
-  /// every interface, IPv6 and IPv4.
-  /// Throws `net_errc::address_in_use`, `not_local`, `unresolved`, or the system's reason, each with the address.
+  /// Starts to listen. Port 0: a free port, see `port()`. A name is resolved now, which may block; the first of its
+  /// addresses that can be used is taken. An empty host listens on this machine only; "*" listens on every interface,
+  /// with IPv6 and IPv4.
+  ///
+  /// Throws `net_errc::address_in_use`, `not_local`, `unresolved`, or the system's error, each with the address.
   BasicListener(const Executor& executor, const Address& address, Accepted accepted)
       : BasicListener{executor, std::move(accepted)} {
     std::error_code ec;
@@ -44,7 +46,7 @@ template <class ExecutorType> class BasicListener {
     if (ec) throw_error(ec, address.to_string());
   }
 
-  /// The same; on failure it is not open.
+  /// Does the same, but sets `ec` instead of throwing; then the listener is not open.
   BasicListener(const Executor& executor, const Address& address, Accepted accepted, std::error_code& ec)
       : BasicListener{executor, std::move(accepted)} {
     listen(address, ec);
@@ -54,18 +56,19 @@ template <class ExecutorType> class BasicListener {
   auto operator=(const BasicListener&) -> BasicListener& = delete;
   ~BasicListener() { close(); }
 
+  /// True while it listens.
   [[nodiscard]] auto is_open() const noexcept -> bool { return state_->acceptor.is_open(); }
 
-  /// The port that it listens on; 0 when it is not open.
+  /// Returns the port on which it listens; 0 if it is not open.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t {
     std::error_code ec;
     return state_->acceptor.local_endpoint(ec).port();
   }
 
-  /// Why nothing can be accepted at the moment; no error when the last attempt went well.
+  /// Returns why no connection can be accepted at the moment; no error if the last attempt succeeded.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return state_->last_error; }
 
-  /// Stops listening: the port is free at once, connections not yet handed over are lost.
+  /// Stops listening. The port is free at once; connections that were not passed to the callback yet are lost.
   void close() noexcept {
     std::error_code ignored;
     state_->acceptor.close(ignored);
@@ -76,7 +79,7 @@ template <class ExecutorType> class BasicListener {
   using Protocol = asio::ip::tcp;
   static constexpr std::chrono::milliseconds pause{50};
 
-  /// Lives as long as a handler does: one that was cancelled runs later than the destructor.
+  /// Lives until the last handler has run: a cancelled handler runs after the destructor.
   struct State {
     State(const Executor& executor, Accepted function)
         : acceptor{executor}, again{executor}, accepted{std::move(function)} {}
@@ -88,7 +91,7 @@ template <class ExecutorType> class BasicListener {
   };
 
   BasicListener(const Executor& executor, Accepted accepted)
-      // Not std::make_shared, here as elsewhere where there is one of a kind: it takes long to compile.
+      // Not std::make_shared: it takes long to compile, and there is only one object of this type.
       : state_{new State{executor, std::move(accepted)}} {}
 
   void listen(const Address& address, std::error_code& ec) {
@@ -117,7 +120,7 @@ template <class ExecutorType> class BasicListener {
     auto& acceptor = state_->acceptor;
     acceptor.open(endpoint.protocol(), ec);
     if (!ec) acceptor.set_option(Protocol::acceptor::reuse_address(true), ec);
-    // An address that is nobody's own stands for all there are, of both kinds.
+    // The unspecified IPv6 address stands for all addresses; this option adds the IPv4 addresses.
     if (!ec && endpoint.protocol() == Protocol::v6() && endpoint.address().is_unspecified())
       acceptor.set_option(asio::ip::v6_only{false}, ec);
     if (!ec) acceptor.bind(endpoint, ec);
@@ -147,7 +150,7 @@ template <class ExecutorType> class BasicListener {
   std::shared_ptr<State> state_;
 };
 
-/// Of an `io_context`.
+/// A listener on an `io_context`.
 using Listener = BasicListener<asio::io_context::executor_type>;
 
 }  // namespace v0

@@ -16,28 +16,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What is shown under one path.
+/// A page that is shown under one path.
 struct Page {
-  std::string path;          ///< "/metrics".
-  std::string content_type;  ///< "text/plain; charset=utf-8".
+  std::string path;          ///< The path, for example "/metrics".
+  std::string content_type;  ///< The media type, for example "text/plain; charset=utf-8".
 };
 
-/// Answers one HTTP request (RFC 9112) with one page: a `DriveCore`. GET of the page's path, whatever follows a '?', is
-/// 200 and its content; another path 404, another method 405; what is no request of HTTP/1, or has a head of more than 4
-/// KiB, 400. Then it is done: no connection is kept. A body is not read. Who ends without a request gets no answer.
+/// Answers one HTTP request (RFC 9112) with one page. It is a `DriveCore`.
 ///
-/// When the page is asked for it is done a first time, and `is_asked()`: then it wants the content by `show`, which may
-/// take long to gather, and to be driven once more. No clock: whoever drives it ends it in time. Threads: one at a time.
+/// A GET of the page's path (anything after a '?' is ignored) gets 200 and the content, another path 404, another
+/// method 405. A request that is not HTTP/1, or has a head of more than 4 KiB, gets 400. A peer that ends without a
+/// request gets no answer. A body is not read. Then the exchange is done: the connection is not used again.
+///
+/// When the page is wanted, the core is done for a first time, with `is_asked()` true. The owner then passes the
+/// content to `show`, which may take any time to collect, and drives the core once more. The core has no clock: its
+/// owner must end it in time.
+///
+/// Threads: one at a time.
 class PageCore {
  public:
-  static constexpr std::size_t max_head_bytes = 4096;
+  static constexpr std::size_t max_head_bytes = 4096;  ///< Size of the longest head of a request.
 
   explicit PageCore(Page page) : page_{std::move(page)} {}
 
-  /// Whether somebody waits for the content.
+  /// True if the peer waits for the content of the page.
   [[nodiscard]] auto is_asked() const noexcept -> bool { return is_asked_; }
 
-  /// The content, once it is asked for.
+  /// Sets the content; call it when `is_asked()`.
   void show(std::string_view content) {
     is_asked_ = false;
     write(good, content);
@@ -51,7 +56,8 @@ class PageCore {
   static constexpr std::string_view no_such = "404 Not Found";
   static constexpr std::string_view not_allowed = "405 Method Not Allowed";
 
-  /// Bytes of the head with the empty line that ends it; 0: it is not whole. A line may end without its carriage return.
+  /// Returns the size of the head with the empty line that ends it; 0 if it is not complete. A line may end without a
+  /// carriage return.
   DISTRIB_DECL static auto head_end(std::string_view text) -> std::size_t;
 
   [[nodiscard]] DISTRIB_DECL auto status_of(std::string_view head) const -> std::string_view;
@@ -62,7 +68,7 @@ class PageCore {
     return line;
   }
 
-  /// "Name: value"; a line that goes on with the one before is none.
+  /// True if the line is a field, "Name: value". A line that continues the line before it is not.
   DISTRIB_DECL static auto is_field(std::string_view line) -> bool;
   static auto is_token(std::string_view text) -> bool {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {

@@ -16,30 +16,35 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What `PoolAhead` has done ahead. Semantics: `work(piece, dropped)` makes one piece, and may throw; it is called on
-/// several threads at once, each with another piece. `dropped` becomes true when nobody will take pieces any more.
-/// `is_waited_for`: whether the end of `PoolAhead` waits for the pieces that are being made. If it does not wait, `work`
-/// owns all that it reads, and returns soon after `dropped` became true.
+/// The work of a `PoolAhead`. `work(piece, dropped)` makes one piece, and may throw. It is called on several threads at
+/// once, each with another piece. `dropped` becomes true when no piece is needed any more.
+///
+/// `is_waited_for`: true if the destructor of `PoolAhead` waits for the pieces that are being made. If false, `work`
+/// must own everything that it reads, and must return soon after `dropped` has become true.
 template <class W>
 concept WorkAhead = requires(W& work, typename W::Piece& piece, const std::atomic<bool>& dropped) {
   work(piece, dropped);
   { W::is_waited_for } -> std::convertible_to<bool>;
 };
 
-/// A ring of pieces of work that the threads of a pool do ahead of the caller, who takes the pieces in his own order. A
-/// piece belongs to whoever claims it first: a thread of the pool, or the caller who wants to take it. So the results do
-/// not depend on the pool, and a pool that is busy, stopped, or the one that the caller is a thread of, costs time only.
+/// A ring of pieces of work that the threads of a pool make ahead of the caller. The caller takes the pieces in any
+/// order.
 ///
-/// Threads: one at a time; that thread alone touches a piece, except between `want` or `want_ahead` and `finish`. The pool
-/// outlives this. Movable: pieces stay where they are.
+/// A piece is made by the thread that claims it first: a thread of the pool, or the caller when it wants to take the
+/// piece. So the results do not depend on the pool: a pool that is busy or stopped, or to which the caller itself
+/// belongs, only costs time.
+///
+/// It can be moved; the pieces keep their addresses. The pool must outlive it.
+///
+/// Threads: one at a time. Only that thread may access a piece, and not between `want` or `want_ahead` and `finish`.
 template <WorkAhead Work> class PoolAhead {
  public:
   using Piece = typename Work::Piece;
 
-  /// No pieces.
+  /// Makes an empty ring.
   PoolAhead() = default;
 
-  /// So many pieces, each made with `arguments`. Without a pool the caller does all the work.
+  /// Makes a ring of `pieces` pieces, each constructed from `arguments`. `pool` null: the caller does all the work.
   template <class... Arguments>
   PoolAhead(IoPool* pool, std::size_t pieces, Work work, const Arguments&... arguments)
       : pool_{pool}, ring_{std::make_shared<Ring>(std::move(work))} {
@@ -52,26 +57,27 @@ template <WorkAhead Work> class PoolAhead {
     std::swap(ring_, other.ring_);
     return *this;
   }
-  /// Drops what has not begun; waits for what has, if the work says so.
+  /// Drops the pieces that have not begun. Waits for the pieces that are being made if `Work::is_waited_for`.
   ~PoolAhead() {
     if (!ring_) return;
     ring_->dropped = true;
     if (Work::is_waited_for) drop();
   }
 
+  /// Returns the number of pieces.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ring_ ? ring_->slots.size() : 0; }
 
   [[nodiscard]] auto operator[](std::size_t at) noexcept -> Piece& { return ring_->slots[at].piece; }
   [[nodiscard]] auto operator[](std::size_t at) const noexcept -> const Piece& { return ring_->slots[at].piece; }
 
-  /// Piece `at` is to be made: by `finish`.
+  /// Marks piece `at` as wanted. It is made by `finish`.
   void want(std::size_t at) noexcept {
     Slot& slot = ring_->slots[at];
     slot.thrown = nullptr;
     slot.state.store(State::wanted, std::memory_order_release);
   }
 
-  /// Piece `at` is to be made: by a thread of the pool, or by `finish`, whichever comes first.
+  /// Marks piece `at` as wanted. It is made by a thread of the pool or by `finish`, whichever is first.
   void want_ahead(std::size_t at) {
     want(at);
     if (pool_ == nullptr) return;
@@ -80,15 +86,16 @@ template <WorkAhead Work> class PoolAhead {
     });
   }
 
-  /// Piece `at`, which was wanted, as soon as it is made. Throws what making it threw, again each time until it is wanted
-  /// again.
+  /// Returns piece `at`, which must be wanted: makes it, or waits for the thread that makes it. If making it threw an
+  /// exception, throws that exception, at each call until the piece is wanted again.
   auto finish(std::size_t at) -> Piece& {
     Slot& slot = ring_->slots[at];
     if (!ring_->make(slot)) slot.wait();
     return slot.result();
   }
 
-  /// The same; while a thread of the pool makes it, the caller makes others that are wanted, those behind it first.
+  /// Does the same, but while a thread of the pool makes the piece, the caller makes other wanted pieces, beginning
+  /// with the next ones in the ring.
   auto finish_helping(std::size_t at) -> Piece& {
     Slot& slot = ring_->slots[at];
     assert(slot.state != State::idle);
@@ -100,7 +107,7 @@ template <WorkAhead Work> class PoolAhead {
     return slot.result();
   }
 
-  /// No piece is wanted any more; returns when those that are being made are done.
+  /// Drops all wanted pieces, and waits for those that are being made.
   void drop() noexcept {
     for (Slot& slot : ring_->slots) {
       State wanted = State::wanted;
@@ -128,11 +135,11 @@ template <WorkAhead Work> class PoolAhead {
     }
   };
 
-  // Also held by a thread of the pool while it makes a piece.
+  // A thread of the pool shares it while it makes a piece.
   struct Ring {
     explicit Ring(Work how) : work{std::move(how)} {}
 
-    // False: the piece is not wanted, or another thread has claimed it.
+    // Makes the piece. Returns false if it is not wanted, or if another thread has claimed it.
     auto make(Slot& slot) noexcept -> bool {
       State wanted = State::wanted;
       if (!slot.state.compare_exchange_strong(wanted, State::begun, std::memory_order_acquire)) return false;

@@ -14,11 +14,11 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Has `work` run on a thread of a pool and waits for it, and for all that was posted to that thread before it or by it.
-/// What a thread that has left did not run is done here, so `work` must be such that it may be done twice; it is called
-/// after this returns no more. Not from a thread of the pool.
+/// Runs `work` on a thread of a pool, and waits for it and for all handlers that were posted to that thread before it
+/// or by it. If the thread has ended, runs `work` on the calling thread; so `work` may run twice. `work` is never
+/// called after this function has returned. Must not be called on a thread of the pool.
 template <class Work> void run_on(IoPool& pool, std::size_t thread, Work work) {
-  constexpr std::chrono::milliseconds patience{10};  // until it is looked whether the thread is there yet
+  constexpr std::chrono::milliseconds patience{10};  // how often to check if the thread has ended
   const auto over = std::make_shared<std::binary_semaphore>(0);
   asio::post(pool.executor(thread), [&work, over, executor = pool.executor(thread)] {
     work();

@@ -14,17 +14,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Calls back once when somebody asks the process to end (SIGINT, SIGTERM): time to finish and save. From then on both
-/// signals have their default action again, so that a second one ends the process at once.
+/// Calls a function once when the process is asked to end (SIGINT, SIGTERM), so that it can finish and save. From then
+/// on both signals have their default action again, so a second signal ends the process at once.
 ///
-/// The callback runs on the executor, and never after the destructor has returned; the destructor waits for one that is
-/// running, unless it is called from there. Without a callback the destructor restores the default action too.
+/// The callback runs on the executor, and never after the destructor has returned. The destructor waits for a callback
+/// that is running, unless the callback itself destroys the object. If no signal has arrived, the destructor restores
+/// the default action.
 ///
-/// Threads: any thread may destroy it. Only one of it at a time in a process. It must not outlive the executor's
-/// context, and counts as work of it until it has called or is destroyed.
+/// Threads: may be destroyed on any thread. A process may have only one such object at a time. Must be destroyed before
+/// the executor's context, and keeps that context's `run()` busy until the callback was called or it is destroyed.
 class Signals {
  public:
-  /// Watches from now on. Throws `std::system_error` when the signals cannot be watched.
+  /// Starts to watch the signals. Throws `std::system_error` if they cannot be watched.
   DISTRIB_DECL Signals(const asio::io_context::executor_type& executor, std::function<void()> callback);
   Signals(asio::io_context& context, std::function<void()> callback)
       : Signals{context.get_executor(), std::move(callback)} {}
@@ -33,7 +34,7 @@ class Signals {
   ~Signals() { watch_->end(); }
 
  private:
-  /// Lives as long as the wait does, because a cancelled handler runs later than the destructor.
+  /// Lives until the wait has ended: a cancelled handler runs after the destructor.
   struct Watch {
     Watch(const asio::io_context::executor_type& executor, std::function<void()> function)
         : signals{executor, SIGINT, SIGTERM}, callback{std::move(function)} {}
@@ -52,7 +53,7 @@ class Signals {
       signals.clear(ignored);
     }
 
-    std::recursive_mutex mutex;  // the callback may destroy its owner
+    std::recursive_mutex mutex;  // recursive, because the callback may destroy its owner
     // Not asio::signal_set: to wrap an executor into any_io_executor takes a quarter of a second to compile.
     asio::basic_signal_set<asio::io_context::executor_type> signals;
     std::function<void()> callback;

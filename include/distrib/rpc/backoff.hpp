@@ -13,12 +13,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// When something that failed is tried again: pauses grow, and are spread over their later half, so that clients that
-/// lost the same server do not all come back at once.
+/// Decides when to try again after a failure. The pauses grow, and each pause is a random time in the second half of
+/// its length, so that clients that lost the same server do not all come back at once.
 ///
-/// A pause is counted from the begin of the try that failed: one that took long, or a connection that held long, is
-/// followed by the next at once. A server that greets and breaks is not asked more often than the first pause allows.
-/// A value; the same seed gives the same pauses. Memory: none of its own.
+/// A pause is counted from the beginning of the attempt that failed. So after an attempt that took long, or a
+/// connection that held long, the next attempt follows at once; but a server that greets and then fails is not tried
+/// more often than the first pause allows.
+///
+/// A value: the same seed and sequence give the same pauses. Allocates no memory.
 class Backoff {
  public:
   explicit Backoff(const BackoffOptions& options, std::uint64_t seed = 0, std::uint32_t sequence = 0) noexcept
@@ -26,19 +28,20 @@ class Backoff {
         longest_{std::max(options.longest, first_)},
         random_{seed, 0, sequence} {}
 
-  /// A try begins.
+  /// Reports that an attempt begins.
   void begin(Instant now) noexcept { begun_ = now; }
 
-  /// It went well: the next failure is a first one.
+  /// Reports that the attempt succeeded: the pause after the next failure is the first one again.
   void succeeded() noexcept { pause_ = {}; }
 
-  /// It failed, or what it brought has ended. Returns when the next one may begin, `now` at the earliest.
+  /// Reports that the attempt failed, or that the connection it made has ended. Returns when the next attempt may
+  /// begin; never before `now`.
   [[nodiscard]] DISTRIB_DECL auto failed(Instant now) noexcept -> Instant;
 
  private:
   std::chrono::milliseconds first_;
   std::chrono::milliseconds longest_;
-  std::chrono::milliseconds pause_{};  // the last one; 0: there was none since a success
+  std::chrono::milliseconds pause_{};  // the last pause; 0: there was none since the last success
   Philox random_;
   Instant begun_{};
 };

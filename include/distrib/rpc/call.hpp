@@ -27,9 +27,11 @@ template <RpcMethod M, class Connection> class CallFromAnywhere;
 
 }  // namespace detail
 
-/// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
-/// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
-/// `ServerCore` or to what behaves like one, and keeps it alive or is outlived by it.
+/// One call of method `M` at the server. Answer it exactly once, now or later, on the connection's executor. Answers to
+/// a call that is over are ignored without an error. A value; copies refer to the same call.
+///
+/// `Connection` is a pointer to a `ServerCore` or to an object with the same functions. That object must live as long
+/// as the call, or the pointer must keep it alive.
 template <detail::RpcMethod M, class Connection> class Call {
  public:
   Call(Connection connection, const ServerEvent& event)
@@ -38,20 +40,24 @@ template <detail::RpcMethod M, class Connection> class Call {
   [[nodiscard]] auto id() const noexcept -> std::uint64_t { return id_; }
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return connection_; }
 
-  /// When nobody waits for the answer any more; empty: never.
+  /// Returns when the client stops waiting for the answer; empty if it waits without a deadline.
   [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> {
     return deadline_ == Instant::max() ? std::nullopt : std::optional{deadline_};
   }
 
-  /// Whether somebody still waits for the answer: the call was not answered or taken back, its client is not lost. For
-  /// handlers that would go on for long.
+  /// True if the client still waits for the answer: the call was not answered or cancelled, and the connection exists.
+  /// For handlers that run long.
   [[nodiscard]] auto is_awaited() const -> bool { return connection_->awaits(id_); }
 
-  /// What the caller sent beside the request; valid until the handler returns (of a coroutine: until it begins).
+  /// Returns what the client sent beside the request (`CallOptions::metadata`). Valid until the handler returns; for a
+  /// coroutine until its body begins.
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
 
-  /// `with_next`: to a caller who has another call under way, and waits for the answer to that: this one leaves together
-  /// with what is said next on the connection, however late that is, so that he is woken once.
+  /// Answers the call and ends it.
+  ///
+  /// `with_next`: holds the answer back and sends it with the next frame on this connection, so that the client wakes
+  /// up once. Trap: the client gets the answer only then; use it only if the client waits for another call on this
+  /// connection.
   void reply(const typename M::Reply& reply, bool with_next = false) const
     requires(!M::streams_replies)
   {
@@ -60,7 +66,7 @@ template <detail::RpcMethod M, class Connection> class Call {
     connection_->reply(id_, head.view(), body.body, body.checksum, with_next);
   }
 
-  /// False: not taken, see `ServerCore::item`.
+  /// Sends one more item. Returns false if it was not sent, see `ServerCore::item`.
   auto item(const typename M::Reply& item) const -> bool
     requires M::streams_replies
   {
@@ -68,18 +74,21 @@ template <detail::RpcMethod M, class Connection> class Call {
     const MessageBody body = RpcCodec<typename M::Reply>::encode(item, head);
     return connection_->item(id_, head.view(), body.body);
   }
+  /// Ends the stream without an error.
   void end() const
     requires M::streams_replies
   {
     connection_->end_stream(id_);
   }
 
-  /// `rpc_errc::closed` and `not_sent` say that nothing was carried out, and have a pool repeat the call: pass on none
-  /// that a call of the handler's own failed with. `where` is what the caller is told beside the code, if he asks for
-  /// it: `CallOptions::error_text`.
+  /// Ends the call with an error. `where`: a text beside the code, which the caller gets through
+  /// `CallOptions::error_text`.
+  ///
+  /// Trap: do not pass on `rpc_errc::closed` or `not_sent` of a call that the handler itself made. They tell the caller
+  /// that its own call was not carried out, and a pool would repeat it.
   void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
 
-  /// The same call, to be answered from any thread, while the connection's context lives.
+  /// Returns the same call in a form that may be answered from any thread, as long as the connection's context exists.
   [[nodiscard]] auto from_anywhere() const -> detail::CallFromAnywhere<M, Connection> {
     return detail::CallFromAnywhere<M, Connection>{*this};
   }
@@ -96,7 +105,8 @@ template <detail::RpcMethod M, class Connection> class Call {
 namespace detail {
 
 /// A call that may be answered from any thread: the answer is posted to the connection's executor. Made by
-/// `Call::from_anywhere`. It does not keep the connection alive, whose end belongs to its own thread.
+/// `Call::from_anywhere`. It does not keep the connection alive, because a connection must be destroyed on its own
+/// thread.
 template <RpcMethod M, class Connection> class CallFromAnywhere {
  public:
   explicit CallFromAnywhere(const Call<M, Connection>& call)
@@ -104,7 +114,7 @@ template <RpcMethod M, class Connection> class CallFromAnywhere {
     call_.connection_ = nullptr;
   }
 
-  /// What the reply's codec throws fails the call, as what a handler throws does.
+  /// Answers the call. An exception of the reply's codec fails the call, as an exception of a handler does.
   void reply(typename M::Reply reply) const
     requires(!M::streams_replies)
   {
@@ -128,7 +138,7 @@ template <RpcMethod M, class Connection> class CallFromAnywhere {
 
   decltype(std::declval<Behind&>().get_executor()) executor_;
   std::weak_ptr<Behind> connection_;
-  Call<M, Connection> call_;  // of no connection
+  Call<M, Connection> call_;  // without its connection
 };
 
 }  // namespace detail

@@ -11,21 +11,24 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A call, as it is told to who observes the calls of a server or a client.
+/// A call of a server or client, as it is reported to a `CallObserver`.
 struct ObservedCall {
-  std::string_view peer;     ///< "192.168.0.7:40312": the other end. Valid while it is told.
-  std::uint64_t id = 0;      ///< The call's, on its connection.
-  std::uint32_t method = 0;  ///< `M::id`.
-  Instant began{};           ///< When a server read the request; at a client, when the handler that calls began.
-  Instant ended{};           ///< When a server has the answer ready to be written; when a client read it.
-  std::size_t request_bytes = 0;  ///< Head and body.
-  std::size_t reply_bytes = 0;    ///< The same, of all items of a stream.
+  std::string_view peer;  ///< The other end, for example "192.168.0.7:40312". Valid during the observer's function.
+  std::uint64_t id = 0;  ///< The id of the call on its connection.
+  std::uint32_t method = 0;  ///< The id of its method, `M::id`.
+  Instant began{};  ///< Server: when the request was read. Client: when the handler began that made the call.
+  Instant ended{};  ///< Server: when the answer was ready to be written. Client: when the answer was read.
+  std::size_t request_bytes = 0;  ///< Bytes of the request: head and body.
+  std::size_t reply_bytes = 0;  ///< Bytes of the reply, or of all items of a stream: heads and bodies.
 };
 
-/// Hears of every call of a server or a client, from their executor: `started(call)` when it begins (`ended` and
-/// `reply_bytes` are not known yet), `ended(call, code)` when it is over; no code: it was answered well. Each call that
-/// started ends once, at the latest when its connection does. Instants are those of the events that brought the bytes,
-/// which many calls share: no clock is read for a call. Must not throw, and not call the server or the client.
+/// Observes every call of a server or client, on its executor.
+/// - `started(call)` is called when a call begins; its `ended` and `reply_bytes` are not known yet.
+/// - `ended(call, code)` is called when the call is over; an empty code: it was answered without an error.
+///
+/// Each call that started ends exactly once, at the latest when its connection ends. The clock is read per event on a
+/// connection, not per call, so many calls share an instant. The functions must not throw, and must not call the server
+/// or client.
 template <class O>
 concept CallObserver = requires(O& observer, const ObservedCall& call, const std::error_code& code) {
   observer.started(call);
@@ -34,13 +37,13 @@ concept CallObserver = requires(O& observer, const ObservedCall& call, const std
 
 namespace detail {
 
-/// Nobody observes, and nothing is spent on it.
+/// The default observer: nothing is observed, and it costs nothing.
 struct NoCallObserver {
   void started(const ObservedCall&) const noexcept {}
   void ended(const ObservedCall&, const std::error_code&) const noexcept {}
 };
 
-/// The one of those that have none.
+/// The observer of servers and clients that were given none.
 inline constexpr NoCallObserver no_call_observer{};
 
 }  // namespace detail

@@ -17,11 +17,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What takes the body of one request while it comes: any number of chunks, in order, then its end. Each chunk is a
-/// multiple of 64 bytes, but for the last one, and valid until `chunk` returns. Only the end says that the bytes were
-/// right and that there are no more: where it does not come (the client took the call back, the connection was lost,
-/// the checksum was wrong) the sink is destroyed, and what it did must not count. It is told nothing more once the
-/// call was answered.
+/// An object that receives the body of one request while it arrives: any number of chunks in order (`chunk`), then the
+/// end (`end`). Each chunk is a multiple of 64 bytes, except for the last one, and is valid until `chunk` returns.
+///
+/// Trap: only `end` says that all bytes have arrived and are correct. If the client cancels the call, the connection is
+/// lost or the checksum is wrong, the sink is destroyed without `end`; what it has done until then must have no effect.
+///
+/// Once the call is answered, the sink is not called any more.
 template <class S>
 concept BodySink = std::movable<S> && requires(S& sink, ByteView bytes) {
   sink.chunk(bytes);
@@ -30,7 +32,7 @@ concept BodySink = std::movable<S> && requires(S& sink, ByteView bytes) {
 
 namespace detail {
 
-/// A method whose request's body is handled while it comes: see `on_chunks`.
+/// A method whose request body is handled while it arrives: see `on_chunks`.
 template <UnaryMethod M, class Handler> struct ChunkedRoute {
   using MethodType = M;
   static constexpr bool takes_chunks = true;
@@ -39,10 +41,14 @@ template <UnaryMethod M, class Handler> struct ChunkedRoute {
 
 }  // namespace detail
 
-/// Calls of `M` go to `handler(request, call, body_bytes)`, which returns a `BodySink`: for bulk that is used up while
-/// it is in the cache, and never lies anywhere as a whole. The request is what its codec makes of the head alone;
-/// `body_bytes` is how much will come. The sink, or who it tells, answers the call. What the two throw fails it;
-/// what is no `std::system_error` comes out of the context's `run()` as well.
+/// Makes a route: calls of `M` go to `handler(request, call, body_bytes)`, which returns a `BodySink`. Use it for a
+/// large body that is consumed while it is in the cache; the whole body is never in memory.
+///
+/// `request` is decoded from the head alone. `body_bytes` is the size of the body that follows. The sink, or an object
+/// that it informs, answers the call.
+///
+/// Errors: an exception of the handler or of the sink fails the call. If it is not a `std::system_error`, it also
+/// leaves the context's `run()`.
 template <detail::UnaryMethod M, class Handler>
 [[nodiscard]] constexpr auto on_chunks(Handler handler) -> detail::ChunkedRoute<M, Handler> {
   return {std::move(handler)};
@@ -50,17 +56,17 @@ template <detail::UnaryMethod M, class Handler>
 
 namespace detail {
 
-/// What the handler of a route returns.
+/// The result type of the handler of a route.
 template <UnaryMethod M, class Handler, class Connection>
 using SinkOf = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
 
-/// Whether a sink is what it returns; true of other routes.
+/// True if the handler of a `ChunkedRoute` returns a sink, and for all other routes.
 template <class Connection, class Route> inline constexpr bool returns_sink = true;
 template <class Connection, UnaryMethod M, class Handler>
   requires std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>, std::size_t>
 inline constexpr bool returns_sink<Connection, ChunkedRoute<M, Handler>> = BodySink<SinkOf<M, Handler, Connection>>;
 
-/// A sink, told by the connection.
+/// Passes the events of a call to its sink.
 template <BodySink Sink, class Answer> class SinkOfCall final : public ServerCallSink {
  public:
   SinkOfCall(Answer call, Sink sink) : call_{std::move(call)}, sink_{std::move(sink)} {}
@@ -76,14 +82,15 @@ template <BodySink Sink, class Answer> class SinkOfCall final : public ServerCal
   Sink sink_;
 };
 
-/// Begins a call of a route: its sink gets what has come, and the rest when that comes.
+/// Starts a call of a route. If its body has arrived already, the sink gets it now; otherwise the sink gets the chunks
+/// when they arrive.
 template <UnaryMethod M, class Handler, class Connection>
 void begin_chunks(Handler& handler, const Connection& connection, const ServerEvent& event,
                   typename M::Request request) {
   using Sink = SinkOf<M, Handler, Connection>;
   using Answer = Call<M, Connection>;
   const Answer call{connection, event};
-  if constexpr (BodySink<Sink>)  // else `Router::dispatch` has said so
+  if constexpr (BodySink<Sink>)  // otherwise a static_assert in `Router::dispatch` has reported the error
     run_for(call, [&] {
       Sink sink = handler(std::move(request), call, std::size_t{event.body_bytes});
       if (!call.is_awaited()) return;

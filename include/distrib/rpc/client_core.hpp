@@ -34,59 +34,72 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The client's end of a connection: calls out, answers in, by any order. Every call ends by exactly one event, also
-/// when the connection is lost, a deadline passes or the call is refused at once; never from inside `call`.
+/// The client's end of a connection: sends calls and receives answers, in any order. Every call ends by exactly one
+/// event, also if the connection is lost, a deadline passes or the call is refused at once. No event occurs inside
+/// `call`.
 ///
-/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, 72 bytes for each
-/// call that was ever in flight at once, and 2 KiB once there was a deadline; nothing is allocated for a further call.
+/// It is a `ConnectionCore`: after each of its events call `next` until that returns false.
+///
+/// Memory: the queued frames, and for the largest number of calls that were in flight at once: a slot
+/// (`detail::CallSlot`) and its entry in the list of free slots, and for deadlines an entry of the
+/// `detail::DeadlineWheel` and the wheel itself (about 2 KiB). Further calls allocate nothing.
+///
 /// Threads: one at a time.
 class ClientCore {
  public:
-  /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  /// Starts by queueing the greeting. `nonce`: drawn for this connection by `draw_nonce`; needed only with a secret.
+  /// Throws `rpc_errc::unauthorized` for a secret without a nonce.
   DISTRIB_DECL ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {});
 
-  /// Begins a call; returns its id, of which the low half is a slot: no two calls that are not over have the same one.
-  /// `head` is copied, and so is a body that nobody keeps; others are shared until they are written.
+  /// Starts a call and returns its id. The low half of the id is a slot number, which differs between all calls that
+  /// are not over. Never fails directly: a call that cannot be sent ends by a `failed` event (`closed`, `exhausted`,
+  /// `deadline_passed`, `too_large`).
+  ///
+  /// Copies `head` and `metadata`. A body without an owner is copied; a body with an owner may be shared until it is
+  /// written. `deadline`: empty for none.
   DISTRIB_DECL auto call(std::uint32_t method, ByteView head, const FrameBody& body, std::optional<Instant> deadline,
                          Instant now, ByteView metadata = {}) -> std::uint64_t;
 
-  /// A large body of the reply comes in chunks: `begun`, any number of `chunk`, `reply`. A small one comes with it.
+  /// Asks for a large body (over 4 KiB) of the reply in chunks: events `begun`, any number of `chunk`, `reply`. A small
+  /// body arrives with `reply`. Call it directly after `call`.
   void take_in_chunks(std::uint64_t id) {
     if (slots_.active(id)) slots_.of(id).in_chunks = true;
   }
 
-  /// One more item of a call that streams to the server. False: it was not taken, because the server has not asked for
-  /// so many or the call is over. Try again after a `credit` event.
+  /// Sends one more item of a call that streams to the server. Returns false if the item was not sent: the server has
+  /// granted no credit (retry after a `credit` event), or the call is over. An item that is too large for the server
+  /// ends the call with `too_large`.
   DISTRIB_DECL auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool;
 
-  /// No more items: the answer may come.
+  /// Tells the server that no more items of this call follow.
   void end_items(std::uint64_t id) {
     if (slots_.active(id)) queue_.add({FrameKind::end, 0, 0, 0, id, 0});
   }
 
-  /// An `item` was used up: the server may send another one in its place.
+  /// Reports that an item of an `item` event has been used: the server may send another item.
   DISTRIB_DECL void taken(std::uint64_t id);
 
-  /// Takes a call back: it fails with `reason`, unless it is over.
+  /// Cancels a call: it fails with `reason`, and the server is told. Does nothing if the call is over.
   void cancel(std::uint64_t id, rpc_errc reason = rpc_errc::cancelled) {
     if (!slots_.active(id)) return;
     queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
     refuse(id, reason);
   }
 
-  /// No more calls: `finished()` when those in flight are over.
+  /// Accepts no more calls, and tells the server. `finished()` becomes true when the calls in flight are over.
   void close() {
     if (!std::exchange(closing_, true)) queue_.add({FrameKind::goodbye});
   }
 
-  /// Gives the connection up: every call fails with `reason`, as when it was lost.
+  /// Ends the connection: every call fails, with `reason` or, if its request had not begun to be written, with
+  /// `not_sent`. Only the first reason counts.
   void give_up(Error reason) {
     if (reason_) return;
     reason_ = std::move(reason);
   }
 
-  /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
-  /// is asked for anything else.
+  /// Writes the next event to `event`; returns false if there is none. What the event points to is valid until the next
+  /// call of the core.
   [[nodiscard]] DISTRIB_DECL auto next(Instant now, ClientEvent& event) -> bool;
 
   // --- ConnectionCore ---
@@ -99,7 +112,7 @@ class ClientCore {
     heard_ = pinged_ = now;
   }
   void keep() { reader_.keep(); }
-  [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // refused at once, or taken back
+  [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // calls that were refused at once or cancelled
   [[nodiscard]] auto output() -> const std::vector<FrameBody>& { return front().output(); }
   void written(Instant) {
     front().written();
@@ -112,16 +125,17 @@ class ClientCore {
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && slots_.used() == 0); }
 
-  /// Why the connection ended; empty while it has not.
+  /// Returns why the connection has ended; empty while it has not.
   [[nodiscard]] auto reason() const noexcept -> const Error& { return reason_; }
 
-  /// Calls that are not over.
+  /// Returns the number of calls that are not over.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return slots_.used(); }
 
-  /// Whether the server was heard of, and takes calls: neither end has said goodbye.
+  /// True if the server has answered the greeting and calls are accepted: the connection has not ended, and neither end
+  /// has sent a goodbye.
   [[nodiscard]] auto available() const noexcept -> bool { return greeted_ && !reason_ && !closing_ && !no_more_; }
 
-  /// Whether one more call would be sent.
+  /// True if the connection is `available` and fewer calls are in flight than client and server allow.
   [[nodiscard]] auto has_room() const noexcept -> bool { return available() && slots_.used() < slots_.most(); }
 
  private:
@@ -135,12 +149,13 @@ class ClientCore {
                     instant_after(progress_.since(), options_.frame_within));
   }
 
-  /// Where the next bytes to write come from: before the proof of a secret, from nowhere else than the handshake.
+  /// Returns the queue from which the next bytes are written: with a secret, the queue of the handshake until the proof
+  /// is written.
   [[nodiscard]] auto front() noexcept -> FrameQueue& {
     return handshake_ && handshake_->holds_back() ? handshake_->queue() : queue_;
   }
 
-  /// When the server is asked for a sign of life, or its greeting is no longer waited for.
+  /// Returns when the next ping is due; before the greeting, when the wait for it ends.
   [[nodiscard]] auto ping_or_greeting_at() const -> Instant {
     return greeted_ ? instant_after(pinged_, options_.ping_after) : instant_after(opened_, options_.greeting_within);
   }
@@ -149,14 +164,14 @@ class ClientCore {
     return reader_.keeps_memory() ? heard_ + memory_kept_for : Instant::max();
   }
 
-  // 2^32 - 1: no deadline.
+  // Returns 2^32 - 1 if there is no deadline.
   static auto milliseconds_left(const std::optional<Instant>& deadline, Instant now) -> std::uint32_t {
     if (!deadline) return 0xffffffffU;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - now).count();
     return static_cast<std::uint32_t>(std::min<std::int64_t>(left, 0xfffffffe));
   }
 
-  // The call ends by an event of its own.
+  // Ends a call by a `failed` event, which `next` returns later.
   auto refuse(std::uint64_t id, Error error) -> std::uint64_t {
     slots_.of(id).active = false;
     failed_.push_back({id, std::move(error)});
@@ -179,8 +194,9 @@ class ClientCore {
   DISTRIB_DECL static auto tell(ClientEvent& event, ClientEvent::Kind kind, std::uint64_t id,
                                 const Frame* frame = nullptr) -> bool;
 
-  // The connection is over. What had not begun to be written was never sent; nor is it worth another try to a server
-  // that knows another secret.
+  // Fails one call after the connection has ended; false: none is left. A call whose batch had not begun to be written
+  // was not sent. It fails with `not_sent`, so that it may be repeated; but not after `unauthorized`, because another
+  // attempt would fail as well.
   DISTRIB_DECL auto fail_one(ClientEvent& event) -> bool;
 
   void expire(Instant now) {
@@ -190,7 +206,7 @@ class ClientCore {
 
   DISTRIB_DECL auto take(const Frame& frame, ClientEvent& event) -> bool;
 
-  // What nobody waits for any more is passed over, and takes no memory.
+  // Also true for the reply of a call that is over: it is skipped chunk by chunk and takes no memory.
   [[nodiscard]] auto wants_chunks(const FrameHeader& header) -> bool {
     return header.kind == FrameKind::reply && (!slots_.active(header.call) || slots_.of(header.call).in_chunks);
   }
@@ -201,7 +217,7 @@ class ClientCore {
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
     if (!slots_.of(frame.header->call).credit.receive()) {
-      give_up({rpc_errc::protocol, "more items than were asked for"});
+      give_up({rpc_errc::protocol, "more items than the credit allows"});
       return false;
     }
     return tell(event, ClientEvent::Kind::item, frame.header->call, &frame);
@@ -214,22 +230,23 @@ class ClientCore {
   FrameReader reader_;
   FrameQueue queue_;
   Instant opened_;
-  Instant heard_;  // when the last bytes came
-  Instant pinged_;  // then, or when the last ping was sent
+  Instant heard_;  // when the last bytes arrived
+  Instant pinged_;  // when the last ping was sent or the last bytes arrived, whichever is later
   detail::FrameProgress progress_;
-  FrameLimits peer_;  // what the server takes, as far as is known
-  bool begun_reply_ = false;  // the last reply was for a call that was active when it began
-  bool came_whole_ = false;  // frames have, since all was looked at
-  std::unique_ptr<ClientHandshake> handshake_;  // until the greeting, or the proof of a secret, is written
+  FrameLimits peer_;  // what the server accepts; the defaults until its greeting
+  bool begun_reply_ = false;  // the call of the last reply was active when that reply began
+  bool came_whole_ = false;  // a frame became complete since the last `progress_.look`
+  std::unique_ptr<ClientHandshake> handshake_;  // until the server's greeting; with a secret until the proof is written
   bool greeted_ = false;
   bool closing_ = false;
-  bool no_more_ = false;  // the server said goodbye
-  std::uint64_t requests_ = 0;
-  std::uint64_t begun_ = std::numeric_limits<std::uint64_t>::max();  // no request behind this one will be
+  bool no_more_ = false;  // the server sent a goodbye
+  std::uint64_t requests_ = 0;  // requests that were queued
+  // The number of the last request that the server starts, from its goodbye.
+  std::uint64_t begun_ = std::numeric_limits<std::uint64_t>::max();
   Error reason_;
-  std::uint32_t failing_ = 0;
+  std::uint32_t failing_ = 0;  // the first slot that `fail_one` has not failed yet
   detail::DeadlineWheel deadlines_;  // by slot
-  Instant expired_;  // when they were last looked at
+  Instant expired_;  // when the deadlines were checked last
   std::deque<Failed> failed_;
 };
 

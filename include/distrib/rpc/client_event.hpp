@@ -10,25 +10,27 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One thing that has happened on a client's connection.
+/// One event on a client's connection. `head` and `body` are valid until the next call of the core; a body with an
+/// owner stays valid.
 struct ClientEvent {
   enum class Kind : std::uint8_t {
-    greeted,  ///< The server has answered the greeting. Calls may be made before.
-    reply,    ///< The call has its answer, and is over.
-    begun,    ///< Of a call that is taken in chunks: the head of its reply has come, the body follows.
-    chunk,    ///< A part of that body: see `FramePart::chunk`. All of it was right if `reply` follows.
-    item,     ///< One more item of a streaming call: tell `taken` when it was used.
-    ended,    ///< A streaming call has ended well.
-    credit,   ///< `item` of `call` is taken again.
-    failed,   ///< The call is over; `error` says why.
+    greeted,  ///< The server has answered the greeting. Calls may also be made before.
+    reply,    ///< The call has its answer and is over.
+    begun,    ///< Call taken in chunks: the head of its reply has arrived; the body follows.
+    /// Call taken in chunks: a part of the body, see `FramePart::chunk`. Only `reply` says that all parts are correct.
+    chunk,
+    item,  ///< One more item of a streaming call. Call `ClientCore::taken` when it has been used.
+    ended,  ///< A streaming call has ended without an error.
+    credit,  ///< The server accepts more items of `call`, after an item was refused.
+    failed,  ///< The call is over; `error` says why.
   };
   Kind kind{};
-  std::uint64_t call = 0;
-  ByteView head;  ///< Of `reply`, `begun` and `item`. Valid, as `body` is, until the core is asked for anything else.
-  FrameBody body;  ///< Of `reply`, `chunk` and `item`.
-  Error error;  ///< Of `failed`.
+  std::uint64_t call = 0;  ///< The id of the call; 0 for `greeted`.
+  ByteView head;  ///< Set for `reply`, `begun` and `item`.
+  FrameBody body;  ///< Set for `reply`, `chunk` and `item`.
+  Error error;  ///< Set for `failed`.
 
-  /// Whether nothing more will be heard of the call.
+  /// True if no further event of the call follows.
   [[nodiscard]] auto ends_call() const noexcept -> bool {
     return kind == Kind::reply || kind == Kind::ended || kind == Kind::failed;
   }

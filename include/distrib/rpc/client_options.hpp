@@ -13,21 +13,26 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a client behaves on one connection.
+/// How a client behaves on one connection. A connection that exceeds one of the longest times ends with
+/// `rpc_errc::silent`.
 struct RpcClientOptions {
-  FrameLimits limits;                            ///< The largest frame that is taken.
-  std::uint32_t service = any_service;           ///< Which of the server's services is wanted.
-  std::uint32_t max_calls = 1024;                ///< Most calls in flight; the server may allow fewer.
-  /// While more bytes than these wait to be written, further calls fail with `rpc_errc::exhausted`.
+  FrameLimits limits;  ///< The largest frame that is accepted from the server.
+  std::uint32_t service = any_service;  ///< The number of the server's service that the client wants.
+  std::uint32_t max_calls = 1024;  ///< Most calls in flight. The server may allow fewer.
+  /// While more bytes than this wait to be written, further calls fail with `rpc_errc::exhausted`.
   std::size_t owed_bytes = std::size_t{1} << 30;
-  std::chrono::milliseconds ping_after{10'000};  ///< The server is asked for a sign of life when silent for so long,
-  std::chrono::milliseconds silent_after{30'000};  ///< and given up when it was silent for so long,
-  /// or when a frame of its own did not come to its end: so long may it take from the first byte on, and from each
-  /// further `frame_progress_bytes` on.
+  std::chrono::milliseconds ping_after{10'000};  ///< Time without bytes from the server after which a ping is sent.
+  std::chrono::milliseconds silent_after{30'000};  ///< Longest time without bytes from the server.
+  /// Longest time without progress in a frame that the server has begun: counted from its first byte, and again from
+  /// each further 64 KiB.
   std::chrono::milliseconds frame_within{30'000};
-  std::chrono::milliseconds greeting_within{30'000};  ///< A server that has not shown who it is by then is given up.
-  ErrorCategories categories;                    ///< Errors of the server are looked up in these; must live on.
-  SharedSecret secret;  ///< If there is one, calls wait until the server has proved that it has it too.
+  /// Longest time until the server's greeting, with its proof of the secret if there is one.
+  std::chrono::milliseconds greeting_within{30'000};
+  /// Categories in which the server's errors are looked up by name, besides "distrib.rpc". They must outlive the
+  /// client.
+  ErrorCategories categories;
+  /// If set, calls are sent only after the server has proved that it has the same secret.
+  SharedSecret secret;
 };
 
 }  // namespace v0

@@ -20,20 +20,24 @@ inline namespace v0 {
 
 namespace detail {
 
-/// How `async_finish` of a stream is completed: with the server's answer, or with why there is none.
+/// The completion of `async_finish` of a stream: with the server's reply, or with an error.
 template <StreamMethod M> using StreamFinishSignature = void(std::error_code, typename M::Reply);
 
 }  // namespace detail
 
-/// One streaming call of method `M` at the client, made by `RpcClient::open`. Destroyed before it is over, it takes the
-/// call back.
+/// One streaming call of method `M` at the client, made by `RpcClient::open`. The destructor cancels the call if it is
+/// not over.
 ///
-/// At most one read, or finish, and one write at a time; all may be cancelled by their slots, and the stream goes on.
-/// At most `initial_credit` items wait here to be read: the server is held back by what is read. Threads: one at a
-/// time, which is the client's executor. It may outlive the client, but not the executor's context.
+/// At most `initial_credit` items wait here to be read; the server can send more only when they are read. The stream
+/// may outlive the client, but not the executor's context.
+///
+/// Cancellation: a read, finish or write can be cancelled by its slot; it completes with `rpc_errc::cancelled`, and the
+/// stream continues. The item of a cancelled write is not sent.
+///
+/// Threads: only the client's executor; at most one read or finish, and one write, at a time.
 template <detail::StreamMethod M, class Client> class ClientStream {
  public:
-  /// Of a client's inside.
+  /// Used by `RpcClient::open`; `Client` is an internal type of the client.
   ClientStream(std::shared_ptr<Client> client, std::uint64_t call)
       : client_{std::move(client)}, state_{std::make_shared<State>(client_.get(), call)} {
     client_->attach(call, state_);
@@ -46,7 +50,7 @@ template <detail::StreamMethod M, class Client> class ClientStream {
 
   [[nodiscard]] auto get_executor() const noexcept { return client_->get_executor(); }
 
-  /// The next item; completes with `StreamReadSignature<typename M::Reply>`.
+  /// Reads the next item; completes with `StreamReadSignature<typename M::Reply>`.
   template <class Token>
   auto async_read(Token&& token)
     requires M::streams_replies
@@ -55,8 +59,10 @@ template <detail::StreamMethod M, class Client> class ClientStream {
         [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item; completes with `StreamWriteSignature` when it is on its way: the server's credit is waited for.
-  /// With an error when the call is over; `async_read` or `async_finish` says why.
+  /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
+  /// server has granted no credit.
+  ///
+  /// Errors: if the call is over or `end_writes` was called. `async_read` or `async_finish` says why a call ended.
   template <class Token>
   auto async_write(typename M::Request item, Token&& token)
     requires M::streams_requests
@@ -68,14 +74,14 @@ template <detail::StreamMethod M, class Client> class ClientStream {
         token);
   }
 
-  /// No more items are sent, after the one that is being written.
+  /// Ends the items of this end: no more are sent after the item that is being written.
   void end_writes()
     requires M::streams_requests
   {
     state_->end_writes();
   }
 
-  /// No more items are sent; completes with `StreamFinishSignature<M>` when the answer is there.
+  /// Ends the items of this end, and waits for the reply; completes with `StreamFinishSignature<M>`.
   template <class Token>
   auto async_finish(Token&& token)
     requires(!M::streams_replies)
@@ -85,7 +91,8 @@ template <detail::StreamMethod M, class Client> class ClientStream {
         [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Takes the call back: what waits completes with `rpc_errc::cancelled`.
+  /// Cancels the call: reads and writes that wait complete with `rpc_errc::cancelled`. Does nothing if the call is
+  /// over.
   void cancel() {
     if (!state_->is_over()) client_->cancel(state_->call());
   }

@@ -20,36 +20,39 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a call brought: head and, unless it has an owner, body are valid while it is decoded.
+/// A received message. `head` and `body` are valid while the message is decoded; a body with an owner stays valid.
 struct MessageReceived {
   ByteView head;
   FrameBody body;
-  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body, which was verified.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body; it was verified.
 };
 
-/// The body of a message, beside the head that was written. Without an owner it must live until it was handed over.
+/// The body of a message that is sent beside its head. A body without an owner must live until the core has copied it.
 struct MessageBody {
   FrameBody body;
-  std::optional<std::uint32_t> checksum = std::nullopt;  ///< CRC-32C of the body, when it is known.
+  std::optional<std::uint32_t> checksum = std::nullopt;  ///< CRC-32C of the body if it is known.
 };
 
-/// How values of a type are carried by calls. Has
-/// - `static auto encode(const T& value, WireWriter& head) -> MessageBody`: writes the head, gives the body;
-/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: false when it is none of these; to throw
-///   says the same. What it reads is a stranger's: bound every number before it is used.
+/// Describes how values of a type travel in calls. It has
+/// - `static auto encode(const T& value, WireWriter& head) -> MessageBody`: writes the head and returns the body;
+/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: reads a value; returns false, or throws,
+///   if the message is not one. The message comes from another process: check the range of every number before it is
+///   used.
 ///
-/// There is one for each of these; specialise it for others:
-/// - types with `void encode(WireWriter&) const` and `bool decode(ByteView)`, which write and read the head, and, if
-///   they have a member `SharedBuffer body`, bulk that is never copied and is there when `decode` is called. A request
-///   with a member `std::uint32_t body_checksum` is told the body's; a reply with `std::optional<std::uint32_t>
-///   body_checksum` may bring it, so that a body that many ask for is summed up once;
-/// - messages of Protocol Buffers (whatever has `ByteSizeLong`, `SerializeToArray` and `ParseFromArray`);
-/// - numbers, enumerations, and structs of such that have no padding, as they lie in memory (little endian);
-/// - `std::string`, `std::vector<std::byte>`, and `SharedBuffer`, which alone is not copied.
+/// The library has a codec for each of the following; specialise it for other types:
+/// - Types with `void encode(WireWriter&) const` and `bool decode(ByteView)`, which write and read the head. If the
+///   type has a member `SharedBuffer body`, the body travels there without a copy, and is set before `decode` is
+///   called. A request with a member `std::uint32_t body_checksum` receives the checksum of its body. A reply with a
+///   member `std::optional<std::uint32_t> body_checksum` may contain the checksum, so that it is computed once for a
+///   body that is sent many times.
+/// - Messages of Protocol Buffers: any type with `ByteSizeLong`, `SerializeToArray` and `ParseFromArray`.
+/// - Numbers, enumerations, and structs of them without padding: their bytes in memory (little endian).
+/// - `std::string`, `std::vector<std::byte>`, and `SharedBuffer`. Of these only `SharedBuffer` travels without a copy.
 template <class T> struct RpcCodec;
 
-/// A value that lies in one piece and means the same at the other end, as it lies. For structs with padding, or with
-/// floating-point members, say so: `template <> struct distrib::RpcCodec<Point> : distrib::PlainCodec<Point> {};`
+/// A codec that sends the bytes of a value as they are in memory. Both ends must have the same layout and byte order.
+/// Choose it explicitly for structs with padding or with floating-point members: `template <> struct
+/// distrib::RpcCodec<Point> : distrib::PlainCodec<Point> {};`
 template <class T>
   requires std::is_trivially_copyable_v<T>
 struct PlainCodec {
@@ -79,7 +82,8 @@ concept ProtobufMessage = requires(const T& view, T& message, void* to, const vo
   { message.ParseFromArray(from, size) } -> std::same_as<bool>;
 };
 
-/// Says the same to both ends although nobody wrote it down.
+/// A value whose bytes in memory have the same meaning at both ends, so that it gets `PlainCodec` without being asked
+/// for.
 template <class T>
 concept PlainValue = (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
                       (std::is_class_v<T> && std::is_trivially_copyable_v<T> && !std::is_empty_v<T> &&
@@ -109,7 +113,8 @@ template <detail::WritesItself T> struct RpcCodec<T> {
 
 template <detail::PlainValue T> struct RpcCodec<T> : PlainCodec<T> {};
 
-/// Up to 4 KiB in the head, more in a body: neither is copied at the receiver.
+/// The codec of Protocol Buffers: the message is in the head if it has up to 4 KiB, otherwise in the body. The receiver
+/// parses it there, without a copy.
 template <detail::ProtobufMessage T> struct RpcCodec<T> {
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
     const std::size_t size = value.ByteSizeLong();
@@ -159,7 +164,7 @@ template <> struct RpcCodec<std::vector<std::byte>> {
   }
 };
 
-/// What calls can carry: a value with an `RpcCodec`.
+/// A type that can travel in calls: it has an `RpcCodec`, a default constructor, and can be moved.
 template <class T>
 concept RpcMessage = std::default_initializable<T> && std::movable<T> &&
                      requires(const T& view, T& message, WireWriter& head, const MessageReceived& received) {
@@ -169,7 +174,8 @@ concept RpcMessage = std::default_initializable<T> && std::movable<T> &&
 
 namespace detail {
 
-/// Whether a message decodes. A codec that throws says no: a stranger chose what made it do that.
+/// Reads a message; returns false if it cannot be decoded. An exception of the codec counts as false: the peer has
+/// chosen the bytes that caused it.
 template <RpcMessage T> [[nodiscard]] auto decode_message(const MessageReceived& received, T& value) -> bool try {
   return RpcCodec<T>::decode(received, value);
 } catch (...) {

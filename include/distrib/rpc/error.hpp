@@ -8,53 +8,78 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Why a call or a connection failed. All but `not_ours`..`protocol` and `unauthorized` leave the connection as it is.
+/// Why a call or a connection failed.
+///
+/// These codes end the connection: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `silent`,
+/// `unknown_service`, `unauthorized`, and `too_large` for a frame that was received. `lost` and `not_sent` mean that
+/// the connection has ended. `closed` means that, or that the server accepts no more calls. All other codes end only
+/// one call, and so do `too_large` for a call, answer or item that was not sent, and `protocol` for an answer of
+/// another kind than the method has.
 enum class rpc_errc {
-  not_ours = 1,         ///< What arrived is no frame of ours: another program speaks there. Check address and port.
-  corrupt,              ///< A frame does not match its checksum. Look for a broken network card or middlebox.
-  unsupported_version,  ///< The peer speaks no version of the protocol that we speak. Build both of one release.
-  too_large,            ///< A frame is longer than the limit of this end. Raise `FrameLimits`, or send less at once.
-  protocol,  ///< A frame came that has no place there. Build both ends of one release; report it otherwise.
-  silent,  ///< The peer was not heard of for its time limit. Look whether its machine and network live.
-  lost,  ///< The connection ended before the answer came; the call may have been carried out. Retry.
-  closed,  ///< The call was made on a connection that had ended, or the peer takes no more. Connect anew.
-  deadline_passed,  ///< No answer came in time. Retry with more time, or look at what the peer is waiting for.
-  cancelled,  ///< The caller took the call back.
-  exhausted,  ///< As many calls as allowed are in flight. Wait for answers, or raise the options' limit.
-  unknown_method,  ///< The peer has no such method. Build both of one release; check which server was asked.
-  bad_message,  ///< A request or reply does not decode as its method says. Build both ends of one release.
-  unknown_service,  ///< The greeting asked for a service that the server has not. Check the number of shards.
-  not_sent,  ///< The connection ended before the call was sent: it was not carried out. Retry.
-  unauthorized,  ///< The ends have not the same shared secret. Give all tasks of the job the same, or none.
-  bad_secret,  ///< A shared secret has 16 bytes to 4 KiB. Make one: head -c 32 /dev/urandom | base64 > FILE.
-  secret_exposed,  ///< Everybody may read or write the file with the shared secret. Run chmod 600 FILE.
-  no_secret,  ///< The environment variable of the shared secret is not set. Set it, or check its name.
+  /// The received bytes are not a frame of this protocol: another program uses this port. Check address and port.
+  not_ours = 1,
+  /// A frame does not match its checksum. Look for a faulty network card, or a device on the way that changes data.
+  corrupt,
+  /// The peer supports none of the protocol versions of this end. Build both ends from the same release.
+  unsupported_version,
+  /// A frame is larger than its receiver accepts. Raise the receiver's `FrameLimits`, or send less at once.
+  too_large,
+  /// A frame arrived that is not allowed here. Build both ends from the same release; if they are, report a bug.
+  protocol,
+  /// The peer sent nothing, or did not finish a frame, within the time limit. Check its machine and the network.
+  silent,
+  /// The connection ended before the answer arrived; the call may have been carried out. Repeat it if running it twice
+  /// does no harm.
+  lost,
+  /// The connection had ended before the call, or the server accepts no more calls; the call was not carried out.
+  /// Connect again.
+  closed,
+  /// No answer arrived before the deadline; the call may have been carried out. Allow more time, or find out what the
+  /// server waits for.
+  deadline_passed,
+  cancelled,  ///< The caller cancelled the call; it may have been carried out. Nothing to do.
+  /// A limit of calls, or of bytes that wait to be written, is reached; the call was not carried out. Wait for answers,
+  /// or raise the limit in the options.
+  exhausted,
+  /// The server has no such method. Build both ends from the same release, and check the server's address.
+  unknown_method,
+  /// A request, reply or item cannot be decoded as its method requires. Build both ends from the same release.
+  bad_message,
+  unknown_service,  ///< The client asked for a service that the server does not have. Check the number of shards.
+  not_sent,  ///< The connection ended before the call was sent; it was not carried out. Retry.
+  /// Client and server do not have the same shared secret. Give every task of the job the same one, or none.
+  unauthorized,
+  bad_secret,  ///< A shared secret must have 16 bytes to 4 KiB. Make one: head -c 32 /dev/urandom | base64 > FILE.
+  secret_exposed,  ///< All users may read or write the file with the shared secret. Run chmod 600 FILE.
+  no_secret,  ///< The environment variable with the shared secret is not set. Set it, or correct its name.
 };
 
 namespace detail {
 
 inline constexpr ErrorText rpc_texts[] = {
-    {rpc_errc::not_ours, failure::corrupt, "the peer does not speak this protocol"},
+    {rpc_errc::not_ours, failure::corrupt, "the peer does not speak this protocol: check address and port"},
     {rpc_errc::corrupt, failure::corrupt, "a frame does not match its checksum"},
-    {rpc_errc::unsupported_version, failure::unsupported, "the peer speaks another version"},
-    {rpc_errc::too_large, failure::exhausted, "a frame is larger than the limit"},
-    {rpc_errc::protocol, failure::corrupt, "a frame came that has no place there"},
-    {rpc_errc::silent, failure::timeout, "the peer was not heard of for too long"},
+    {rpc_errc::unsupported_version, failure::unsupported,
+     "the peer supports no protocol version of this end: build both from the same release"},
+    {rpc_errc::too_large, failure::exhausted, "a frame is larger than its receiver accepts"},
+    {rpc_errc::protocol, failure::corrupt, "a frame arrived that is not allowed there"},
+    {rpc_errc::silent, failure::timeout, "the peer sent nothing, or did not finish a frame, for too long"},
     {rpc_errc::lost, failure::unavailable, "the connection was lost"},
     {rpc_errc::closed, failure::unavailable, "the connection is closed"},
     {rpc_errc::deadline_passed, failure::timeout, "no answer came before the deadline"},
     {rpc_errc::cancelled, failure::cancelled, "the call was cancelled"},
-    {rpc_errc::exhausted, failure::exhausted, "too many calls are in flight"},
+    {rpc_errc::exhausted, failure::exhausted, "too many calls are in flight, or too many bytes wait to be written"},
     {rpc_errc::unknown_method, failure::unsupported, "the server has no such method"},
     {rpc_errc::bad_message, failure::corrupt, "the message does not decode"},
     {rpc_errc::unknown_service, failure::not_found, "the server has no such service"},
     {rpc_errc::not_sent, failure::unavailable, "the connection ended before the call was sent"},
-    {rpc_errc::unauthorized, failure::mismatch, "the ends have not the same shared secret"},
+    {rpc_errc::unauthorized, failure::mismatch,
+     "client and server do not have the same shared secret: give every task of the job the same one, or none"},
     {rpc_errc::bad_secret, failure::invalid_argument,
-     "a shared secret must have 16 bytes to 4 KiB, in a regular file if in any"},
+     "a shared secret must have 16 bytes to 4 KiB; if it is in a file, that must be a regular file"},
     {rpc_errc::secret_exposed, failure::invalid_argument,
-     "everybody may read or write the shared secret; run chmod 600"},
-    {rpc_errc::no_secret, failure::not_found, "no environment variable with the shared secret"},
+     "all users may read or write the file with the shared secret: run chmod 600 on it"},
+    {rpc_errc::no_secret, failure::not_found, "the environment variable with the shared secret is not set"},
 };
 
 /// Category "distrib.rpc".

@@ -13,57 +13,63 @@
 namespace distrib {
 inline namespace v0 {
 
-// A frame: header of 32 bytes, head, CRC-32C of the head, body, CRC-32C of the body; a checksum is absent when what it
-// covers has no bytes. Little endian. The header: 0 magic u32, 4 version u8, 5 kind u8, 6 flags u16, 8 method u32,
-// 12 head length u32, 16 call id u64, 24 body length u32, 28 CRC-32C of bytes 0 .. 27.
+// The layout of a frame, little endian: header of 32 bytes, head, CRC-32C of the head, body, CRC-32C of the body. An
+// empty head or body has no checksum.
+//
+// The header by offset: 0 magic u32, 4 version u8, 5 kind u8, 6 flags u16, 8 method u32, 12 head length u32, 16 call id
+// u64, 24 body length u32, 28 CRC-32C of bytes 0 .. 27.
 
-inline constexpr std::size_t frame_header_bytes = 32;      ///< Of every frame.
-inline constexpr std::size_t request_prefix_bytes = 8;  ///< Of a request's head: milliseconds left, bytes of metadata.
-inline constexpr std::size_t frame_checksum_bytes = 4;  ///< After a head and after a body that have bytes.
-inline constexpr std::uint32_t frame_magic = 0x42545344;  ///< "DSTB" as it lies in memory.
+inline constexpr std::size_t frame_header_bytes = 32;  ///< Size of the header of every frame.
+/// Size of the fixed part at the beginning of a request's head: milliseconds left (u32), length of the metadata (u32).
+inline constexpr std::size_t request_prefix_bytes = 8;
+/// Size of the checksum after a head or body that is not empty.
+inline constexpr std::size_t frame_checksum_bytes = 4;
+inline constexpr std::uint32_t frame_magic = 0x42545344;  ///< The bytes "DSTB" in memory.
 
-/// The version of the protocol that is spoken, and the oldest one that is understood.
+/// The protocol version that this library sends, and the oldest version that it accepts.
 inline constexpr std::uint8_t rpc_version = 1;
 inline constexpr std::uint8_t oldest_rpc_version = 1;
 
-/// What a frame is. Frames of an unknown kind end the connection.
+/// The kind of a frame. A frame of an unknown kind ends the connection.
 enum class FrameKind : std::uint8_t {
-  greeting = 1,  ///< First in both directions: versions, limits, the wanted service.
-  request,  ///< Client: begins a call.
+  greeting = 1,  ///< The first frame in both directions: versions, limits, the service that the client wants.
+  request,  ///< Client: starts a call.
   reply,  ///< Server: ends a call with its answer.
-  error,  ///< Server: ends a call, or (call id 0) the connection, and says why.
-  cancel,  ///< Client: the answer of a call is wanted no more.
-  ping,  ///< Answer me with pong.
-  pong,  ///< I am here.
-  goodbye,  ///< I begin no more calls, or take none; those in flight end as usual.
+  error,  ///< Ends a call (server only) or, with call id 0, the connection; contains the reason.
+  cancel,  ///< Client: cancels a call; the answer is no longer needed.
+  ping,  ///< Asks the peer to answer with `pong`.
+  pong,  ///< Answers a `ping`.
+  goodbye,  ///< Client: starts no more calls. Server: accepts no more calls. Calls in flight end as usual.
   item,  ///< One item of a streaming call.
-  end,  ///< Server: ends a streaming call well. Client: no more items come.
-  credit,  ///< So many more items (u32, the head) may come on this call.
+  end,  ///< Server: ends a streaming call without an error. Client: sends no more items on this call.
+  credit,  ///< Allows the peer to send this many more items (u32, in the head) on this call.
 };
 
-/// A frame's header. A value.
+/// The header of a frame, without magic, version and checksum. A value.
 struct FrameHeader {
   FrameKind kind{};
-  std::uint16_t flags = 0;  ///< None are defined; set ones are passed over.
-  std::uint32_t method = 0;  ///< Of a request, `method_id` of its name; else 0.
+  std::uint16_t flags = 0;  ///< No flags are defined; unknown ones are ignored.
+  std::uint32_t method = 0;  ///< In a request, `method_id` of the method's name; otherwise 0.
   std::uint32_t head_bytes = 0;
-  std::uint64_t call = 0;  ///< Slot in the low half, generation in the high one; 0: about the connection.
+  /// The call: slot in the low half, generation in the high half. 0: the frame is about the connection.
+  std::uint64_t call = 0;
   std::uint32_t body_bytes = 0;
 
   [[nodiscard]] auto operator==(const FrameHeader&) const -> bool = default;
 };
 
-/// FNV-1a (32 bits) of a method's name: what stands for it in a frame.
+/// Returns the FNV-1a hash (32 bits) of a method's name, which identifies the method in a frame.
 [[nodiscard]] constexpr auto method_id(std::string_view name) noexcept -> std::uint32_t {
   std::uint32_t hash = 2166136261U;
   for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619U;
   return hash;
 }
 
-/// Writes a header, checksum included, to 32 bytes; with these lengths in place of its own.
+/// Writes a header with its checksum to the 32 bytes at `to`. Uses the given lengths instead of those in `header`.
 inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_bytes, std::uint32_t body_bytes,
                                 std::byte* to) noexcept {
-  // Eight bytes at a time, as the checksum reads them: bytes that were written in smaller pieces make it wait.
+  // Store eight bytes at a time, because the checksum loads eight: a load that covers several narrower stores must wait
+  // for them.
   store_le(to, std::uint64_t{frame_magic} | std::uint64_t{rpc_version} << 32 |
                    std::uint64_t{static_cast<std::uint8_t>(header.kind)} << 40 | std::uint64_t{header.flags} << 48);
   store_le(to + 8, std::uint64_t{header.method} | std::uint64_t{head_bytes} << 32);
@@ -72,7 +78,7 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   store_le(to + 28, FrameChecksum<void>::of(ByteView{to, 28}));
 }
 
-/// The bytes of a header, checksum included.
+/// Returns the bytes of a header with its checksum.
 [[nodiscard]] inline auto encode_frame_header(const FrameHeader& header) noexcept
     -> std::array<std::byte, frame_header_bytes> {
   std::array<std::byte, frame_header_bytes> bytes;
@@ -80,9 +86,13 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   return bytes;
 }
 
-/// Reads a header of 32 bytes; what is wrong with it is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for
-/// an unknown kind, `protocol`; 0 when nothing is. A good checksum proves no good intent: bound the lengths before
-/// memory is taken for them.
+/// Reads the header from the 32 bytes at `from`. Returns 0 if it is valid.
+///
+/// Trap: a valid checksum does not make the peer trustworthy. Check the lengths against a limit before you allocate
+/// memory for them.
+///
+/// Errors: `rpc_errc::not_ours`, `corrupt`, `unsupported_version`, or `protocol` for an unknown kind; `header` is
+/// unchanged.
 [[nodiscard]] inline auto parse_frame_header(const std::byte* from, FrameHeader& header) noexcept -> rpc_errc {
   if (load_le<std::uint32_t>(from) != frame_magic) return rpc_errc::not_ours;
   if (load_le<std::uint32_t>(from + 28) != FrameChecksum<void>::of({from, 28})) return rpc_errc::corrupt;

@@ -11,26 +11,27 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a frame carries beside its head: bytes that lie in a buffer that can be shared, or, when they are few, in
-/// memory of somebody else. A value.
+/// The body of a frame: bytes in a shared buffer that this object keeps alive, or a view of bytes that it does not own.
+/// A value.
 class FrameBody {
  public:
   FrameBody() = default;
   FrameBody(std::nullptr_t) noexcept {}
-  /// Bytes that are shared; null: none.
+  /// Shares the bytes of `owner`; null: empty.
   FrameBody(SharedBuffer owner) noexcept
       : bytes_{owner == nullptr ? ByteView{} : owner->bytes()}, owner_{std::move(owner)} {}
-  /// Bytes whose owner lets them live as long as is said where this is handed out.
+  /// Views bytes that it does not own. How long they stay valid is stated by the function that passes or returns the
+  /// body.
   explicit FrameBody(ByteView bytes) noexcept : bytes_{bytes} {}
 
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
-  operator ByteView() const noexcept { return bytes_; }  ///< As a piece of what is written, see `ConnectionCore`.
+  operator ByteView() const noexcept { return bytes_; }  ///< Makes it a piece of output, see `ConnectionCore::output`.
   [[nodiscard]] auto empty() const noexcept -> bool { return bytes_.empty(); }
 
-  /// Who keeps the bytes; null: nobody who could be asked to.
+  /// Returns the buffer that keeps the bytes alive; null for a view or an empty body.
   [[nodiscard]] auto owner() const noexcept -> const SharedBuffer& { return owner_; }
 
-  /// The bytes to keep, copied if need be; null when there are none.
+  /// Returns the bytes as a shared buffer: the owner, or a copy if there is no owner. Null if the body is empty.
   [[nodiscard]] auto share() const -> SharedBuffer {
     if (bytes_.empty()) return nullptr;
     if (owner_ != nullptr) return owner_;

@@ -9,15 +9,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The checksum of a message's header, head and body: CRC-32C. The library uses `FrameChecksum<void>`.
+/// The checksum of a frame's header, head and body: CRC-32C. The library uses `FrameChecksum<void>`.
 ///
-/// A template so that a benchmark can measure what checksums cost: it specialises this for `void` in a header-only
-/// program, before any other header of the library is included. Both ends of a connection must do so.
+/// It is a template so that a benchmark can measure the cost of checksums: the benchmark is header-only and specialises
+/// this for `void` before it includes any other header of the library. Both ends of a connection must use the same
+/// specialisation.
 template <class>
 struct FrameChecksum {
   [[nodiscard]] static auto of(ByteView bytes) noexcept -> std::uint32_t { return crc32c(bytes); }
 
-  /// The checksum of the bytes that have the checksum `sum`, followed by `bytes`.
+  /// Returns the checksum of a sequence that consists of bytes with the checksum `sum`, followed by `bytes`.
   [[nodiscard]] static auto extend(std::uint32_t sum, ByteView bytes) noexcept -> std::uint32_t {
     return detail::crc32c_extend(sum, bytes);
   }

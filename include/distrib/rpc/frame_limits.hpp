@@ -7,19 +7,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The largest frame that one end takes. Checked before memory is taken.
+/// The largest frame that one end accepts. Checked before memory is allocated for the frame.
 struct FrameLimits {
-  std::uint32_t head_bytes = 2U << 20;    ///< 2 MiB: the text of a job fits twice.
-  std::uint32_t body_bytes = 256U << 20;  ///< 256 MiB: one block of a shard.
+  std::uint32_t head_bytes = 2U << 20;  ///< Largest head. The default, 2 MiB, is twice the largest job description.
+  std::uint32_t body_bytes = 256U << 20;  ///< Largest body. All values of a shard travel as one body.
 
-  /// Whether a frame of this head and body is taken.
+  /// True if a frame with a head and a body of these sizes is accepted.
   [[nodiscard]] constexpr auto allow(std::size_t head, std::size_t body) const noexcept -> bool {
     return head <= head_bytes && body <= body_bytes;
   }
 };
 
-/// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
-/// frames.
+/// How many items of a streaming call one end may send before its peer grants more by a `credit` frame; in each
+/// direction.
 inline constexpr std::uint32_t initial_credit = 64;
 
 }  // namespace v0

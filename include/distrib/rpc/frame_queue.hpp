@@ -18,7 +18,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A head in parts, most of which may be empty, as it is handed in.
+/// The head of a frame in up to three parts, which are written one after another. Any part may be empty.
 struct FrameHead {
   ByteView prefix;
   ByteView metadata;
@@ -27,18 +27,24 @@ struct FrameHead {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return prefix.size() + metadata.size() + rest.size(); }
 };
 
-/// Frames on their way out: all that were added since the last write leave in one gather write. Small bodies, and those
-/// that nobody keeps, are copied; larger ones are referenced until they are written. A core: it writes nothing by
-/// itself.
+/// A queue of frames to send. All frames that were added since the last write leave in one gather write. It is a core:
+/// it performs no I/O.
 ///
-/// Memory: the frames that are queued and being written; `queued_bytes` tells how much. Up to 256 KiB of it is kept for
-/// the next ones. Threads: one at a time.
+/// Small bodies (up to 4 KiB) and bodies without an owner are copied; the others are shared until they are written.
+///
+/// Memory: the frames that are queued or being written (`queued_bytes`). Their memory is reused for later frames: it
+/// consists of two buffers, and each keeps up to 256 KiB.
+///
+/// Threads: one at a time.
 class FrameQueue {
  public:
   FrameQueue() = default;
 
-  /// Adds a frame; its lengths are those of `head` and `body`. `checksum`: CRC-32C of the body, when it is known.
-  /// `may_wait`: it is no output yet, but with the next one that may not.
+  /// Adds a frame, with the lengths of `head` and `body` instead of those in `header`.
+  ///
+  /// `checksum`: CRC-32C of the body if it is known; empty: it is computed.
+  /// `may_wait`: holds the frame back until a frame without `may_wait` is added or `hurry` is called; then both leave
+  /// together. It has no effect if a frame that does not wait is queued already.
   void add(const FrameHeader& header, const FrameHead& head = {}, const FrameBody& body = {},
            std::optional<std::uint32_t> checksum = std::nullopt, bool may_wait = false) {
     waits_ = may_wait && (waits_ || next_.size() == 0);
@@ -64,7 +70,7 @@ class FrameQueue {
     }
   }
 
-  /// Everything that is to be written, in order; empty: nothing. Unchanged until `written`.
+  /// Returns the bytes to write next, in order; empty: nothing. The result stays unchanged until `written` is called.
   [[nodiscard]] auto output() -> const std::vector<FrameBody>& {
     if (writing_.size() == 0 && next_.size() != 0 && !waits_) {
       std::swap(writing_, next_);
@@ -74,21 +80,22 @@ class FrameQueue {
     return writing_.pieces();
   }
 
-  /// Nothing waits any longer for what comes next.
+  /// Releases the frames that were held back by `may_wait`.
   void hurry() noexcept { waits_ = false; }
 
-  /// The last `output()` was written.
+  /// Reports that all of the last `output()` was written.
   void written() noexcept { writing_.clear(); }
 
-  /// Gives back the memory that is kept for the next frames.
+  /// Frees the memory that is kept for later frames; does nothing if frames are queued or being written.
   void release() noexcept {
     if (queued_bytes() == 0) *this = FrameQueue{batch_};
   }
 
-  /// Bytes that are not written yet.
+  /// Returns the number of bytes that are not written yet.
   [[nodiscard]] auto queued_bytes() const noexcept -> std::size_t { return writing_.size() + next_.size(); }
 
-  /// The number of the batch that a frame added now would leave with; grows when that one begins to be written.
+  /// Returns the number of the batch to which a frame is added now. The number grows when `output` hands out that batch
+  /// for writing.
   [[nodiscard]] auto batch() const noexcept -> std::uint64_t { return batch_; }
 
  private:
@@ -96,10 +103,11 @@ class FrameQueue {
 
   explicit FrameQueue(std::uint64_t batch) noexcept : batch_{batch} {}
 
-  /// Bytes that were copied here, and between them bodies that were not.
+  /// The frames of one gather write: bytes that were copied into one buffer, and between them bodies that were not
+  /// copied.
   class Batch {
    public:
-    /// Room for so many bytes more.
+    /// Adds space for `count` bytes at the end and returns its address, which is valid until the next call.
     auto extend(std::size_t count) -> std::byte* {
       if (capacity_ - used_ < count) grow(count);
       std::byte* const to = bytes_.get() + used_;
@@ -108,24 +116,24 @@ class FrameQueue {
       return to;
     }
 
-    /// A body comes here.
+    /// Adds a body at the end without copying it.
     void refer_to(const FrameBody& body) {
       list();
       pieces_.push_back(body);
       size_ += body.bytes().size();
     }
 
-    /// No more comes.
+    /// Ends the batch: nothing may be added after this.
     void close() {
       if (listed_ != used_) list();
-      std::byte* from = bytes_.get();  // now that it stays there
+      std::byte* from = bytes_.get();  // only now: `extend` may have moved the bytes
       for (std::size_t i = 0; i < pieces_.size(); i += 2) {
         pieces_[i] = FrameBody{ByteView{from, pieces_[i].bytes().size()}};
         from += pieces_[i].bytes().size();
       }
     }
 
-    /// All of it, in order, once it is closed.
+    /// Returns all pieces in order. Valid only after `close`.
     [[nodiscard]] auto pieces() const noexcept -> const std::vector<FrameBody>& { return pieces_; }
 
     [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
@@ -139,7 +147,8 @@ class FrameQueue {
     }
 
    private:
-    // Given back after one burst and taken again at the next, memory would cost a quarter of the speed of small calls.
+    // To free the memory after each burst of calls and allocate it again would cost a quarter of the speed of small
+    // calls.
     static constexpr std::size_t most_kept_bytes = std::size_t{256} << 10;
 
     void list() {
@@ -158,12 +167,12 @@ class FrameQueue {
     std::unique_ptr<std::byte[]> bytes_;
     std::size_t capacity_ = 0;
     std::size_t used_ = 0;
-    std::size_t listed_ = 0;  // of these, in pieces
-    std::size_t size_ = 0;  // with the bodies
-    std::vector<FrameBody> pieces_;  // one of the bytes and a body, in turns
+    std::size_t listed_ = 0;  // bytes of `bytes_` that have a piece already
+    std::size_t size_ = 0;  // with the bodies that were not copied
+    std::vector<FrameBody> pieces_;  // alternating: a piece of `bytes_` (even index), a body (odd index)
   };
 
-  /// With the checksum behind, when there is something to sum up.
+  /// Returns the size of a head or body on the wire: with its checksum, unless it is empty.
   static constexpr auto checked(std::size_t bytes) noexcept -> std::size_t {
     return bytes == 0 ? 0 : bytes + frame_checksum_bytes;
   }
@@ -179,7 +188,7 @@ class FrameQueue {
 
   Batch writing_;
   Batch next_;
-  bool waits_ = false;  // all of `next_` does
+  bool waits_ = false;  // every frame in `next_` was added with `may_wait`
   std::uint64_t batch_ = 1;
 };
 

@@ -23,39 +23,44 @@
 namespace distrib {
 inline namespace v0 {
 
-/// For so long an end keeps the memory of a large body, when no further one comes.
+/// How long one end keeps the memory of the last large body when nothing more is read.
 inline constexpr std::chrono::milliseconds memory_kept_for{1'000};
 
-/// How much of a frame there is: all of it, or, where its body is wanted in chunks, the next part.
+/// Which part of a frame a `Frame` is: all of it, or, if the body is wanted in chunks, the next part.
 enum class FramePart : std::uint8_t {
-  whole,  ///< Everything, the checksums verified.
-  begin,  ///< Header and head, verified. The body follows.
-  chunk,  ///< Of the body: a multiple of 64 bytes, but for the last one. Nobody knows yet whether it is right.
-  end,    ///< All of the body has come, and was right.
+  whole,  ///< The complete frame; its checksums are correct.
+  begin,  ///< Header and head; their checksums are correct. The body follows in chunks.
+  /// A part of the body: a multiple of 64 bytes, except for the last part. Its checksum is not verified before `end`.
+  chunk,
+  end,  ///< The whole body has arrived, and its checksum is correct.
 };
 
-/// A frame that was received, or a part of one. Header, head and, unless it has an owner, body are valid until the
-/// reader is asked for anything else.
+/// A received frame, or a part of one. Header, head and body are valid until the next call of the reader; a body with
+/// an owner stays valid.
 struct Frame {
-  // Without it all of a frame would be cleared by one instruction that takes longer than the stores.
+  // Without this constructor the whole frame would be cleared by one instruction that takes longer than single stores.
   Frame() noexcept {}
 
   const FrameHeader* header = nullptr;
   ByteView head;
   FrameBody body;
-  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body, of `whole` and `end`.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body; set for `whole` and `end`.
   FramePart part{};
 
-  /// Whether nothing of it follows.
+  /// True if no further part of the frame follows.
   [[nodiscard]] auto is_last() const noexcept -> bool { return part == FramePart::whole || part == FramePart::end; }
 };
 
-/// Makes frames of a stream of bytes, however it is cut. Small frames are parsed where they were received, in memory
-/// that was lent; a large body goes into memory of its own, where it is received without a copy, its checksum computed
-/// while its bytes are still in the cache; or it is handed on in chunks. A core: it reads nothing by itself.
+/// Splits a stream of bytes into frames; the bytes may arrive in pieces of any size. It is a core: it performs no I/O.
 ///
-/// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body,
-/// which is used again for the next one of that size; of frames that nobody takes, what was read.
+/// Small frames are parsed in the lent memory into which they were received. A large body is received without a copy
+/// into memory of its own, and its checksum is computed while the bytes are still in the cache. If wanted, a large body
+/// is passed on in chunks instead.
+///
+/// Memory: an incomplete frame takes the bytes that have arrived; a body over 4 KiB takes its full size as soon as its
+/// head has arrived. Its memory is reused for the next body of the same size. Bytes that were read but not used by
+/// `next` are kept.
+///
 /// Threads: one at a time.
 class FrameReader {
   struct NoChunks {
@@ -65,10 +70,11 @@ class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
 
-  /// Other limits from the next frame on.
+  /// Sets the limits for the frames that begin from now on.
   void set_limits(FrameLimits limits) noexcept { limits_ = limits; }
 
-  // `reads` (of a ConnectionCore) is true while there is no error, and `next` was asked until it gave none.
+  // The next three functions are part of a `ConnectionCore`, see there. Its `reads` must be false after an error, and
+  // until `next` has returned false.
 
   [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace {
     lent_ = lent.data();
@@ -81,7 +87,8 @@ class FrameReader {
     direct_bytes_ = direct.size();
     lent = lent.first(std::min(lent.size(), most_wanted()));
     if (!direct.empty()) return {direct, lent.first(more_follows ? 0 : lent.size()), true};
-    if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
+    // It fits: what is left here is less than `least_read_bytes`.
+    if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());
     return {lent.subspan(here_.size())};
   }
 
@@ -95,7 +102,7 @@ class FrameReader {
   void keep() {
     const bool head_is_over = state_ == State::header || state_ == State::small || state_ == State::chunks;
     if (head_is_over || header_.head_bytes == 0) large_head_.reset();
-    if (error_) here_ = {};  // nobody will ask for it
+    if (error_) here_ = {};  // no frame follows an error
     if (here_.empty() && kept_capacity_ > most_kept_bytes) {
       kept_.reset();
       kept_capacity_ = 0;
@@ -109,9 +116,11 @@ class FrameReader {
     here_ = {kept_.get(), here_.size()};
   }
 
-  /// Writes the next frame, or part of one, to `frame`; false: read more, or `error()` says why there will be none.
-  /// `wants_chunks(header)`: whether a large body comes in chunks; asked once, when its head has come; none do
-  /// unless told.
+  /// Writes the next frame, or the next part of one, to `frame`. Returns false if more bytes must be read first, or if
+  /// `error()` is set and no further frame follows.
+  ///
+  /// `wants_chunks(header)`: true if a large body (over 4 KiB) is wanted in chunks. Called once for such a frame, when
+  /// its head has arrived. Default: no chunks.
   template <class WantsChunks = NoChunks>
   [[nodiscard]] auto next(Frame& frame, const WantsChunks& wants_chunks = {}) -> bool {
     if (error_ || (state_ == State::header && !take_header())) return false;
@@ -127,33 +136,37 @@ class FrameReader {
     return take_checksum(frame);
   }
 
-  /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
+  /// Returns what was wrong with the bytes: `rpc_errc::not_ours`, `corrupt`, `unsupported_version`, `protocol` or
+  /// `too_large`; no error if nothing was. An error is final.
   [[nodiscard]] auto error() const noexcept -> std::error_code { return error_; }
 
-  /// Whether there is something that `next` was not asked for, or that makes no whole frame.
+  /// True if there are received bytes that `next` has not used yet. They may be only a part of a frame.
   [[nodiscard]] auto has_rest() const noexcept -> bool {
-    return !here_.empty() || (state_ == State::head && filled_ == large_head_bytes());  // received where it stays
+    // The second case: a large head that was received into its own memory, and not looked at yet.
+    return !here_.empty() || (state_ == State::head && filled_ == large_head_bytes());
   }
 
-  /// Whether memory is kept for further bodies; `release_memory` gives it back.
+  /// True if memory is kept for further bodies; `release_memory` frees it.
   [[nodiscard]] auto keeps_memory() const noexcept -> bool { return memory_.keeps(); }
   void release_memory() noexcept { memory_.release(); }
 
-  /// Whether a frame has begun and not come to its end.
+  /// True if a frame has begun and is not complete.
   [[nodiscard]] auto in_frame() const noexcept -> bool { return state_ != State::header || !here_.empty(); }
 
  private:
-  /// Of a frame that is small: what is awaited is the rest of it. Of one that is large: its head, its body, the body's
-  /// checksum, or its chunks and the checksum; `begin` is between, where nothing is awaited.
+  /// What the reader waits for. `header`: the header of the next frame. `small`: the rest of a small frame. The others
+  /// belong to a large frame (a head over 16 KiB or a body over 4 KiB): `head`; then `body` and `checksum`, or
+  /// `chunks`, which includes the checksum. `begin` lies between them and waits for nothing.
   enum class State : std::uint8_t { header, small, head, begin, body, checksum, chunks };
 
   static constexpr std::uint32_t most_small_head_bytes = 16 << 10;
   static constexpr std::uint32_t most_small_body_bytes = 4 << 10;
   static constexpr std::size_t chunk_unit = 64;
-  // Of a large body, in one read: while the receiver takes more, the sender goes on into memory that is in no cache.
+  // Most bytes of a large body in one read. With more, the kernel memory that a read frees would no longer be in the
+  // cache when the sender uses it again.
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10;
-  // Read behind a body of a piece and more, or together with its end: the next one is often as large, and what was read
-  // of it has to be copied.
+  // Most bytes to read beyond the end of a body of `piece_bytes` or more: the next body is often as large, and what is
+  // read of it here must be copied.
   static constexpr std::size_t most_behind_bytes = std::size_t{4} << 10;
   static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
   static_assert(frame_header_bytes + most_small_head_bytes + most_small_body_bytes + 2 * frame_checksum_bytes <
@@ -165,14 +178,15 @@ class FrameReader {
   }
   [[nodiscard]] auto large_head_bytes() const noexcept -> std::size_t { return checked(header_.head_bytes); }
 
-  /// So much of what is lent is taken. What comes next is taken to be like this frame, or the one before: often each
-  /// large one is followed by a small one.
+  /// Returns how many bytes of the lent memory to use for the next read. Assumes that the next frame is like this frame
+  /// or like the one before it: often a small frame follows each large one.
   [[nodiscard]] auto most_wanted() const noexcept -> std::size_t {
     if (state_ == State::chunks) return piece_bytes;
     if (large_lately_ != 0) return here_.size() + most_behind_bytes;
-    // Sixteen of the largest small bodies: with more in one read, the sender waits while the receiver works.
+    // This is sixteen small bodies of the largest size: with more in one read, the sender waits while the receiver
+    // works.
     if (header_.body_bytes <= most_small_body_bytes) return piece_bytes;
-    return std::size_t(-1);  // several bodies in one read are worth their copies
+    return std::size_t(-1);  // to read several medium bodies at once is worth the copies
   }
 
   auto take_header() -> bool {
@@ -299,7 +313,7 @@ class FrameReader {
     return true;
   }
 
-  /// Moves what is at hand to where it belongs.
+  /// Moves received bytes into the memory `to` of the head or body, as many as fit.
   void take_into(std::span<std::byte> to) {
     const std::size_t count = std::min(here_.size(), to.size() - filled_);
     if (count == 0) return;
@@ -308,7 +322,8 @@ class FrameReader {
     fill(count);
   }
 
-  /// So many more bytes of head or body are where they belong.
+  /// Counts `count` more bytes of the head or body, which are in their memory already, and adds bytes of a body to its
+  /// checksum.
   void fill(std::size_t count) {
     if (state_ == State::body)
       sum_ = FrameChecksum<void>::extend(sum_, ByteView{body_->bytes()}.subspan(filled_, count));
@@ -322,20 +337,22 @@ class FrameReader {
   }
 
   FrameLimits limits_;
-  ByteView here_;  // not parsed yet: in the memory that was lent, or in kept_
-  bool is_lent_ = false;
+  ByteView here_;  // received bytes that are not parsed yet: in the lent memory, or in `kept_`
+  bool is_lent_ = false;  // `here_` is in the lent memory
   std::byte* lent_ = nullptr;
-  std::size_t direct_bytes_ = 0;  // so many of the next bytes go elsewhere, in front of that
+  // how many of the next bytes go directly into the head or body, before the lent memory
+  std::size_t direct_bytes_ = 0;
   std::unique_ptr<std::byte[]> kept_;
   std::size_t kept_capacity_ = 0;
   State state_ = State::header;
-  FrameHeader header_;  // of the frame that has begun
+  FrameHeader header_;  // of the frame that has begun, or of the last one
   std::unique_ptr<std::byte[]> large_head_;
   std::shared_ptr<AlignedBuffer> body_;
-  detail::BodyMemory memory_;  // of bodies
-  std::size_t filled_ = 0;  // of head or body
-  std::uint32_t sum_ = 0;  // of the body's bytes so far
-  std::uint8_t large_lately_ = 0;  // so many frames from the last one with a large body on, itself included
+  detail::BodyMemory memory_;  // for bodies
+  std::size_t filled_ = 0;  // bytes of the head or body that have arrived
+  std::uint32_t sum_ = 0;  // checksum of the body's bytes so far
+  // 2 from a frame with a body of `piece_bytes` or more on, 1 from the frame after it on, then 0.
+  std::uint8_t large_lately_ = 0;
   std::error_code error_;
 };
 

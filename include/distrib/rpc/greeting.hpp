@@ -19,33 +19,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Asks for whichever of a server's services.
+/// The service number with which a client asks for any service of a server.
 inline constexpr std::uint32_t any_service = 0xffffffff;
 
-/// The largest greeting that is taken, in bytes: nothing else is, before the peer has shown who it is.
+/// The largest greeting that is accepted: a head of 4 KiB and no body. Until the greeting is over no larger frame is
+/// accepted.
 inline constexpr FrameLimits greeting_limits{4 << 10, 0};
 
-/// What each end says first. The client tells the versions it speaks and the service it wants; the server answers with
-/// the version it chose. Both tell what they take.
+/// The first message of each end. The client sends the versions that it supports and the service that it wants; the
+/// server answers with the version that it has chosen. Both send the limits of the frames that they accept.
 struct Greeting {
-  std::uint8_t version = rpc_version;  ///< The newest that is spoken; in the answer, the one that is spoken now.
-  std::uint8_t oldest = oldest_rpc_version;  ///< The oldest that is spoken.
-  FrameLimits limits;  ///< The largest frame that is taken.
+  std::uint8_t version = rpc_version;  ///< Client: the newest supported version. Server: the chosen version.
+  std::uint8_t oldest = oldest_rpc_version;  ///< The oldest supported version.
+  FrameLimits limits;  ///< The largest frame that the sender accepts.
   std::uint32_t max_calls = 0;  ///< Server: most calls in flight on this connection.
-  std::uint32_t service = any_service;  ///< Client: which of the server's services (of a ps: which shard).
-  std::optional<Nonce> nonce;  ///< Who has a shared secret wants it to be proved for this.
-  std::optional<Sha256Digest> proof;  ///< Server: that it has the secret. Always the last bytes of the head.
+  std::uint32_t service = any_service;  ///< Client: the number of the wanted service (for a ps: of the shard).
+  /// Set if the sender has a shared secret: the peer must prove the secret for this nonce.
+  std::optional<Nonce> nonce;
+  std::optional<Sha256Digest> proof;  ///< Server: its proof of the secret. Always the last bytes of the head.
 
-  /// How many bytes of the head the proof is.
+  /// The size of the encoded proof at the end of the head.
   static constexpr std::size_t proof_bytes = 2 + sizeof(Sha256Digest);
 
+  /// Returns the head of a greeting frame.
   [[nodiscard]] DISTRIB_DECL auto encode() const -> std::vector<std::byte>;
 
-  /// False: the head does not decode.
+  /// Reads the head of a greeting frame. Returns false if it cannot be decoded; the contents are then unspecified.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) noexcept -> bool;
 
  private:
-  /// A version that does not fit is one that is newer than all.
+  /// Limits a version to 255: a version that does not fit is newer than all known ones.
   static auto up_to_255(std::uint64_t version) noexcept -> std::uint8_t {
     return static_cast<std::uint8_t>(std::min<std::uint64_t>(version, 255));
   }

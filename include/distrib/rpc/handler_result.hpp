@@ -11,18 +11,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Answer&)`; the answer is
-/// a `Call` or a `ServerStream`.
+/// What to do with the result of a handler if it is not the reply. A specialisation has `static void run(Result, const
+/// Answer&)`, where `Answer` is a `Call` or a `ServerStream`.
 template <class Result> struct HandlerResult {
   static_assert(sizeof(Result) == 0,
-                "distrib: a handler returns nothing, the method's reply, or asio::awaitable of one of these");
-  template <class Answer> static void run(const Result&, const Answer&) {}  // so that the sentence is all that is said
+                "distrib: a handler must return void, the method's reply, or asio::awaitable of one of these");
+  // It exists so that the static_assert is the only error of the compiler.
+  template <class Answer> static void run(const Result&, const Answer&) {}
 };
 
-/// A coroutine that answers: it runs on the connection's executor; what it returns is the reply, unless it has answered
-/// the call by itself and returns nothing. One that streams replies ends the stream by its end. A `std::system_error`
-/// that it throws fails the call (where it tells that a call of the handler's own was lost or not sent, by that kind of
-/// failure only); other exceptions do too, and come out of the context's `run()`. It must take its parameters by value.
+/// A handler that is a coroutine. It runs on the connection's executor. Its result is the reply; a coroutine of `void`
+/// answers the call itself, and the end of a coroutine that streams replies ends the stream. Trap: the coroutine must
+/// take its parameters by value.
+///
+/// Errors: an exception fails the call. For a `std::system_error` the caller gets its code; but if that code says that
+/// a call of the handler itself failed (`lost`, `not_sent`, ...), the caller gets only the condition of that code. Any
+/// other exception also leaves the context's `run()`.
 template <class Result, class Executor> struct HandlerResult<asio::awaitable<Result, Executor>> {
   template <class Answer> static void run(asio::awaitable<Result, Executor> coroutine, const Answer& answer) {
     const auto executor = answer.connection()->get_executor();

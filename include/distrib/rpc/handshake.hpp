@@ -25,37 +25,41 @@ inline namespace v0 {
 
 namespace detail {
 
-/// With a secret there must be a nonce. Its lack is a mistake of the shell, not of a peer.
+/// Throws `rpc_errc::unauthorized` for a secret without a nonce: that is a mistake of the caller, not of the peer.
 inline void check_nonce(const SharedSecret& secret, const Nonce& nonce) {
-  if (secret && nonce == Nonce{}) throw_error(rpc_errc::unauthorized, "a core with a secret was given no nonce");
+  if (secret && nonce == Nonce{}) throw_error(rpc_errc::unauthorized, "a core that has a shared secret needs a nonce");
 }
 
 }  // namespace detail
 
-/// The client's half of how two ends begin: it greets, the server answers; with a shared secret each proves to the
-/// other that it knows it, the client by a second greeting. A core.
+/// The client's half of the handshake: the client greets, and the server answers. With a shared secret each end proves
+/// to the other that it has the secret; the client does so with a second greeting. It is a core: it performs no I/O.
 ///
 /// Threads: one at a time.
 class ClientHandshake {
  public:
-  /// `greeting`: what the client takes and wants. Throws `rpc_errc::unauthorized` for a secret without a nonce.
+  /// `greeting`: the limits and the service that the client wants. `secret`: empty for none. Throws
+  /// `rpc_errc::unauthorized` for a secret without a nonce.
   ClientHandshake(Greeting greeting, SharedSecret secret, const Nonce& nonce) : secret_{std::move(secret)} {
     detail::check_nonce(secret_, nonce);
     if (secret_) greeting.nonce = nonce;
     head_ = greeting.encode();
   }
 
-  /// Whether the server takes nothing but greetings before it has the client's proof.
+  /// True if there is a secret: other frames must then wait, because before the client's proof the server accepts only
+  /// greetings.
   [[nodiscard]] auto holds_back() const noexcept -> bool { return static_cast<bool>(secret_); }
 
-  /// If it holds back, what it has to say is added here, to be written ahead of everything else.
+  /// Returns the queue for the frames of the handshake if it `holds_back`. They are written before all other frames.
   [[nodiscard]] auto queue() noexcept -> FrameQueue& { return queue_; }
 
-  /// Adds the greeting.
+  /// Adds the greeting to `queue`.
   void greet(FrameQueue& queue) const { queue.add({FrameKind::greeting}, {{}, {}, head_}); }
 
-  /// Takes what the server said first, after which it is over, and adds the proof, or that the server is not believed.
-  /// Failure: `protocol`, `unsupported_version`, `unauthorized`.
+  /// Reads the server's first frame into `server`, and ends the handshake. Adds to `queue` the client's proof if there
+  /// is a secret, or an error frame if the server's proof is not accepted.
+  ///
+  /// Errors: `rpc_errc::protocol`, `unsupported_version`, `unauthorized`.
   [[nodiscard]] DISTRIB_DECL auto take(const Frame& frame, FrameQueue& queue, Greeting& server) -> Error;
 
  private:
@@ -66,32 +70,34 @@ class ClientHandshake {
   FrameQueue queue_;
 };
 
-/// The server's half. A core.
+/// The server's half of the handshake. It is a core: it performs no I/O.
 ///
 /// Threads: one at a time.
 class ServerHandshake {
  public:
-  /// `greeting`: what the server takes. Throws `rpc_errc::unauthorized` for a secret without a nonce.
+  /// `greeting`: the limits of the server. `services`: their number. `secret`: empty for none. Throws
+  /// `rpc_errc::unauthorized` for a secret without a nonce.
   ServerHandshake(const Greeting& greeting, std::uint32_t services, SharedSecret secret, const Nonce& nonce)
       : greeting_{greeting}, services_{services}, secret_{std::move(secret)} {
     detail::check_nonce(secret_, nonce);
     if (secret_) greeting_.nonce = nonce;
   }
 
-  /// Takes what the client says, until it is `over()`, and adds the greeting that it is answered with. Failure:
-  /// `protocol`, `unsupported_version`, `unknown_service`, `unauthorized`.
+  /// Reads a frame of the client; call it until `over()`. Adds the server's greeting to `queue` after the first frame.
+  ///
+  /// Errors: `rpc_errc::protocol`, `unsupported_version`, `unknown_service`, `unauthorized`.
   [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue) -> Error {
     if (frame.header->kind != FrameKind::greeting) return {rpc_errc::protocol, "instead of a greeting"};
     return expected_ ? take_proof(frame) : take_greeting(frame, queue);
   }
 
-  /// Whether the client has shown who it is.
+  /// True if the client has greeted and, if there is a secret, has proved that it has the secret.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
-  /// The largest frame that it takes.
+  /// Returns the largest frame that the client accepts.
   [[nodiscard]] auto limits() const noexcept -> FrameLimits { return limits_; }
 
-  /// The service that it wants, which may be `any_service`.
+  /// Returns the service that the client wants; it may be `any_service`.
   [[nodiscard]] auto service() const noexcept -> std::uint32_t { return service_; }
 
  private:
@@ -104,7 +110,7 @@ class ServerHandshake {
   std::uint32_t service_ = 0;
   FrameLimits limits_;
   SharedSecret secret_;
-  std::optional<Sha256Digest> expected_;  // the client's proof
+  std::optional<Sha256Digest> expected_;  // the client's proof; set while it is awaited
   bool over_ = false;
 };
 

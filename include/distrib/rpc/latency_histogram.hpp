@@ -15,44 +15,48 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How long many things took, up to 2199 s; what took longer counts as that.
+/// A histogram of durations up to 2199 s; a longer duration counts as that.
 ///
-/// Log-linear (as HdrHistogram): each power of two is cut into 8, so that a quantile is at most 6.25 % away from the
-/// exact one, from 1 us on; below, at most 64 ns. Adding takes a handful of instructions. A value of 2 KiB: each thread
-/// has its own, and copies are put together by `+=`.
+/// The buckets are log-linear (as in HdrHistogram): each power of two is divided into 8 buckets. So a quantile differs
+/// from the exact one by at most 6.25 % for durations from 1 us on, and by at most 64 ns for shorter ones. To add a
+/// duration takes a few instructions.
+///
+/// A value: 256 counters of 8 bytes, a sum and a maximum. Each thread has its own, and `+=` adds copies together.
 class LatencyHistogram {
  public:
+  /// Counts a duration; a negative one counts as 0.
   DISTRIB_DECL void add(std::chrono::nanoseconds time) noexcept;
 
+  /// Returns how many durations were counted.
   [[nodiscard]] auto count() const noexcept -> std::uint64_t {
     std::uint64_t count = 0;
     for (const std::uint64_t in : counts_) count += in;
     return count;
   }
 
-  /// Of all times; exact.
+  /// Returns the sum of all durations; exact.
   [[nodiscard]] auto sum() const noexcept -> std::chrono::nanoseconds {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(sum_)};
   }
 
-  /// The longest; exact.
+  /// Returns the longest duration; exact. 0 if there is none.
   [[nodiscard]] auto max() const noexcept -> std::chrono::nanoseconds {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(max_)};
   }
 
-  /// How many took less than `time`; exact where that is 128 ns times a power of two, otherwise so many as took less than
-  /// the bucket begins with that `time` is in.
+  /// Returns how many durations are shorter than `time`. Exact if `time` is 128 ns times a power of two; otherwise the
+  /// durations in the bucket of `time` are not counted.
   [[nodiscard]] DISTRIB_DECL auto count_below(std::chrono::nanoseconds time) const noexcept -> std::uint64_t;
 
-  /// The time that a share of `q` (0..1) of all did not take longer than; 0 when there are none. The middle of its
-  /// bucket.
+  /// Returns the quantile `q` (0..1): a fraction of `q` of all durations is not longer than the result, which is the
+  /// middle of a bucket. Returns 0 if there are no durations.
   [[nodiscard]] DISTRIB_DECL auto quantile(double q) const noexcept -> std::chrono::nanoseconds;
 
   DISTRIB_DECL auto operator+=(const LatencyHistogram& other) noexcept -> LatencyHistogram&;
   [[nodiscard]] auto operator==(const LatencyHistogram&) const -> bool = default;
 
-  /// As a message of Protocol Buffers: {1: sum, 2: max, in nanoseconds; 3: a bucket {1: its number, 2: how many}}, of
-  /// those that are not empty.
+  /// Writes the histogram as a message of Protocol Buffers: {1: sum, 2: maximum, both in nanoseconds; 3, repeated: a
+  /// bucket that is not empty {1: its number, 2: its count}}.
   void encode(auto& message) const {
     message.varint(1, sum_);
     message.varint(2, max_);
@@ -63,23 +67,25 @@ class LatencyHistogram {
           one.varint(2, counts_[at]);
         });
   }
-  /// False: it does not decode, or has a bucket that there is not.
+  /// Reads such a message. Returns false if it cannot be decoded or has an unknown bucket; the contents are then
+  /// unspecified.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
 
  private:
-  static constexpr int unit_bits = 7;  // times are counted by 128 ns
-  static constexpr int part_bits = 3;
+  static constexpr int unit_bits = 7;  // the unit is 128 ns
+  static constexpr int part_bits = 3;  // each power of two has 8 buckets
   static constexpr std::uint64_t parts = 1U << part_bits;
   static constexpr std::size_t buckets = 256;
 
-  /// The first 8 are one unit wide, then each 8 are twice as wide as those before.
+  /// Returns the bucket of a duration in units. The first 16 buckets are one unit wide, each 8 buckets after them twice
+  /// as wide as the 8 before.
   static constexpr auto bucket(std::uint64_t units) noexcept -> std::size_t {
     const int shift = std::max(static_cast<int>(std::bit_width(units)) - part_bits - 1, 0);
     const std::uint64_t at = (static_cast<std::uint64_t>(shift) << part_bits) + (units >> shift);
     return static_cast<std::size_t>(std::min<std::uint64_t>(at, buckets - 1));
   }
 
-  /// The least units of a bucket.
+  /// Returns the shortest duration of a bucket, in units.
   static constexpr auto first(std::size_t bucket) noexcept -> std::uint64_t {
     if (bucket < 2 * parts) return bucket;
     const std::size_t shift = bucket / parts - 1;
@@ -99,7 +105,7 @@ class LatencyHistogram {
   }
 
   std::uint64_t sum_ = 0;  // nanoseconds
-  std::uint64_t max_ = 0;  // likewise
+  std::uint64_t max_ = 0;  // nanoseconds
   std::array<std::uint64_t, buckets> counts_{};
 };
 

@@ -14,7 +14,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A call without content, or an answer that says no more than that it is one.
+/// A request or reply without content.
 struct Empty {
   void encode(WireWriter&) const {}
   [[nodiscard]] auto decode(ByteView) const -> bool { return true; }
@@ -26,35 +26,38 @@ template <class T> inline constexpr bool is_carried = RpcMessage<T>;
 
 }  // namespace detail
 
-/// A call with one answer. A method is a type: `struct Push : distrib::Method<"ps.Push", PushRequest, PushReply> {};`
-/// One that does no harm when it is carried out twice may say `static constexpr bool idempotent = true;`: then an
-/// `RpcClientPool` repeats it also where it may have been carried out already.
+/// A method with one request and one reply. A method is a type: `struct Push : distrib::Method<"ps.Push", PushRequest,
+/// PushReply> {};`
+///
+/// A method that does no harm when it runs twice may declare `static constexpr bool idempotent = true;`. Then an
+/// `RpcClientPool` repeats a failed call of it even if the server may have carried out the call.
 template <FixedString Name, class RequestType, class ReplyType> struct Method {
-  static_assert(detail::is_carried<RequestType> && detail::is_carried<ReplyType>,
-                "distrib: Method<name, Request, Reply>: one of the two cannot be carried; give it void encode("
-                "WireWriter&) const and bool decode(ByteView), or, if it is a struct without pointers, template <> "
-                "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
+  static_assert(
+      detail::is_carried<RequestType> && detail::is_carried<ReplyType>,
+      "distrib: Method<name, Request, Reply>: Request or Reply cannot be sent; give it void encode("
+      "WireWriter&) const and bool decode(ByteView) or, if it is a struct without pointers, write template <> "
+      "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
   using Request = RequestType;
   using Reply = ReplyType;
   static constexpr std::string_view name = Name.view();
-  static constexpr std::uint32_t id = method_id(Name.view());  ///< What stands for it in a frame.
-  static constexpr bool streams_requests = false;  ///< The client sends any number of requests, then an end.
-  static constexpr bool streams_replies = false;   ///< The server sends any number of replies, then an end.
+  static constexpr std::uint32_t id = method_id(Name.view());  ///< Identifies the method in a frame.
+  static constexpr bool streams_requests = false;  ///< True: the client sends any number of requests, then an end.
+  static constexpr bool streams_replies = false;  ///< True: the server sends any number of replies, then an end.
 };
 
-/// A call that is answered by any number of items and then an end.
+/// A method whose server answers one request with any number of items and then an end.
 template <FixedString Name, class RequestType, class ItemType>
 struct StreamingMethod : Method<Name, RequestType, ItemType> {
   static constexpr bool streams_replies = true;
 };
 
-/// A call of any number of items and then an end, with one answer.
+/// A method whose client sends any number of items and then an end, and gets one reply.
 template <FixedString Name, class ItemType, class ReplyType>
 struct ClientStreamingMethod : Method<Name, ItemType, ReplyType> {
   static constexpr bool streams_requests = true;
 };
 
-/// A call of items in both directions, each at its own pace.
+/// A method with items in both directions. The directions are independent of each other.
 template <FixedString Name, class ItemType, class ReplyItemType>
 struct BidirectionalMethod : Method<Name, ItemType, ReplyItemType> {
   static constexpr bool streams_requests = true;
@@ -76,7 +79,7 @@ concept RpcMethod = RpcMessage<typename M::Request> && RpcMessage<typename M::Re
 template <class M>
 concept StreamMethod = RpcMethod<M> && (M::streams_requests || M::streams_replies);
 
-/// A method with one request and one answer.
+/// A method with one request and one reply.
 template <class M>
 concept UnaryMethod = RpcMethod<M> && !StreamMethod<M>;
 

@@ -13,15 +13,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Bytes that are used once: what was proved to somebody who drew them proves nothing to anybody else, or later. Zeros
-/// stand for none.
+/// Random bytes that are used only once, for one connection. A proof for one nonce is worth nothing for another, so a
+/// recorded proof cannot be used again. All zeros: no nonce.
 using Nonce = std::array<std::byte, 32>;
 
-/// Draws one from the operating system, for one connection: shells do, and hand it to the core. Throws what the system
-/// says where it has no randomness.
+/// Draws a nonce for one connection from the operating system. The owner of a core calls it and passes the result to
+/// the core. Throws the system's error if it has no random numbers.
 [[nodiscard]] inline auto draw_nonce() -> Nonce {
   Nonce nonce{};
-  while (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<::ssize_t>(nonce.size()))  // all of so few, or none
+  // getrandom returns so few bytes completely, or fails.
+  while (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<::ssize_t>(nonce.size()))
     if (errno != EINTR) throw_error(detail::last_os_error(), "random numbers");
   return nonce;
 }

@@ -29,7 +29,7 @@ inline constexpr failure conditions[] = {
     failure::invalid_argument, failure::not_found,   failure::corrupt, failure::mismatch,  failure::unsupported,
     failure::exhausted,        failure::unavailable, failure::timeout, failure::cancelled, failure::io};
 
-/// The shared condition of a code; `io` when it has none.
+/// Returns the shared condition that a code is equal to; `failure::io` if there is none.
 inline auto condition_of(const std::error_code& code) noexcept -> failure {
   for (const failure condition : conditions)
     if (code == make_error_condition(condition)) return condition;
@@ -38,17 +38,19 @@ inline auto condition_of(const std::error_code& code) noexcept -> failure {
 
 }  // namespace detail
 
-/// Category "distrib.remote": errors of a peer in a category that is not known here. Their value is the `failure`.
+/// Returns the category "distrib.remote", for errors of a peer whose category is not known here. The value of such an
+/// error is its `failure`.
 [[nodiscard]] inline auto remote_category() noexcept -> const std::error_category& {
   static const detail::RemoteCategory category;
   return category;
 }
 
-/// The head of an error frame: 1 category's name, 2 value, 3 shared condition, 4 where and what, for people.
+/// Writes the head of an error frame: 1 the category's name, 2 the value, 3 the shared condition, 4 a text for readers.
 DISTRIB_DECL void encode_error(WireWriter& head, const std::error_code& code, std::string_view where);
 
-/// Reads one. An unknown category keeps its condition, as a code of `remote_category()`; the category's name and value
-/// are then in the text. A head that does not decode gives `rpc_errc::bad_message`.
+/// Reads the head of an error frame. An error of an unknown category becomes a code of `remote_category()` with the
+/// same condition; the name of its category and its value are appended to the text. Returns `rpc_errc::bad_message` if
+/// the head cannot be decoded.
 [[nodiscard]] DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Error;
 
 }  // namespace v0

@@ -6,17 +6,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How often calls are repeated.
+/// How often calls are repeated. To repeat a call that may have been carried out takes a token.
 struct RetryOptions {
-  unsigned most_attempts = 3;  ///< Of one call, the first included; 1: none is repeated.
-  double most_tokens = 1'000;  ///< A repeat of what may have been carried out takes one; so many at the begin,
-  double per_success = 0.1;    ///< and each call that is answered brings so many back.
+  unsigned most_attempts = 3;  ///< Most attempts at one call, including the first. 1: no call is repeated.
+  double most_tokens = 1'000;  ///< Number of tokens at the beginning, and the largest number.
+  double per_success = 0.1;    ///< Number of tokens that each answered call adds.
 };
 
-/// Pauses between tries that fail.
+/// Pauses between attempts that fail.
 struct BackoffOptions {
-  std::chrono::milliseconds first{50};       ///< The first one; doubled after each failure,
-  std::chrono::milliseconds longest{2'000};  ///< up to this.
+  std::chrono::milliseconds first{50};       ///< Length of the first pause. Each further pause is twice as long.
+  std::chrono::milliseconds longest{2'000};  ///< Length of the longest pause.
 };
 
 }  // namespace v0

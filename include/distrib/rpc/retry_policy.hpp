@@ -10,26 +10,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Decides which calls that failed are made again.
+/// Decides which failed calls are repeated.
 ///
-/// - `rpc_errc::not_sent` and `closed`: the server has not carried it out, so any method is repeated.
-/// - `rpc_errc::lost` and `silent`: it may have; only idempotent methods are repeated, while there are tokens. A server
-///   that breaks under its load gets no more repeats than a tenth of what it answers.
-/// - All else is an answer.
+/// - `rpc_errc::not_sent` and `closed`: the server has not carried out the call, so a call of any method is repeated.
+/// - `rpc_errc::lost` and `silent`: the server may have carried out the call. Only idempotent methods are repeated, and
+///   each repeat takes a token. So a server that fails under its load gets at most `most_tokens` repeats, and then
+///   `per_success` (a tenth) for each call that it answers.
+/// - Any other error is an answer: the call is not repeated.
 ///
-/// Source: gRPC's retry design (A6): transparent retries, throttling by a bucket of tokens. A value.
+/// Source: gRPC's retry design (A6): transparent retries, throttling by a bucket of tokens.
+///
+/// A value.
 class RetryPolicy {
  public:
   explicit RetryPolicy(const RetryOptions& options = {}) noexcept : options_{options}, tokens_{options.most_tokens} {}
 
-  /// A call was answered.
+  /// Reports that a call was answered.
   void succeeded() noexcept { tokens_ = std::min(options_.most_tokens, tokens_ + options_.per_success); }
 
-  /// Whether a call that failed like this, after so many attempts, is to be made again; takes the token.
+  /// True if a call that failed with `code` should be repeated, after `attempts` attempts. Takes the token if the
+  /// repeat needs one.
   [[nodiscard]] DISTRIB_DECL auto again(const std::error_code& code, bool idempotent, unsigned attempts) noexcept
       -> bool;
 
-  /// Whether there may be another attempt after so many: until then the request is needed.
+  /// True if another attempt may follow after `attempts` attempts, so that the request must be kept.
   [[nodiscard]] auto may_repeat(unsigned attempts) const noexcept -> bool { return attempts < options_.most_attempts; }
 
  private:

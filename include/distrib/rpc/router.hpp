@@ -24,11 +24,11 @@ namespace distrib {
 inline namespace v0 {
 
 namespace detail {
-struct NoMethod : Method<"", Empty, Empty> {};  // returned where a sentence of ours was the answer
+struct NoMethod : Method<"", Empty, Empty> {};  // the method of the route that `on` returns after its static_assert
 
 template <class M> inline constexpr bool is_method = RpcMethod<M>;
 
-/// A method and what answers it: see `on`.
+/// A method and the handler that answers it: see `on`.
 template <RpcMethod M, class Handler> struct Route {
   using MethodType = M;
   static constexpr bool takes_chunks = false;
@@ -37,21 +37,24 @@ template <RpcMethod M, class Handler> struct Route {
 
 }  // namespace detail
 
-/// Calls of `M` go to `handler`. What it throws fails the call; what is no `std::system_error` comes out of the
-/// context's `run()` as well. It is one of
-/// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or
+/// Makes a route: calls of `M` go to `handler`. A handler has one of these forms:
+/// - `handler(request, call)`: gets an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers now or
 ///   later;
-/// - `handler(request)`, which returns the `M::Reply`;
-/// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
-///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
-///   events (see `RpcServer`);
-/// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
+/// - `handler(request)`: returns the `M::Reply`;
+/// - for a method whose server streams, `handler(request, stream)`, and for a method whose client streams,
+///   `handler(stream)`, with a `ServerStream<M, Connection>`. A handler of `(request, call)` is possible too if only
+///   the server streams: it sends items by `Call::item`, and credit is then reported as other events are (see
+///   `RpcServer`);
+/// - each of these as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
+///
+/// Errors: an exception of the handler fails the call. If it is not a `std::system_error`, it also leaves the context's
+/// `run()`.
 template <detail::RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Handler handler)
     -> detail::Route<M, Handler> {
   return {std::move(handler)};
 }
 
-/// The speaking twin, chosen when `M` is no method.
+/// The overload for an `M` that is not a method: its static_assert says what is missing.
 template <class M, class Handler> constexpr auto on(Handler) -> detail::Route<detail::NoMethod, Handler> {
   static_assert(detail::is_method<M>,
                 "distrib: on<M>(handler): M must be a method, like "
@@ -62,32 +65,34 @@ template <class M, class Handler> constexpr auto on(Handler) -> detail::Route<de
 
 namespace detail {
 
-/// Shown by the compiler when two methods of a router have the same id.
+/// False if two methods have the same id. The compiler shows the two methods in its error.
 template <class A, class B> inline constexpr bool ids_differ = A::id != B::id;
 
 template <class First, class... Rest> constexpr void check_ids() {
   static_assert((ids_differ<First, Rest> && ...),
-                "distrib: two methods of a router have names with the same id; give one of them another name");
+                "distrib: the names of two methods of a router have the same id; rename one of them");
   if constexpr (sizeof...(Rest) > 0) check_ids<Rest...>();
 }
 
 }  // namespace detail
 
-/// The methods of a server, put together at compile time: `Router{on<Push>(...), on<Pull>(...)}`.
-/// Threads: as its handlers.
+/// The methods of a server and their handlers, fixed at compile time: `Router{on<Push>(...), on<Pull>(...)}`.
+///
+/// Threads: one at a time, as its handlers.
 template <class... Routes> class Router {
  public:
-  /// One route a method. Two methods of one id do not compile.
+  /// Takes one route for each method. Two methods with the same id do not compile.
   explicit Router(Routes... routes) : routes_{std::move(routes)...} {
     if constexpr (sizeof...(Routes) > 0) detail::check_ids<typename Routes::MethodType...>();
   }
 
-  /// Hands a request to its handler. Fails the call with `rpc_errc::unknown_method`, or `bad_message` when the request
-  /// does not decode.
+  /// Passes the request of a `request` event to its handler.
+  ///
+  /// Errors: fails the call with `rpc_errc::unknown_method`, or with `bad_message` if the request cannot be decoded.
   template <class Connection> void dispatch(const Connection& connection, const ServerEvent& event) {
     static_assert((takes<Connection>(static_cast<Routes*>(nullptr)) && ...),
-                  "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
-                  "that streams (M::Request, stream), or (stream) where the client streams; of on_chunks (M::Request, "
+                  "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); for a method "
+                  "that streams (M::Request, stream), or (stream) if the client streams; for on_chunks (M::Request, "
                   "call, std::size_t)");
     static_assert((detail::returns_sink<Connection, Routes> && ...),
                   "distrib: on_chunks<M>(handler): the handler must return a sink, with void chunk(distrib::ByteView) "
@@ -97,7 +102,7 @@ template <class... Routes> class Router {
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
-  /// Whether large bodies of requests of the method are wanted in chunks.
+  /// True if large request bodies of the method (by its id) are wanted in chunks.
   static constexpr auto takes_chunks([[maybe_unused]] std::uint32_t method) -> bool {
     return ((Routes::takes_chunks && method == Routes::MethodType::id) || ...);
   }
@@ -108,7 +113,7 @@ template <class... Routes> class Router {
     return std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
   }
 
-  /// Whether the handler can be called with what there is of `M`.
+  /// True if the handler can be called with one of the argument lists that `on` describes for `M`.
   template <class Connection, class M, class Handler> static constexpr auto takes(const detail::Route<M, Handler>*)
       -> bool {
     using Request = typename M::Request;
@@ -117,7 +122,7 @@ template <class... Routes> class Router {
       return std::is_invocable_v<Handler&, ServerStream<M, Connection>>;
     } else if constexpr (M::streams_replies) {
       if constexpr (std::is_invocable_v<Handler&, Request, ServerStream<M, Connection>>)
-        return true;  // it is not tried with another argument: generic handlers would be compiled for that
+        return true;  // do not test the other form: a generic handler would be compiled for it
       else return std::is_invocable_v<Handler&, Request, Answer>;
     } else {
       return std::is_invocable_v<Handler&, Request, Answer> || std::is_invocable_v<Handler&, Request>;
@@ -171,10 +176,11 @@ template <class... Routes> class Router {
     }
   }
 
-  /// `answer` is what the handler answers by.
+  /// Calls the handler. `answer`: the call or stream by which the handler answers.
   template <class Handler, class Answer, class... Request>
   static void run(Handler& handler, const Answer& answer, Request... request) {
-    if constexpr (std::is_invocable_v<Handler&, Request..., Answer>) {  // else `dispatch` has said so
+    // If it is not invocable, a static_assert in `dispatch` has reported the error.
+    if constexpr (std::is_invocable_v<Handler&, Request..., Answer>) {
       using Result = std::invoke_result_t<Handler&, Request..., Answer>;
       detail::run_for(answer, [&] {
         if constexpr (std::is_void_v<Result>) handler(std::move(request)..., answer);

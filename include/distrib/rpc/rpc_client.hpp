@@ -34,15 +34,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What may be said of a call. A duration alone is a deadline.
+/// Options of one call. A duration converts to options with this deadline.
 struct CallOptions {
-  /// How long the answer may take, from the begin of the handler that calls (the clock is not asked for each call); for
-  /// ever unless told. It ends up to 4 ms late.
+  /// How long the answer may take; empty: no deadline. Counts from the beginning of the handler that makes the call,
+  /// because the clock is not read for each call. The call ends up to 4 ms late.
   std::optional<std::chrono::milliseconds> within = std::nullopt;
-  /// What the server's handler is told beside the request: `Call::metadata`.
+  /// Bytes that the server's handler gets beside the request, as `Call::metadata`.
   std::string metadata = {};
-  /// Where to write, before the call completes, what there is to say beside the code when it fails: what the server's
-  /// handler said, who was not reached. Must live until then, or until the client is destroyed. Emptied before.
+  /// If not null: where to write a text beside the code if the call fails, for example the text of the server's
+  /// handler, or the address that could not be reached. Written before the call completes; emptied when the call
+  /// begins. It must live until the call completes or the client is destroyed.
   std::string* error_text = nullptr;
 
   CallOptions() = default;
@@ -54,21 +55,25 @@ struct CallOptions {
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
 
-/// Calls the methods of a server over one connection (made by `async_connect` or a `Connector`).
+/// Calls the methods of a server over one connection, which `async_connect` or a `Connector` has made.
 ///
-/// Every call is completed exactly once, on the executor, never from inside of the call: with the answer, with the
-/// server's error, or with an `rpc_errc`; also when the client is destroyed, which completes calls with
-/// `rpc_errc::lost` or `not_sent`. Once the connection is lost every further call fails; connect anew then.
+/// Every call completes exactly once, on the executor, never inside `async_call`: with the answer, the server's error,
+/// or an `rpc_errc`. If the client is destroyed, its calls complete with `rpc_errc::lost` or `not_sent`. After the
+/// connection has ended every further call fails; make a new connection then.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context. What owns
-/// it and waits for one of its calls, a coroutine say, is kept by that call: let it end before the context is destroyed.
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
+/// Trap: a coroutine that owns the client and waits for one of its calls is kept alive by that call; let it end before
+/// the context is destroyed.
 template <class Stream, CallObserver Observes = const detail::NoCallObserver> class BasicRpcClient {
  public:
   using Executor = typename Stream::executor_type;
 
-  /// Speaks over `stream`, which must be connected. `closed` is called once when the connection ends by itself, after
-  /// the calls were completed. `available` is called with true when the server has answered the greeting, and with
-  /// false when it takes no more calls. `observer` must outlive the client.
+  /// Makes a client of a connected stream, and sends the greeting.
+  ///
+  /// `closed(error)` is called once when the connection has ended, after its calls were completed; not when the client
+  /// is destroyed. `available(true)` is called when the server has answered the greeting, `available(false)` when no
+  /// more calls are accepted: the server has sent a goodbye, or `drain` was called. Both may destroy the client.
+  /// `observer` must outlive the client.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
                           std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {},
                           Observes& observer = detail::no_call_observer)
@@ -85,16 +90,17 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
 
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
 
-  /// Takes no more calls: the connection ends when those in flight have, and `closed` is called then.
+  /// Accepts no more calls. The connection ends when the calls in flight have ended; then `closed` is called.
   void drain() {
     state_->connection->core().close();
     state_->happen();
   }
 
-  /// Calls `M`; completes with `CallSignature<M>`. Bytes of the request that have an owner are shared until they are
-  /// written. Calls of one handler leave together when it returns.
+  /// Calls `M`; completes with `CallSignature<M>`. A body of the request that has an owner may be shared until it is
+  /// written. All calls that one handler makes are sent together when it returns.
   ///
-  /// Cancellation of any type takes the call back: it completes with `rpc_errc::cancelled`, the server is told.
+  /// Cancellation: of any type; it cancels the call, which completes with `rpc_errc::cancelled`, and tells the server.
+  /// The server may have carried out the call.
   template <detail::UnaryMethod M, class Token>
   auto async_call(typename M::Request request, CallOptions options, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
@@ -104,11 +110,14 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
         token);
   }
 
-  /// The same, but a large body of the reply never lies anywhere as a whole: each part that comes goes to
-  /// `sink(ByteView)`, in order, on the executor, and is valid until that returns; each is a multiple of 64 bytes, but
-  /// for the last. The reply is what its codec makes of the head alone. Only a completion without an error says that
-  /// the bytes were right and that there are no more. What the sink throws comes out of the context's `run()`; it is
-  /// told no more then, and the call completes with `rpc_errc::cancelled`.
+  /// Does the same, but passes a large body of the reply on in parts, so that the whole body is never in memory. Each
+  /// part goes to `sink(ByteView)`, in order, on the executor, and is valid until the sink returns; its size is a
+  /// multiple of 64 bytes, except for the last part. The reply is decoded from the head alone.
+  ///
+  /// Trap: only a completion without an error says that all bytes have arrived and are correct.
+  ///
+  /// Errors: an exception of the sink leaves the context's `run()`; the sink is not called again, and the call
+  /// completes with `rpc_errc::cancelled`.
   template <detail::UnaryMethod M, std::invocable<ByteView> Sink, class Token>
   auto async_call_in_chunks(typename M::Request request, CallOptions options, Sink sink, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
@@ -119,8 +128,8 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
         token);
   }
 
-  /// Opens a streaming call of `M`: what is sent and read then goes by the `ClientStream` that it returns. Never fails
-  /// by itself; reading says what became of the call.
+  /// Starts a streaming call of `M` and returns the `ClientStream` that sends and reads its items. Never fails
+  /// directly: a failure of the call is reported by the stream's `async_read` or `async_finish`.
   template <detail::StreamMethod M>
     requires(!M::streams_requests)
   [[nodiscard]] auto open(const typename M::Request& request, const CallOptions& options = {}) {
@@ -177,7 +186,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
         });
     }
 
-    /// Of what was written to `head`.
+    /// Starts a call whose head was written to `head`.
     auto begin(std::uint32_t method, const FrameBody& body, const CallOptions& options) -> std::uint64_t {
       look_at_clock();
       std::optional<Instant> deadline;
@@ -194,7 +203,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       return call;
     }
 
-    // --- of streams ---
+    // --- for streams ---
 
     [[nodiscard]] auto get_executor() const noexcept -> const Executor& { return executor; }
     [[nodiscard]] auto writer() noexcept -> WireWriter& {
@@ -225,7 +234,8 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       happen();
     }
 
-    /// What the core was told is written, what it has to say is taken, when the present handler returns.
+    /// Called after each call of the core: its output is written and its events are taken when the present handler
+    /// returns.
     void happen() {
       if (active) return;
       if (!over && !connection->core().finished()) return connection->settle_soon();
@@ -233,7 +243,8 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       take_soon();
     }
 
-    /// Of a connection that is over. Who throws is called again, until every call has ended.
+    /// Takes the events of a connection that is over. If a handler throws, this is posted again, until every call has
+    /// ended.
     void take_soon() {
       asio::post(executor, [self = this->shared_from_this()] { self->take_now(); });
     }
@@ -245,7 +256,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       throw;
     }
 
-    /// Once for all calls that leave together.
+    /// Reads the clock once for all calls that leave together.
     void look_at_clock() {
       if (!active && !soon && !connection->settles_soon()) now = std::chrono::steady_clock::now();
     }
@@ -268,7 +279,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
         const bool has_sink = slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted;
         const bool is_streamed = event.kind == Kind::item || event.kind == Kind::ended;
         if (is_streamed && !(has_sink && sinks[slot]->takes_items())) {
-          event.error = {rpc_errc::protocol, "a stream in place of an answer"};
+          event.error = {rpc_errc::protocol, "a stream instead of an answer"};
           if (event.kind == Kind::item) connection->core().cancel(event.call, rpc_errc::protocol);
         }
         observe(event);
@@ -302,10 +313,10 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       const bool is = connection->core().available();
       if (is == was_available || connection->core().reason()) return;
       was_available = is;
-      if (const auto told = available) told(is);  // who is told may destroy the client
+      if (const auto told = available) told(is);  // it may destroy the client
     }
 
-    // The calls are completed later: the owner may be in the middle of his own destruction.
+    // Completes the calls in a posted handler: the client's owner may be inside its destructor now.
     void end() {
       closed = {};
       available = {};
@@ -313,7 +324,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
       connection->core().give_up({rpc_errc::lost, "the client was destroyed"});
       connection->close();
       over = true;
-      error_texts.clear();  // they may be gone by then
+      error_texts.clear();  // the texts may not exist any more when the calls complete
       take_soon();
     }
 
@@ -326,22 +337,22 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
     std::function<void(const Error&)> closed;
     std::function<void(bool)> available;
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
-    std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
-    std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of calls that stream, or come in chunks
-    std::map<std::uint64_t, std::string*> error_texts;  // of those that want one
+    std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot; in blocks, so that a waiter never moves
+    std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // by slot; of calls that stream or want chunks
+    std::map<std::uint64_t, std::string*> error_texts;  // by call; of calls with `CallOptions::error_text`
     WireWriter head;
     [[no_unique_address]] detail::ObservedCalls<Observes> observed;
-    Instant now{};  // when the handler that calls began
-    bool active = false;  // it is called from `on_activity`
-    bool over = false;  // the connection has ended, which was told
+    Instant now{};  // when the handler began that makes the calls
+    bool active = false;  // `complete_calls` runs
+    bool over = false;  // the connection has ended, and its end was or will be reported
     bool was_available = false;
-    bool soon = false;  // but that will be called
+    bool soon = false;  // `take_now` is posted
   };
 
   std::shared_ptr<State> state_;
 };
 
-/// Over TCP.
+/// A client over TCP.
 using RpcClient = BasicRpcClient<TcpSocket>;
 
 }  // namespace v0

@@ -36,47 +36,55 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a pool keeps its connections, and what it does for calls.
+/// How a pool keeps its connections and treats its calls.
 struct RpcClientPoolOptions {
-  RpcClientOptions client;      ///< Of each connection.
-  std::size_t connections = 1;  ///< To the one address; at least one.
-  std::size_t max_waiting = 1024;  ///< Calls that wait for a connection; one more fails with `rpc_errc::exhausted`.
-  /// How long a call without a deadline waits for a connection.
+  RpcClientOptions client;      ///< Options of each connection.
+  std::size_t connections = 1;  ///< Number of connections to keep open to the address. 0 counts as 1.
+  /// Most calls that wait for a connection at once; a further one fails with `rpc_errc::exhausted`.
+  std::size_t max_waiting = 1024;
+  /// How long a call without a deadline may wait for a connection. A call with a deadline waits until the deadline.
   std::chrono::milliseconds connect_within{10'000};
-  /// Calls do not wait once a try to connect has failed, until there is a connection again.
+  /// True: while no connection is up and the last attempt to connect has failed, calls fail at once with the error of
+  /// that attempt. Calls that wait when an attempt fails do so too.
   bool fail_fast = false;
-  /// When a try is given up that has not brought a greeting.
+  /// Time for one attempt to connect, from resolving the name to the server's greeting.
   std::chrono::milliseconds longest_try{5'000};
-  BackoffOptions backoff;
-  RetryOptions retry;
-  /// Of the pauses. Drawn from the clock unless told: clients of one server should have different ones.
+  BackoffOptions backoff;  ///< Pauses between attempts.
+  RetryOptions retry;  ///< Which failed calls are repeated, and how often.
+  /// Seed of the random part of the pauses; empty: the clock. Clients of one server need different seeds.
   std::optional<std::uint64_t> seed = std::nullopt;
-  /// Told of `Event::Kind::connected`, `lost` and `waiting` (a try failed, there will be another); `peer`: the address.
+  /// Receives `Event::Kind::connected`, `lost`, and `waiting` (an attempt failed, another follows), with the address in
+  /// `Event::peer`. Runs on the executor. May destroy the pool.
   Observer observer = {};
 };
 
-/// Calls the methods of a server that comes and goes: connects by itself, again and again, and makes calls wait
-/// meanwhile. A call goes to the connection with the fewest calls in flight, and waits while none is there that has
-/// answered the greeting and has room (`max_calls`).
+/// Calls the methods of one server that may start late, end and come back. The pool opens its connections itself and
+/// opens them again whenever they end; calls wait meanwhile.
 ///
-/// Every call is completed exactly once, on the executor, never from inside of the call. What a call says:
-/// - after its deadline, or without one after `connect_within`, a call that still waits fails with what the last try to
-///   connect said (`net_errc::refused`...); if none has failed, with `rpc_errc::deadline_passed`, `net_errc::timed_out`
-///   or, where all connections were full, `rpc_errc::exhausted`;
-/// - a call that failed is made again, in its time, where `RetryPolicy` says that this is safe. It fails with the
-///   `lost` or `silent` of the first attempt that may have been carried out, if those after it were not;
-/// - what the request's codec throws comes out of the context's `run()`; the call fails with `rpc_errc::bad_message`;
-/// - a pool that is destroyed completes its calls with `rpc_errc::closed`; those in flight with `lost` or `not_sent`.
+/// A call is sent on the connection with the fewest calls in flight. It waits, in order of arrival, while no connection
+/// has both the server's greeting and room for another call (`max_calls` of client and server).
 ///
-/// Connections are TCP, or what another `ConnectorType` makes of it: `BasicRpcClientPool{executor, address, options,
-/// TlsConnect{context}}` speaks TLS (`net/tls/tls_connect.hpp`), whose handshake is part of each try.
+/// Every call completes exactly once, on the executor, never inside `async_call`:
+/// - with the server's answer or error;
+/// - after waiting too long, with the error of the last failed attempt to connect (`net_errc::refused`, ...). If no
+///   attempt has failed since the last connection: with `rpc_errc::deadline_passed` if it has a deadline, otherwise
+///   with `rpc_errc::exhausted` if all connections were full, or `net_errc::timed_out`;
+/// - with `rpc_errc::bad_message` if the codec of its request throws; the exception leaves the context's `run()`;
+/// - when the pool is destroyed: with `rpc_errc::closed` if it waits, with `lost` or `not_sent` if it is in flight.
 ///
-/// The name of the address is resolved anew at each try. A server that says goodbye is left when the calls in flight
-/// there have ended, and is replaced at once. Memory: an allocation a call; the request is kept until the answer is
-/// there, unless `most_attempts` are made.
+/// A failed call is repeated within its deadline where `RetryPolicy` allows it. An attempt that ended with `lost` or
+/// `silent` may have been carried out. If a later attempt was not, the call fails with the code of the earlier one: so
+/// `not_sent` and `closed` mean that the call was not carried out at all.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
-/// counts as work of it until it is destroyed.
+/// Connections are TCP, or of the type that another `ConnectorType` makes: `BasicRpcClientPool{executor, address,
+/// options, TlsConnect{context}}` speaks TLS (`net/tls/tls_connect.hpp`); the handshake is part of each attempt. The
+/// host name is resolved again for each attempt. When the server sends a goodbye, a new connection is opened, and the
+/// old one is closed when its calls in flight have ended.
+///
+/// Memory: one allocation per call. The request is kept until the answer arrives or the last allowed attempt is sent.
+///
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
+/// and keeps that context's `run()` busy until then.
 template <class ExecutorType, CallObserver Observes = const detail::NoCallObserver,
           class ConnectorType = BasicConnector<ExecutorType>>
 class BasicRpcClientPool {
@@ -86,14 +94,15 @@ class BasicRpcClientPool {
  public:
   using Executor = ExecutorType;
 
-  /// Begins to connect. Throws `net_errc::bad_address` for port 0, to which nobody can connect. `observer` must outlive
-  /// the pool; a call that is repeated is several to it.
+  /// Starts to connect. Throws `net_errc::bad_address` for port 0. `observer` must outlive the pool; it sees each
+  /// attempt of a repeated call as a call.
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options = {},
                      Observes& observer = detail::no_call_observer)
       : state_{std::make_shared<State>(executor, address, std::move(options), observer)} {
     state_->begin();
   }
-  /// The same. `how`: what another connector wants to know beside the address; kept for all that are made.
+  /// Does the same with another connector. `how`: what that connector needs beside the address; copied for each
+  /// attempt.
   template <class How>
     requires std::is_same_v<typename How::Connector, ConnectorType>
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options, How how,
@@ -109,15 +118,16 @@ class BasicRpcClientPool {
 
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
 
-  /// Connections that take calls.
+  /// Returns the number of connections that accept calls now.
   [[nodiscard]] auto connections() const noexcept -> std::size_t { return state_->connections(); }
 
-  /// Calls that wait for one.
+  /// Returns the number of calls that wait for a connection.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return state_->waiting.size(); }
 
-  /// Calls `M`; completes with `CallSignature<M>`. Its deadline counts from now, over all attempts.
+  /// Calls `M`; completes with `CallSignature<M>`. The deadline in `options` starts now and covers all attempts.
   ///
-  /// Cancellation of any type takes the call back, wherever it is: it completes with `rpc_errc::cancelled`.
+  /// Cancellation: of any type; it cancels the call, whether it waits or is in flight, and the call completes with
+  /// `rpc_errc::cancelled`. The server may have carried it out.
   template <detail::UnaryMethod M, class Token>
   auto async_call(typename M::Request request, CallOptions options, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
@@ -142,7 +152,7 @@ class BasicRpcClientPool {
   using Kept = detail::KeptClient<ConnectorType, State, Observes>;
   using Client = typename Kept::Client;
 
-  /// What of a call does not depend on its method.
+  /// The part of a call that does not depend on its method.
   struct Call {
     Call(std::shared_ptr<State> of, CallOptions how, bool repeatable)
         : pool{std::move(of)}, options{std::move(how)}, idempotent{repeatable} {
@@ -158,8 +168,8 @@ class BasicRpcClientPool {
     Instant deadline = never;
     Instant waits_until = never;
     detail::CallAttempts attempts;
-    Client* client = nullptr;  // where it is in flight
-    std::uint64_t id = 0;  // there
+    Client* client = nullptr;  // the client on which it is in flight; null: it waits, or is over
+    std::uint64_t id = 0;  // its id on that client
   };
 
   template <detail::RpcMethod M, class Handler> struct CallOf final : Call,
@@ -176,7 +186,7 @@ class BasicRpcClientPool {
     }
 
     void fail(const std::error_code& code) override {
-      if (this->options.error_text != nullptr && !this->pool->over)  // the text may be gone with the pool
+      if (this->options.error_text != nullptr && !this->pool->over)  // with the pool, its text may be destroyed
         *this->options.error_text = this->pool->address.to_string();
       complete(this->attempts.given_up(code), typename M::Reply{});
     }
@@ -184,7 +194,7 @@ class BasicRpcClientPool {
       detail::complete_call(std::move(handler), this->pool->executor, code, std::move(reply));
     }
 
-    struct Ending {  // what a connection calls at the end of an attempt
+    struct Ending {  // the completion handler of one attempt
       std::shared_ptr<CallOf> call;
       void operator()(const std::error_code& code, typename M::Reply reply) && {
         call->client = nullptr;
@@ -219,7 +229,7 @@ class BasicRpcClientPool {
       for (Kept& one : kept) one.connect();
     }
 
-    // The calls are completed later: the owner may be in the middle of his own destruction.
+    // Completes the calls in posted handlers: the pool's owner may be inside its destructor now.
     void end() {
       over = true;
       timer.cancel();
@@ -227,7 +237,7 @@ class BasicRpcClientPool {
       for (Kept& one : kept) one.end();
     }
 
-    // --- what the kept clients tell ---
+    // --- called by the kept clients ---
 
     void came() {
       last_failure.clear();
@@ -248,7 +258,7 @@ class BasicRpcClientPool {
       tell(Event::Kind::waiting, reason.code, reason.where);
     }
 
-    /// The connection with the fewest calls in flight, of those that take one more.
+    /// Returns the connection with the fewest calls in flight that accepts one more; null if there is none.
     auto freest() -> Client* {
       Client* best = nullptr;
       for (Kept& one : kept) {
@@ -266,7 +276,7 @@ class BasicRpcClientPool {
 
     // --- calls ---
 
-    /// Sends it, or makes it wait; or says why neither is possible.
+    /// Sends a call or lets it wait. Returns an error if neither is possible.
     auto submit(const std::shared_ptr<Call>& call) -> std::error_code {
       if (over) return rpc_errc::closed;
       if (waiting.empty())
@@ -288,7 +298,7 @@ class BasicRpcClientPool {
       }
       try {
         call->begin(client);
-      } catch (...) {  // its codec; who made room for it must not suffer
+      } catch (...) {  // from its codec; the caller of this may be another call, which must not fail
         asio::post(executor, [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
         return rpc_errc::bad_message;
       }
@@ -305,7 +315,7 @@ class BasicRpcClientPool {
       }
     }
 
-    /// An attempt has ended. Whether there is another.
+    /// Called when an attempt at a call has ended. Returns true if the call goes on with another attempt.
     auto goes_on(const std::shared_ptr<Call>& call, const std::error_code& code) -> bool {
       if (over) return false;
       if (!code) retry.succeeded();
@@ -358,7 +368,7 @@ class BasicRpcClientPool {
       return net_errc::timed_out;
     }
 
-    /// The last thing in a function: who is told may destroy the pool.
+    /// Calls the observer. Must be the last statement of a function: the observer may destroy the pool.
     void tell(Event::Kind kind, const std::error_code& code, const std::string& text) {
       const auto self = this->shared_from_this();
       if (options.observer) options.observer({kind, {}, address.to_string(), code, text});
@@ -370,13 +380,13 @@ class BasicRpcClientPool {
     Observes& observer;
     const std::function<std::unique_ptr<ConnectorType>(ConnectOptions, Connected)> connector;
     RetryPolicy retry;
-    std::deque<Kept> kept;  // they stay where they are
+    std::deque<Kept> kept;  // a deque, because the elements must not move
     std::deque<std::shared_ptr<Call>> waiting;
-    std::error_code last_failure;  // of a try, since there was a connection
-    bool over = false;
+    std::error_code last_failure;  // of the last attempt to connect; empty if a connection was made since
+    bool over = false;  // the pool was destroyed
     detail::BasicSteadyTimer<Executor> timer;
-    Instant first_waits_until = never;  // nobody waits for less
-    Instant armed = never;
+    Instant first_waits_until = never;  // no waiting call ends earlier
+    Instant armed = never;  // the time for which `timer` is set
   };
 
   std::shared_ptr<State> state_;
@@ -394,7 +404,7 @@ template <class Executor, class How, CallObserver Observes>
 BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How, Observes&)
     -> BasicRpcClientPool<Executor, Observes, typename How::Connector>;
 
-/// Over TCP, of an `io_context`.
+/// A pool over TCP, on an `io_context`.
 using RpcClientPool = BasicRpcClientPool<asio::io_context::executor_type>;
 
 }  // namespace v0

@@ -18,18 +18,20 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What is counted of the calls of one method. A value: plain numbers.
+/// The counters of one method. A value: plain numbers.
 struct MethodMetrics {
   std::uint64_t started = 0;
   std::uint64_t ended = 0;
-  std::uint64_t request_bytes = 0;  ///< Of calls that ended.
-  std::uint64_t reply_bytes = 0;    ///< The same.
-  std::array<std::uint64_t, 11> outcomes{};  ///< Of calls that ended: 0: well; else failed, by the `failure`.
-  LatencyHistogram latency;                  ///< Of calls that ended well.
+  std::uint64_t request_bytes = 0;  ///< Sum over all calls that have ended.
+  std::uint64_t reply_bytes = 0;  ///< Sum over all calls that have ended.
+  /// How many calls have ended: index 0 without an error, index `failure` with an error of this condition.
+  std::array<std::uint64_t, 11> outcomes{};
+  LatencyHistogram latency;  ///< Durations of the calls that have ended without an error.
 
-  /// Calls that are not over.
+  /// Returns the number of calls that are not over.
   [[nodiscard]] auto in_flight() const noexcept -> std::uint64_t { return started - ended; }
 
+  /// Returns how many calls have failed: in all, or with one condition.
   [[nodiscard]] auto failed() const noexcept -> std::uint64_t { return ended - outcomes[0]; }
   [[nodiscard]] auto failed(failure condition) const noexcept -> std::uint64_t {
     return outcomes[static_cast<std::size_t>(condition)];
@@ -39,30 +41,34 @@ struct MethodMetrics {
   [[nodiscard]] auto operator==(const MethodMetrics&) const -> bool = default;
 };
 
-/// Counts calls by method: a `CallObserver` for a server, clients or pools of one thread.
+/// Counts calls by method. It is a `CallObserver` for the servers, clients and pools of one thread.
 ///
 ///     RpcMetrics<Push, Pull> metrics;
 ///     RpcServer server{executor, address, router, {}, metrics};
 ///     ...
 ///     metrics.of<Push>().latency.quantile(0.99);
 ///
-/// A value of 2.2 KiB a method: a snapshot is a copy, taken on the executor; those of several threads are put together
-/// by `+=`. Nothing is allocated. Threads: one at a time.
+/// A value: a `MethodMetrics` for each method and one for all other methods (2184 bytes each). Allocates no memory. To
+/// take a snapshot, copy it on the executor; `+=` adds the snapshots of several threads together.
+///
+/// Threads: one at a time.
 template <detail::RpcMethod... Methods> class RpcMetrics {
  public:
+  /// Returns the number of methods.
   [[nodiscard]] static constexpr auto methods() noexcept -> std::size_t { return sizeof...(Methods); }
-  /// Of the i-th; "other" for i == methods().
+  /// Returns the name of method `i`; "other" for i == methods().
   [[nodiscard]] static constexpr auto name(std::size_t i) noexcept -> std::string_view {
     constexpr std::array<std::string_view, sizeof...(Methods) + 1> names{Methods::name..., "other"};
     return names[i];
   }
 
+  /// Returns the counters of method `M`.
   template <detail::RpcMethod M>
     requires(std::is_same_v<M, Methods> || ...)
   [[nodiscard]] auto of() const noexcept -> const MethodMetrics& {
     return counts_[index(M::id)];
   }
-  /// The i-th; for i == methods() what belongs to none of them.
+  /// Returns the counters of method `i`; for i == methods() the counters of all other methods.
   [[nodiscard]] auto operator[](std::size_t i) const noexcept -> const MethodMetrics& { return counts_[i]; }
 
   auto operator+=(const RpcMetrics& other) noexcept -> RpcMetrics& {

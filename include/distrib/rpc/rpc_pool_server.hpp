@@ -24,28 +24,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Serves on the threads of a pool, or the first `RpcServerOptions::threads` of them: a connection lives on one of them,
-/// with a router that lives there too, so that no call meets a lock.
+/// Serves on all threads of a pool, or on the first `RpcServerOptions::threads` of them. Each connection belongs to one
+/// thread, and each thread has a router of its own, so that calls need no lock.
 ///
 ///     RpcPoolServer server{pool, {"127.0.0.1", 7000}, [](std::size_t) { return Router{on<Echo>(...)}; }};
 ///
-/// Connections are accepted and greeted on the pool's first thread. Who asks for service k goes on at thread k modulo
-/// their number, and who asks for none at each of them in turn. Limits that `RpcServerOptions` calls the server's are
-/// those of each thread.
+/// Connections are accepted and greeted on the first thread of the pool. The connection of a client that asks for
+/// service k then moves to thread k modulo the number of threads; clients that ask for no particular service get the
+/// services in turn. The limits `server_calls` and `server_bytes` hold for each thread.
 ///
-/// Threads: made and destroyed on a thread that is none of the pool's (on one of them the destructor would wait for
-/// itself); `port` and `drain` from any. It must not outlive the pool. Routers are made and destroyed there too, and
-/// live on their threads meanwhile.
+/// Threads: make and destroy the server on a thread that does not belong to the pool: on a thread of the pool the
+/// destructor would wait for itself. `port` and `drain` may be called on any thread. The server must be destroyed
+/// before the pool. The routers are made and destroyed on the same thread as the server, and used on their own threads
+/// in between.
 template <class RouterType, CallObserver Observes = const detail::NoCallObserver> class RpcPoolServer {
  public:
-  /// Listens from now on; port 0 takes a free one. `make_router(thread)` is called for each thread. The number of
-  /// services is that of the threads, unless `options` has more. Throws as `Listener` does.
+  /// Starts to listen; port 0: a free port. Calls `make_router(thread)` for each thread. The number of services is the
+  /// number of threads, or `options.services` if that is larger. Throws the errors of `Listener`.
   template <class MakeRouter>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t>
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
       : RpcPoolServer{pool, address, std::move(make_router), options,
                       [](std::size_t) -> auto& { return detail::no_call_observer; }} {}
-  /// The same. `observer(thread)`, a reference, hears of the calls of that thread, there; it must outlive the server.
+  /// Does the same with an observer of calls for each thread. `observer(thread)` returns a reference to it; it is
+  /// called on that thread and must outlive the server.
   template <class MakeRouter, class ObserverOf>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&
              std::is_invocable_r_v<Observes&, ObserverOf&, std::size_t>
@@ -63,18 +65,19 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   RpcPoolServer(const RpcPoolServer&) = delete;
   auto operator=(const RpcPoolServer&) -> RpcPoolServer& = delete;
 
-  /// Ends every connection at once, and waits until no handler runs any more; the routers are gone then. Of a pool that
-  /// has ended it is this thread that ends the connections.
+  /// Ends every connection at once, waits until no handler runs, and destroys the routers. If the pool's threads have
+  /// ended already, the calling thread ends the connections.
   ~RpcPoolServer() {
-    // The first goes first: whom it has sent to the others comes there before their end.
+    // The first thread ends first: the connections that it has moved to other threads arrive there before those end.
     for (std::size_t i = 0; i < threads_.size(); ++i)
       detail::run_on(pool_, i, [&thread = *threads_[i]] { thread.end(); });
   }
 
+  /// Returns the port on which it listens.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
 
-  /// Takes no more connections and calls; each connection ends when its calls are answered, at the latest after
-  /// `grace`. Does not wait for that.
+  /// Accepts no more connections and calls. Each connection ends when its calls are answered, at the latest after
+  /// `grace`; the calls that are left then fail with `rpc_errc::lost`. Does not wait.
   void drain(std::chrono::milliseconds grace) {
     const Instant by = instant_after(std::chrono::steady_clock::now(), grace);
     for (const auto& thread : threads_) asio::post(thread->executor, [&thread = *thread, by] { thread.drain(by); });
@@ -84,7 +87,8 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   struct PerThread;
   using AllThreads = std::vector<std::unique_ptr<PerThread>>;
 
-  /// What is on one thread. The server alone owns it, and waits for all that was posted to it.
+  /// The part of the server on one thread. Only the server owns it, and its destructor waits for everything that was
+  /// posted to it.
   struct PerThread final : detail::SessionSet<RouterType, TcpSocket, Observes> {
     using Sessions = detail::SessionSet<RouterType, TcpSocket, Observes>;
     using typename Sessions::Held;
@@ -93,7 +97,7 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
               Observes& observer)
         : Sessions{std::move(router), options, observer}, executor{on}, all{threads} {}
 
-    /// Of the first, which greets for all. Returns the port.
+    /// Starts to listen; only on the first thread, which greets for all. Returns the port.
     auto listen(const Address& address) -> std::uint16_t {
       listener.emplace(executor, address, [this](TcpSocket socket) { this->add(std::move(socket)); });
       return listener->port();
@@ -113,7 +117,7 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
     void happened(const Held& session, const ServerEvent& event) override {
       if (event.kind != ServerEvent::Kind::greeted || all[event.service % all.size()].get() == this)
         return Sessions::happened(session, event);
-      // Not from inside of it: its answer to the greeting is not written yet.
+      // Move the connection later: inside this event its answer to the greeting is not written yet.
       session->pause();
       asio::post(executor, [this, session, service = event.service] {
         if (session->is_served()) move(session, service);
@@ -123,12 +127,13 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
     void move(const Held& session, std::uint32_t service) {
       PerThread& to = *all[service % all.size()];
       this->remove(session);
-      if (session->is_writing()) return session->close();  // it does not take the few bytes of a greeting
+      // a client that does not even read the few bytes of a greeting
+      if (session->is_writing()) return session->close();
       asio::post(to.executor, [&to, released = session->release(to.executor), service]() mutable {
         ServerEvent greeted;
         greeted.service = service;
         to.add(std::move(released.first), std::move(released.second), greeted);
-        if (to.drains_by) to.drain(*to.drains_by);  // it was on its way when the others were told
+        if (to.drains_by) to.drain(*to.drains_by);  // it was moving when the other connections were drained
       });
     }
 

@@ -22,34 +22,35 @@ inline namespace v0 {
 ///
 ///     RpcServer server{executor, {"", 7000}, Router{on<Echo>([](Text request, auto call) { call.reply(request); })}};
 ///
-/// Handlers run on the executor; they may answer at once, or keep the call and answer later on the same executor, also
-/// when the connection or the server is gone by then. What a handler throws comes out of the context's `run()`.
+/// Handlers run on the executor. A handler may answer at once, or keep the call and answer later on the same executor,
+/// also after the end of the connection or of the server. An exception of a handler fails its call; if it is not a
+/// `std::system_error`, it also leaves the context's `run()`.
 ///
-/// In place of a router there may be anything with `dispatch(connection, event)` for requests; if it has
-/// `happened(connection, event)` it is told all other events (greetings, cancelled calls, credits), and if it has
-/// `closed(connection)` the end of each connection.
+/// Instead of a router, any type with `dispatch(connection, event)` for requests can be used. If that type has
+/// `happened(connection, event)`, it gets all other events (greetings, cancelled calls, credits); if it has
+/// `closed(connection)`, that is called at the end of each connection.
 ///
-/// Connections are TCP, or what another `ListenerType` makes of it: `RpcServer{executor, address, router, options,
-/// TlsAccept{context}}` speaks TLS (`net/tls/tls_listener.hpp`), and handlers then hold a
+/// Connections are TCP, or of the type that another `ListenerType` makes: `RpcServer{executor, address, router,
+/// options, TlsAccept{context}}` speaks TLS (`net/tls/tls_listener.hpp`), and its handlers get a
 /// `BasicServerSession<TlsStream>`.
 ///
-/// An address without a host is heard on this machine only. {"*", port} is every interface: whoever can reach that may
-/// call, unless the options have a secret.
+/// An address without a host listens on this machine only. {"*", port} listens on every interface: every process that
+/// can reach the port may call, unless the options have a secret.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
-/// counts as work of it until it is destroyed.
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
+/// and keeps that context's `run()` busy until it is drained or destroyed.
 template <class RouterType, class ListenerType = Listener, CallObserver Observes = const detail::NoCallObserver>
 class RpcServer {
  public:
   using Executor = asio::io_context::executor_type;
   using Session = BasicServerSession<typename ListenerType::Socket, Observes>;
-  using Connection = std::shared_ptr<Session>;  ///< What handlers hold; `ServerConnection` unless told.
+  using Connection = std::shared_ptr<Session>;  ///< The type that handlers get; by default `ServerConnection`.
 
-  /// Listens from now on; port 0 takes a free one. Throws as the listener does. `observer` must outlive the server.
+  /// Starts to listen; port 0: a free port. Throws the errors of the listener. `observer` must outlive the server.
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
             Observes& observer = detail::no_call_observer)
       : sessions_{std::move(router), options, observer}, listener_{executor, address, adding()} {}
-  /// The same. `how`: what another listener wants to know beside the address.
+  /// Does the same with another listener. `how`: what that listener needs beside the address.
   template <class How>
     requires std::is_same_v<typename How::Listener, ListenerType>
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options,
@@ -58,19 +59,20 @@ class RpcServer {
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
-  /// Ends every connection at once; `drain` first to have calls answered.
+  /// Ends every connection at once. Call `drain` first if calls are to be answered.
   ~RpcServer() {
-    listener_.close();  // first: who hears that a connection has ended may listen here himself
+    listener_.close();  // first: when the router gets the end of a connection, it may listen on this port itself
     sessions_.close();
   }
 
+  /// Returns the port on which it listens; 0 after `drain`.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return listener_.port(); }
 
-  /// Connections that are open.
+  /// Returns the number of open connections.
   [[nodiscard]] auto connections() const noexcept -> std::size_t { return sessions_.size(); }
 
-  /// Takes no more connections and calls; each connection ends when its calls are answered, at the latest after
-  /// `grace`: then clients are told that the calls that are left are lost.
+  /// Accepts no more connections and calls. Each connection ends when its calls are answered, at the latest after
+  /// `grace`; the calls that are left then fail with `rpc_errc::lost`.
   void drain(std::chrono::milliseconds grace) {
     listener_.close();
     sessions_.drain(instant_after(std::chrono::steady_clock::now(), grace));

@@ -14,24 +14,24 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Whether large bodies of requests of a method are wanted in chunks.
+/// A function that returns true if large request bodies of a method (by its id) are wanted in chunks.
 using TakesChunks = bool (*)(std::uint32_t method);
 
-/// What the connections of a server on one thread have in common: how they behave, and what they have taken on
-/// together.
+/// What the connections of a server on one thread share: the options, and the sum of the resources that they use.
 struct ServerBudget {
   explicit ServerBudget(const RpcServerOptions& how) : options{how} {}
 
   RpcServerOptions options;
-  std::size_t calls = 0;  ///< Not answered.
-  std::size_t bytes = 0;  ///< Of requests that are not answered, and of answers that are not written.
-  std::uint32_t turn = 0;  ///< The service that the next client gets who asks for none.
-  TakesChunks takes_chunks = nullptr;  ///< Null: none.
-  WireWriter answer;       ///< Where the head of an answer is written, before it is copied.
+  std::size_t calls = 0;  ///< Calls that are not answered.
+  std::size_t bytes = 0;  ///< Bytes of requests that are not answered, and of answers that are not written.
+  std::uint32_t turn = 0;  ///< Counts clients that ask for no particular service; they get the services in turn.
+  TakesChunks takes_chunks = nullptr;  ///< Null: no method takes chunks.
+  WireWriter answer;       ///< The head of an answer is written here before it is copied into the queue.
 };
 
-/// The part of a budget that one connection has taken; given back when this is destroyed. Threads: one at a time, the
-/// same one for all shares of a budget.
+/// The part of a budget that one connection uses; the destructor returns it.
+///
+/// Threads: all shares of a budget must be used on the same thread.
 class BudgetShare {
  public:
   explicit BudgetShare(std::shared_ptr<ServerBudget> of) noexcept : of_{std::move(of)} {}
@@ -40,62 +40,65 @@ class BudgetShare {
   DISTRIB_DECL auto operator=(BudgetShare&& other) noexcept -> BudgetShare&;
   ~BudgetShare() { leave(); }
 
-  /// Gives back what was taken, to take it from another budget.
+  /// Returns this share to the budget, to take it from another budget by `join`. Until then nothing else may be called.
   DISTRIB_DECL void leave() noexcept;
+  /// Leaves the present budget, if any, and takes the same share from `other`.
   DISTRIB_DECL void join(std::shared_ptr<ServerBudget> other) noexcept;
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
-  /// Whether the body of this frame, if it is large, is wanted in chunks.
+  /// True if the body of a frame with this header is wanted in chunks when it is large.
   [[nodiscard]] auto takes_chunks(const FrameHeader& header) const -> bool {
     return header.kind == FrameKind::request && of_->takes_chunks != nullptr && of_->takes_chunks(header.method);
   }
 
-  /// Empty, and good for one answer of any connection.
+  /// Returns the shared writer, emptied, for the head of one answer.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {
     of_->answer.clear();
     return of_->answer;
   }
 
-  /// For a client that asks for no service.
+  /// Returns the service for a client that asks for no particular one: each service in turn.
   [[nodiscard]] auto next_service() noexcept -> std::uint32_t { return of_->turn++ % options().services; }
 
-  /// A call has begun, or brought more.
+  /// Counts a call that begins, with the bytes of its request.
   void begin(std::size_t bytes) noexcept {
     ++calls_;
     ++of_->calls;
     hold(bytes);
   }
+  /// Counts more bytes that a call has received.
   void hold(std::size_t bytes) noexcept {
     held_ += bytes;
     of_->bytes += bytes;
   }
-  /// What a call brought was used up, or the call is over.
+  /// Subtracts bytes of a call that have been used.
   void release(std::size_t bytes) noexcept {
     held_ -= bytes;
     of_->bytes -= bytes;
   }
+  /// Subtracts a call that has ended, with the bytes that it still holds.
   void end(std::size_t bytes) noexcept {
     --calls_;
     --of_->calls;
     release(bytes);
   }
-  /// So much waits to be written now.
+  /// Sets how many bytes of this connection wait to be written.
   void owe(std::size_t bytes) noexcept {
     of_->bytes += bytes - owed_;
     owed_ = bytes;
   }
 
-  /// Calls of this connection that are not answered.
+  /// Returns the number of calls of this connection that are not answered.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return calls_; }
-  /// Whether a further call is refused.
+  /// True if one more call is allowed: neither this connection nor the server has reached its limit.
   [[nodiscard]] auto has_calls() const noexcept -> bool {
     return calls_ < options().max_calls && of_->calls < options().server_calls;
   }
-  /// Whether the client has to read more before it is served on.
+  /// True if too many bytes wait to be written: the client must read answers before more of its frames are taken.
   [[nodiscard]] auto owes_too_much() const noexcept -> bool { return owed_ > options().owed_bytes; }
-  /// Whether more of its calls have to be answered first.
+  /// True if unanswered requests hold too many bytes: calls must be answered before more frames are taken.
   [[nodiscard]] auto holds_too_much() const noexcept -> bool { return held_ > options().held_bytes; }
-  /// Whether one of them is so, or all connections together have too much.
+  /// True if this connection owes or holds too much, or all connections of the budget together are over `server_bytes`.
   [[nodiscard]] auto is_full() const noexcept -> bool {
     return owes_too_much() || holds_too_much() || of_->bytes > options().server_bytes;
   }

@@ -34,78 +34,94 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The server's end of a connection: requests in, answers out, by any order. Answers to calls that are over (cancelled,
-/// connection lost) are passed over in silence.
+/// The server's end of a connection: receives requests and sends answers, in any order. Answers to calls that are over
+/// (cancelled, connection lost) are ignored without an error.
 ///
-/// A `ConnectionCore`; after each of its events take all that `next` has. It gives nothing, and reads nothing, while
-/// connection or server have taken on as many bytes as they may. Memory: what is queued, and 32 bytes for each call
-/// that was ever in flight at once. Threads: one at a time.
+/// It is a `ConnectionCore`: after each of its events call `next` until that returns false. Over a limit of bytes
+/// `next` returns no events. Over a limit of the connection nothing is read either; over the limit of all connections
+/// (`server_bytes`) it reads on until received frames have to wait.
+///
+/// Memory: the queued frames, and an entry (`detail::ServerCall`) for each slot up to the highest slot that the client
+/// has used.
+///
+/// Threads: one at a time.
 class ServerCore {
  public:
-  /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  /// Waits for the client's greeting. `nonce`: drawn for this connection by `draw_nonce`; needed only with a secret.
+  /// Throws `rpc_errc::unauthorized` for a secret without a nonce.
   DISTRIB_DECL ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce = {});
-  /// The only connection of its server.
+  /// Makes the only connection of a server: with a budget of its own.
   ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})
       : ServerCore{std::shared_ptr<ServerBudget>{new ServerBudget{options}}, now, nonce} {}
 
-  /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
+  /// Returns an empty writer for the head of one answer. It is the same writer each time, so its memory is reused.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return share_.writer(); }
 
-  /// Whether the client takes an answer of such a size.
+  /// True if the client accepts an answer or item of this size.
   [[nodiscard]] auto allows(ByteView head, const FrameBody& body) const noexcept -> bool {
     return peer_.allow(head.size(), body.bytes().size());
   }
 
-  /// Answers a call, which is then over; an answer that is not allowed fails it with `too_large`. `head` is copied, and
-  /// so is a body that nobody keeps; others are shared until they are written. `checksum`: the body's, if known.
-  /// `with_next`: it leaves together with what is said next on this connection, however late.
+  /// Answers the call and ends it. If the client does not accept an answer of this size, the call fails with
+  /// `too_large` instead.
+  ///
+  /// Copies `head`. A body without an owner is copied; a body with an owner may be shared until it is written.
+  /// `checksum`: CRC-32C of the body if it is known; empty: it is computed.
+  ///
+  /// `with_next`: holds the answer back and sends it with the next frame on this connection. Trap: the client gets the
+  /// answer only then; use it only if the client waits for another call on this connection.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body = {},
              std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!allows(head, body)) return fail(call, rpc_errc::too_large);
     if (end(call)) queue({FrameKind::reply, 0, 0, 0, call, 0}, head, body, checksum, with_next);
   }
 
-  /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
+  /// Ends a call with an error. `where`: a text for the reader of the error, sent beside the code; it is shortened to
+  /// half of the largest head that the client accepts.
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     if (end(call)) add_error(call, code, where);
   }
 
-  /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
-  /// call is over. Try again after a `credit` event.
+  /// Sends one more item of a streaming call. Returns false if the item was not sent: the client has granted no credit
+  /// (retry after a `credit` event), or the call is over. An item that is too large for the client ends the call with
+  /// `too_large`.
   DISTRIB_DECL auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool;
 
-  /// Ends a streaming call well.
+  /// Ends a streaming call without an error.
   void end_stream(std::uint64_t call) {
     if (end(call)) queue({FrameKind::end, 0, 0, 0, call, 0});
   }
 
-  /// An `item` of so many bytes, of head and body, was used up: the client may send another one in its place.
+  /// Reports that an item of an `item` event has been used: the client may send another item. `bytes`: its head and
+  /// body together.
   DISTRIB_DECL void taken(std::uint64_t call, std::size_t bytes);
 
-  /// Takes no more calls and tells the client so; `finished()` when those in flight are answered, or at `by`, which
-  /// fails those that are left with `rpc_errc::lost`.
+  /// Accepts no more calls, and tells the client. `finished()` becomes true when the calls in flight are answered.
+  /// Calls that are left at `by` fail with `rpc_errc::lost`. Before the greeting it ends the connection at once, with
+  /// `rpc_errc::closed`.
   void drain(Instant by) {
-    if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
+    if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye is not allowed before the greeting
     drain_by_ = std::min(drain_by_, by);
     if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, detail::bytes_of(requests_));
   }
 
-  /// Ends the connection and tells the client why.
+  /// Ends the connection and tells the client why. Does nothing if it has ended.
   void refuse(const std::error_code& code, std::string_view where) {
     if (reason_) return;
     add_error(0, code, where);
     reason_ = code;
   }
 
-  /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
-  /// is asked for anything else.
+  /// Writes the next event to `event`; returns false if there is none, or if a limit of bytes is exceeded. What the
+  /// event points to is valid until the next call of the core.
   [[nodiscard]] DISTRIB_DECL auto next(Instant now, ServerEvent& event) -> bool;
 
-  /// It goes on elsewhere: leaves the budget, to `join` another one before anything else.
+  /// Leaves the budget, so that the connection can continue on another thread. Call `join` there before anything else.
   void leave() noexcept { share_.leave(); }
+  /// Continues with the budget of another thread, after `leave`.
   void join(std::shared_ptr<ServerBudget> budget) {
     share_.join(std::move(budget));
-    if ((parked_ = reader_.has_rest())) look_again_ = read_;  // it may be full here
+    if ((parked_ = reader_.has_rest())) look_again_ = read_;  // the new budget may be exhausted now
   }
 
   // --- ConnectionCore ---
@@ -116,7 +132,7 @@ class ServerCore {
   [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace { return reader_.read_space(lent); }
   DISTRIB_DECL void bytes_read(std::size_t count, Instant now);
   void keep() { reader_.keep(); }
-  /// What was read and not taken, because too much was owed, can be taken now.
+  /// True if received frames that had to wait for a limit of bytes can be taken now.
   [[nodiscard]] auto ready() const -> bool { return parked_ && !finished() && !share_.is_full(); }
   [[nodiscard]] auto output() -> const std::vector<FrameBody>& {
     if (finished()) queue_.hurry();
@@ -133,20 +149,21 @@ class ServerCore {
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (draining_ && share_.calls() == 0); }
 
-  /// Why the connection ended; empty while it has not.
+  /// Returns why the connection has ended; empty while it has not.
   [[nodiscard]] auto reason() const noexcept -> std::error_code { return reason_; }
 
-  /// Whether a call is not over.
+  /// True if the call is not over: its answer is still awaited.
   [[nodiscard]] auto awaits(std::uint64_t call) const -> bool { return !reason_ && calls_.is_open(call); }
 
-  /// Where the owner of this keeps whom it tells what happens to a call.
+  /// Returns the table of calls. The core keeps the state of each call there; the session that owns the core attaches
+  /// to each open call the sink that receives its events.
   [[nodiscard]] auto call_table() noexcept -> detail::ServerCalls& { return calls_; }
 
-  /// Calls that are not answered.
+  /// Returns the number of calls that are not answered.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return share_.calls(); }
 
  private:
-  /// When the peer has made no sign of life for too long, or no progress.
+  /// Returns when the client will have been silent, or without progress in a frame, for too long.
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
     const RpcServerOptions& options = share_.options();
     if (handshake_) return instant_after(heard_, options.greeting_within);
@@ -158,7 +175,7 @@ class ServerCore {
     return reader_.keeps_memory() ? read_ + memory_kept_for : never;
   }
 
-  // Null: nobody waits for its answer.
+  // Null: the call is over, or was never started.
   [[nodiscard]] auto open(std::uint64_t call) noexcept -> detail::ServerCall* {
     return reason_ ? nullptr : calls_.open(call);
   }
@@ -178,7 +195,7 @@ class ServerCore {
 
   void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
     WireWriter& head = writer();
-    encode_error(head, code, where.substr(0, peer_.head_bytes / 2));  // more of it might be too large for the client
+    encode_error(head, code, where.substr(0, peer_.head_bytes / 2));  // a longer head might be too large for the client
     queue({FrameKind::error, 0, 0, 0, call, 0}, head.view());
   }
 
@@ -195,7 +212,7 @@ class ServerCore {
 
   DISTRIB_DECL auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool;
 
-  // Nobody waits for the body of a call that was not begun (another one may have its id), or is over.
+  // Ignores the body of a request that was not accepted (an open call may have the same id), or whose call is over.
   DISTRIB_DECL auto take_part(const Frame& frame, ServerEvent& event) -> bool;
 
   auto refuse_call(std::uint64_t call, rpc_errc code) -> bool {
@@ -215,23 +232,25 @@ class ServerCore {
 
   static constexpr std::uint32_t no_deadline = 0xffffffffU;
   static constexpr Instant never = Instant::max();
-  static constexpr std::chrono::milliseconds look_again_after{20};  // by a connection that has to wait for others
+  // How often a connection checks whether the limit of all connections allows it to continue.
+  static constexpr std::chrono::milliseconds look_again_after{20};
 
   BudgetShare share_;
   FrameReader reader_;
   FrameQueue queue_;
-  Instant heard_;  // when the last bytes came or went; before the greeting, when it was opened
-  Instant read_;  // when the last bytes came
-  Instant look_again_ = never;  // nothing is taken until there is less to do here
+  Instant heard_;  // when the last bytes arrived or were written; before the greeting, when the connection was opened
+  Instant read_;  // when the last bytes arrived
+  // when to check a limit of bytes again; `never`: none is exceeded, or only that of answers
+  Instant look_again_ = never;
   Instant drain_by_ = never;
   detail::FrameProgress progress_;
-  FrameLimits peer_;  // what the client takes
-  bool came_whole_ = false;  // frames have, since all was looked at
-  bool begun_ = false;  // the last request was taken on
-  bool parked_ = false;  // what was read waits until less is owed
+  FrameLimits peer_;  // what the client accepts
+  bool came_whole_ = false;  // a frame became complete since the last `progress_.look`
+  bool begun_ = false;  // the last request was accepted
+  bool parked_ = false;  // received frames wait because a limit of bytes is exceeded
   bool draining_ = false;
-  std::uint64_t requests_ = 0;  // that came
-  std::unique_ptr<ServerHandshake> handshake_;  // until the client has shown who it is
+  std::uint64_t requests_ = 0;  // requests that have arrived
+  std::unique_ptr<ServerHandshake> handshake_;  // until it is over
   std::error_code reason_;
   detail::ServerCalls calls_;
 };

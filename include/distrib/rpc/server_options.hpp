@@ -11,26 +11,36 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a server behaves. Over a limit of calls a request is refused with `rpc_errc::exhausted` at once; over a limit of
-/// bytes no further request is taken, frame by frame, until there are fewer: clients find their connection full. One
-/// request more than the limit may be taken, however large.
+/// How a server behaves.
+///
+/// Over a limit of calls, further requests fail at once with `rpc_errc::exhausted`. Over a limit of bytes, no further
+/// frame is taken until the bytes are below the limit: the connection fills up, and its client has to wait. The check
+/// is made before each frame, so the last frame may exceed a limit of bytes by its whole size.
+///
+/// A client that exceeds one of the times is disconnected. Time in which the server does not read from it because of
+/// `held_bytes` or `server_bytes` does not count.
 struct RpcServerOptions {
-  FrameLimits limits;  ///< The largest frame that is taken.
-  std::uint32_t services = 1;  ///< Greetings may ask for services 0 .. services - 1.
-  std::uint32_t threads = 0;  ///< Of an `RpcPoolServer`: how many of the pool's, the first; 0: all.
-  std::uint32_t max_calls = 1024;  ///< Most calls in flight on a connection,
-  std::uint32_t server_calls = 1U << 16;  ///< and on all connections of a thread.
-  std::size_t owed_bytes = std::size_t{64} << 20;  ///< Most bytes of answers that wait to be written on a connection.
-  /// Most bytes of requests that are not answered on a connection. More than what handlers wait for before they answer:
-  /// a request that is not read cannot be what they wait for.
+  FrameLimits limits;  ///< The largest frame that is accepted from a client.
+  std::uint32_t services = 1;  ///< Clients may ask for services 0 .. services - 1.
+  /// `RpcPoolServer` only: how many threads of the pool to use, from the first thread on. 0: all threads.
+  std::uint32_t threads = 0;
+  std::uint32_t max_calls = 1024;  ///< Most calls in flight on one connection.
+  std::uint32_t server_calls = 1U << 16;  ///< Most calls in flight on all connections of one thread.
+  std::size_t owed_bytes = std::size_t{64} << 20;  ///< Most bytes of answers that wait to be written on one connection.
+  /// Most bytes of unanswered requests on one connection. If handlers wait for further requests before they answer,
+  /// this must be larger than all the requests that they wait for: a request over the limit is not read.
   std::size_t held_bytes = std::size_t{1} << 30;
-  std::size_t server_bytes = std::size_t{4} << 30;  ///< Most of both on all connections of a thread.
-  std::chrono::milliseconds greeting_within{5'000};  ///< A peer that has not shown who it is by then is closed,
-  std::chrono::milliseconds silent_after{60'000};  ///< and so is one that was silent for so long,
-  /// and one whose frame does not come to its end: so long may it take from the first byte on, and from each further
-  /// `frame_progress_bytes` on.
+  /// Most bytes of unwritten answers and unanswered requests together, on all connections of one thread.
+  std::size_t server_bytes = std::size_t{4} << 30;
+  /// Longest time until the client's greeting, and its proof of the secret if there is one.
+  std::chrono::milliseconds greeting_within{5'000};
+  /// Longest time in which no bytes arrive from the client or are written to it.
+  std::chrono::milliseconds silent_after{60'000};
+  /// Longest time without progress in a frame that the client has begun: counted from its first byte, and again from
+  /// each further 64 KiB.
   std::chrono::milliseconds frame_within{30'000};
-  SharedSecret secret;  ///< If there is one, clients prove that they have it, and are shown that the server does.
+  /// If set, each client must prove that it has the same secret; the server proves it to the client too.
+  SharedSecret secret;
 };
 
 }  // namespace v0

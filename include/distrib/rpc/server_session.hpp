@@ -27,45 +27,49 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One connection of an `RpcServer`: what a `Call` there speaks to. It behaves like its `ServerCore` and has every
-/// answer written. Answers to a connection that is gone are passed over in silence.
+/// One connection of an `RpcServer`, through which a `Call` is answered. It has the functions of its `ServerCore`, and
+/// sends every answer. Answers after the end of the connection are ignored without an error.
 ///
-/// Threads: one at a time, which is the executor's. Handlers hold it by `ServerConnection` for as long as they like.
+/// Handlers may keep a session alive by `ServerConnection` as long as they need.
+///
+/// Threads: only the executor's thread.
 template <class Stream, CallObserver Observes = const detail::NoCallObserver>
 class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stream, Observes>, Stream> {
   using Base = Connection<ServerCore, BasicServerSession, Stream>;
   friend Base;
 
  public:
-  /// Who takes what comes in.
+  /// Receives the events of a session.
   class Owner {
    public:
     virtual ~Owner() = default;
     virtual void happened(const std::shared_ptr<BasicServerSession>& session, const ServerEvent& event) = 0;
-    virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;  ///< The last that is heard of it.
+    /// Called once when the connection has ended; nothing follows.
+    virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;
   };
 
-  /// `observer` is heard of no more after `closed`, or `close()`.
+  /// Makes a session for a connected stream; `start` begins to read. `observer` must live until `closed` was called, or
+  /// until `close()` returns.
   BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget,
                      Observes& observer = detail::no_call_observer)
       : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now(), draw_nonce()},
         owner_{&owner},
         observed_{observer, *this} {}
 
-  /// Goes on with a core that was released elsewhere.
+  /// Continues with a core that another session has released.
   BasicServerSession(Owner& owner, Stream stream, ServerCore released, Observes& observer = detail::no_call_observer)
       : Base{std::move(stream), *this, std::move(released)}, owner_{&owner}, observed_{observer, *this} {}
 
-  /// Begins to read; once.
+  /// Begins to read. Call it once.
   void start() { settle(); }
 
-  /// Takes no more calls; ends when those in flight are answered, or at `by`.
+  /// Accepts no more calls. The connection ends when the calls in flight are answered, at the latest at `by`.
   void drain(Instant by) {
     core().drain(by);
     answered();
   }
 
-  /// Ends it at once; the owner hears nothing any more.
+  /// Ends the connection at once. The owner is not called any more.
   void close() {
     owner_ = nullptr;
     observed_.end_all(rpc_errc::lost);
@@ -73,20 +77,21 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     core().call_table().end_sinks(rpc_errc::closed);
   }
 
-  /// Whether its owner is still to hear of it.
+  /// True while the session has an owner that receives its events.
   [[nodiscard]] auto is_served() const noexcept -> bool { return owner_ != nullptr; }
 
-  /// Nothing that happens is told any more, until it is released.
+  /// Holds back all further events, so that the session can be released.
   void pause() noexcept { is_paused_ = true; }
 
-  /// See `Connection::release`: to go on in a session on another thread. The owner hears nothing any more.
+  /// Returns stream and core, to continue in a session on another thread; see `Connection::release`. The owner is not
+  /// called any more.
   [[nodiscard]] auto release(const typename Stream::executor_type& executor) -> std::pair<Stream, ServerCore> {
     owner_ = nullptr;
     core().leave();
     return Base::release(executor);
   }
 
-  /// Of a handler: what happens to `call` is told to `sink` from now on, and not to the owner.
+  /// Sends the further events of `call` to `sink` instead of the owner. For handlers.
   void attach(std::uint64_t call, std::shared_ptr<detail::ServerCallSink> sink) {
     core().call_table().attach(call, std::move(sink));
   }
@@ -97,6 +102,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   /// See `ServerCore::writer`.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
 
+  /// See `ServerCore::reply`, `fail`, `item`, `taken` and `end_stream`.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!core().allows(head, body)) return fail(call, rpc_errc::too_large);
@@ -140,7 +146,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     answered();
   }
 
-  std::uint32_t index = 0;  ///< Where its owner keeps it; the owner's business alone.
+  std::uint32_t index = 0;  ///< The session's index in the list of its owner. For the owner only.
 
  private:
   using Base::core;
@@ -155,7 +161,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     return std::static_pointer_cast<BasicServerSession>(this->shared_from_this());
   }
 
-  /// Of the shell: something came in, or went out.
+  /// Called by `Connection` when bytes have arrived or were written, or a timer has expired.
   void on_activity(Instant now) {
     take_events(now);
     observed_.flush();
@@ -183,7 +189,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void observe_reply(std::uint64_t call, std::size_t bytes) {
     if constexpr (is_observed) observe_end(call, observed_.well(), bytes);
   }
-  // Answers of one event leave at its end, and so do those from outside that are posted together.
+  // The answers of one event leave at its end; answers from outside of an event leave together when `settle_soon` runs.
   void observe_end(std::uint64_t call, const std::error_code& code, std::size_t bytes) {
     if constexpr (is_observed) {
       if (active_) return observed_.ends(call, code, bytes);
@@ -200,7 +206,8 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     return sink != nullptr;
   }
 
-  // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.
+  // Called after each answer. For an answer from outside of `on_activity` it has the output written. It takes no
+  // request: a handler must not be called while it answers another call.
   void answered() {
     if (active_ || owner_ == nullptr) return;
     settle_soon();
@@ -214,7 +221,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     const auto session = self();
     Owner* const owner = std::exchange(owner_, nullptr);
     core().call_table().end_sinks(rpc_errc::closed);
-    owner->closed(session);  // last: it may throw
+    owner->closed(session);  // last, because it may throw
   }
 
   struct Nothing {};
@@ -222,15 +229,15 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   bool active_ = false;
   bool is_paused_ = false;
-  Owner* owner_;  // null: it is gone, or this connection is over
+  Owner* owner_;  // null: the owner has let the session go, or the connection is over
   [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
-  [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // of the last event
+  [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // the time of the last event
 };
 
-/// Over TCP.
+/// A session over TCP.
 using ServerSession = BasicServerSession<TcpSocket>;
 
-/// What handlers hold of a connection.
+/// The pointer by which handlers keep a connection alive.
 using ServerConnection = std::shared_ptr<ServerSession>;
 
 }  // namespace v0

@@ -21,24 +21,29 @@ inline namespace v0 {
 
 namespace detail {
 
-/// How `async_read` of a stream of `Item`s is completed: with the next one, with nothing after the last one, or with
-/// why there are no more.
+/// The completion of `async_read` of a stream: with the next item; with no item and no error after the last item; or
+/// with the error that ended the stream.
 template <class Item> using StreamReadSignature = void(std::error_code, std::optional<Item>);
 
-/// How `async_write` of a stream is completed.
+/// The completion of `async_write` of a stream.
 using StreamWriteSignature = void(std::error_code);
 
 }  // namespace detail
 
-/// One streaming call of method `M` at the server, as its handler has it: reads what the client streams, writes what
-/// the method streams back, and ends the call, once. When the client takes the call back or is lost, reads and writes
-/// complete with `rpc_errc::cancelled` or `closed`.
+/// One streaming call of method `M` at the server: the handler reads the client's items, writes items of its own, and
+/// ends the call exactly once. Which of these exist depends on the method. A value; copies refer to the same call.
 ///
-/// At most one read and one write at a time; both may be cancelled by their slots, and the stream goes on. At most
-/// `initial_credit` items wait here to be read: the client is held back by what is read. A value; copies stand for the
-/// same call. Threads: one at a time, which is the connection's executor.
+/// At most `initial_credit` items wait here to be read; the client can send more only when they are read. If the client
+/// cancels the call, reads and writes complete with `rpc_errc::cancelled`; if the connection ends, with
+/// `rpc_errc::closed`.
+///
+/// Cancellation: a read or a write can be cancelled by its slot; it completes with `rpc_errc::cancelled`, and the
+/// stream continues. The item of a cancelled write is not sent.
+///
+/// Threads: only the connection's executor; at most one read and one write at a time.
 template <detail::StreamMethod M, class Connection> class ServerStream {
  public:
+  /// Takes over the events of the call that a `request` event has begun.
   ServerStream(const Connection& connection, const ServerEvent& event)
       : call_{connection, event}, state_{std::make_shared<State>(connection, event.call)} {
     connection->attach(event.call, state_);
@@ -50,7 +55,7 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
   [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> { return call_.deadline(); }
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return call_.metadata(); }
 
-  /// The next item; completes with `StreamReadSignature<typename M::Request>`.
+  /// Reads the next item; completes with `StreamReadSignature<typename M::Request>`.
   template <class Token>
   auto async_read(Token&& token) const
     requires M::streams_requests
@@ -59,7 +64,8 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         [state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item; completes with `StreamWriteSignature` when it is on its way: the client's credit is waited for.
+  /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
+  /// client has granted no credit.
   template <class Token>
   auto async_write(typename M::Reply item, Token&& token) const
     requires M::streams_replies
@@ -71,21 +77,21 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         token);
   }
 
-  /// Ends the call well.
+  /// Ends the call without an error.
   void end() const
     requires M::streams_replies
   {
     call_.end();
     state_->over();
   }
-  /// Ends the call well, by its answer.
+  /// Ends the call with its reply.
   void reply(const typename M::Reply& reply) const
     requires(!M::streams_replies)
   {
     call_.reply(reply);
     state_->over();
   }
-  /// Ends the call.
+  /// Ends the call with an error; see `Call::fail`.
   void fail(const std::error_code& code, std::string_view where = {}) const {
     call_.fail(code, where);
     state_->over(code);

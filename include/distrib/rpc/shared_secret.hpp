@@ -18,53 +18,69 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What all tasks of a job know and nobody else: who connects proves that he knows it, and so does who is connected to.
-/// One that was made with default arguments is none; everybody is let in then.
+/// A secret that all tasks of a job have and no other process. Client and server prove to each other that they have it.
+/// A default-constructed object means "no secret": then every client may connect.
 ///
 ///     head -c 32 /dev/urandom | base64 > secret; chmod 600 secret
 ///
-/// It must be random: whoever may connect can try guesses on what he was answered, at his leisure. It says who comes
-/// in, and protects nothing of what is said then; in a network that others can write to, use TLS as well.
+/// The secret must be random: every process that can connect gets a code made with it, and can test guesses on that
+/// code offline. The secret only decides which processes may connect. It does not protect the data that is sent
+/// afterwards: in a network to which others can write, use TLS as well.
 ///
-/// A value, cheap to copy: copies share what was made of the bytes, which is wiped with the last one. The bytes
-/// themselves are not kept and never given out. Threads: any, as a value.
+/// A value, cheap to copy. Copies share a key that is computed from the bytes and erased with the last copy. The bytes
+/// themselves are not kept, and cannot be read back.
+///
+/// Threads: any, as a value.
 class SharedSecret {
  public:
-  static constexpr std::size_t min_bytes = 16;
-  static constexpr std::size_t max_bytes = 4 << 10;
+  static constexpr std::size_t min_bytes = 16;  ///< Size of the shortest secret.
+  static constexpr std::size_t max_bytes = 4 << 10;  ///< Size of the longest secret.
 
   SharedSecret() = default;
 
-  /// Of bytes that are at hand. Failure: `rpc_errc::bad_secret`, for less than 16 bytes or more than 4 KiB.
+  /// Returns the secret that consists of these bytes.
+  ///
+  /// Errors: `rpc_errc::bad_secret` for less than 16 bytes or more than 4 KiB. The result is then no secret.
   [[nodiscard]] DISTRIB_DECL static auto from_bytes(ByteView bytes, std::error_code& ec) -> SharedSecret;
-  /// The same, thrown.
+  /// Does the same, and throws the error.
   [[nodiscard]] DISTRIB_DECL static auto from_bytes(ByteView bytes) -> SharedSecret;
 
-  /// Of a file, without the newline at its end. Failure: the system's reason; `rpc_errc::secret_exposed` for a file
-  /// that others than owner and group may read or write; `bad_secret`, also for what is no regular file.
+  /// Reads the secret from a file, without the newline at its end.
+  ///
+  /// Errors: the system's error; `rpc_errc::secret_exposed` for a file that all users may read or write; `bad_secret`
+  /// for a wrong size, or if the path is not a regular file. The result is then no secret.
   [[nodiscard]] DISTRIB_DECL static auto from_file(const std::string& path, std::error_code& ec) -> SharedSecret;
-  /// The same, thrown with the path.
+  /// Does the same, and throws the error with the path.
   [[nodiscard]] DISTRIB_DECL static auto from_file(const std::string& path) -> SharedSecret;
 
-  /// Of an environment variable, which processes that are started later can read too: prefer a file. Call it before
-  /// there are threads. Failure: `rpc_errc::no_secret` for one that is not set, `bad_secret`.
+  /// Reads the secret from an environment variable. Prefer a file: processes that this process starts can read the
+  /// variable too.
+  ///
+  /// Errors: `rpc_errc::no_secret` if the variable is not set, `bad_secret` for a wrong size. The result is then no
+  /// secret.
+  ///
+  /// Threads: call it before other threads are started.
   [[nodiscard]] DISTRIB_DECL static auto from_environment(const std::string& name, std::error_code& ec) -> SharedSecret;
-  /// The same, thrown with the name.
+  /// Does the same, and throws the error with the name.
   [[nodiscard]] DISTRIB_DECL static auto from_environment(const std::string& name) -> SharedSecret;
 
-  /// Of the job that this process is a task of, as its starter gives it: the file that DISTRIB_SECRET_FILE names, or else
-  /// the text of DISTRIB_SECRET; without either there is none. Set but empty counts as not set. Call it before there
-  /// are threads. Fails as `from_file` and `from_bytes` do.
+  /// Reads the secret of the job to which this process belongs, as its starter passes it: from the file that the
+  /// environment variable DISTRIB_SECRET_FILE names, otherwise from the text of DISTRIB_SECRET. Returns no secret if
+  /// neither is set; an empty variable counts as not set.
+  ///
+  /// Errors: as `from_file` and `from_bytes`, with the path or "DISTRIB_SECRET" as their place.
+  ///
+  /// Threads: call it before other threads are started.
   [[nodiscard]] DISTRIB_DECL static auto of_job(ErrorRef to) -> SharedSecret;
   [[nodiscard]] static auto of_job() -> SharedSecret {
     Error error;
     return detail::or_throw(of_job(error), error);
   }
 
-  /// Whether there is one.
+  /// True if there is a secret.
   [[nodiscard]] explicit operator bool() const noexcept { return key_ != nullptr; }
 
-  /// HMAC-SHA-256 of `pieces`, one after the other, under the secret; which there must be.
+  /// Returns the HMAC-SHA-256 of all `pieces`, one after another, with the secret as its key. There must be a secret.
   [[nodiscard]] auto sign(std::initializer_list<ByteView> pieces) const noexcept -> Sha256Digest {
     HmacSha256 code = *key_;
     for (const ByteView piece : pieces) code.update(piece);
@@ -72,7 +88,8 @@ class SharedSecret {
   }
 
  private:
-  /// Room for the longest one, what may stand at its end, and a byte that is too many.
+  /// Memory for the longest secret, a newline of up to two bytes, and one byte more, which shows that a file is too
+  /// long.
   struct Buffer {
     Buffer() = default;
     Buffer(const Buffer&) = delete;

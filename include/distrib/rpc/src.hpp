@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The bodies of rpc/, compiled once: for one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
+// The function bodies of rpc/. A program that defines DISTRIB_SEPARATE_COMPILATION includes this in one of its units.
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #error "distrib: <distrib/rpc/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif

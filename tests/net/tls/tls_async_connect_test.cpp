@@ -25,7 +25,7 @@ using tls_ends::server;
 
 namespace {
 
-/// What a handler was told, once.
+/// What a completion handler has received.
 struct HeardStream {
   int calls = 0;
   std::error_code code;
@@ -54,7 +54,7 @@ auto connect_with_tls(asio::io_context& context, Address address, std::error_cod
 
 }  // namespace
 
-TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]") {
+TEST_CASE("async_connect with TLS: completes with a stream or an error", "[net][tls]") {
   asio::io_context context{1};
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server("DNS:localhost")};
   SECTION("a callback") {
@@ -82,7 +82,7 @@ TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]"
       CHECK(code == row.code);
     }
   }
-  SECTION("certificates that could not be read") {
+  SECTION("certificates that cannot be read") {
     Error unreadable;
     const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
     CHECK(unreadable);
@@ -94,7 +94,7 @@ TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]"
   }
 }
 
-TEST_CASE("async_connect with TLS: cancelled at any time it completes once", "[net][tls]") {
+TEST_CASE("async_connect with TLS: completes once when it is cancelled at any time", "[net][tls]") {
   bool cancelled = false;
   bool connected = false;
   for (int handlers = 0; handlers < 24; ++handlers) {
@@ -121,7 +121,7 @@ TEST_CASE("async_connect with TLS: cancelled at any time it completes once", "[n
   CHECK(connected);
 }
 
-TEST_CASE("async_connect with TLS: a context that is destroyed drops it", "[net][tls]") {
+TEST_CASE("async_connect with TLS: is dropped when the context is destroyed", "[net][tls]") {
   const auto held = std::make_shared<int>();
   for (int handlers = 0; handlers < 8; ++handlers) {
     asio::io_context context{1};

@@ -24,7 +24,7 @@ using tls_ends::server;
 
 namespace {
 
-/// What a connector said, once.
+/// The result of a connector.
 struct HeardConnector {
   int calls = 0;
   Error error;
@@ -43,7 +43,7 @@ auto port_of(const support::Acceptor& acceptor) -> std::uint16_t { return accept
 
 }  // namespace
 
-TEST_CASE("TlsConnector: by name and by number, and the certificate must be for it", "[net][tls]") {
+TEST_CASE("TlsConnector: the certificate must be valid for the host, a name or a number", "[net][tls]") {
   asio::io_context context{1};
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server("DNS:localhost")};
   for (const char* host : {"localhost", "127.0.0.1"}) {
@@ -63,7 +63,7 @@ TEST_CASE("TlsConnector: by name and by number, and the certificate must be for 
   }
 }
 
-TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is not there", "[net][tls]") {
+TEST_CASE("TlsConnector: a server that is silent, has another protocol, or does not exist", "[net][tls]") {
   asio::io_context context{1};
   support::Acceptor acceptor{context, support::loopback()};
   ConnectOptions options;
@@ -72,20 +72,20 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
     return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, options,
                                           heard.listen(), client());
   };
-  SECTION("silent, with a deadline") {
+  SECTION("a silent server, with a deadline") {
     options.deadline = std::chrono::steady_clock::now() + 50ms;
     const auto connector = connect();
     run_until(context, [&] { return heard.calls == 1; });
     CHECK(heard.error.code == net_errc::timed_out);
     CHECK_THAT(heard.error.where, ContainsSubstring("in the TLS handshake"));
   }
-  SECTION("silent, without one") {
+  SECTION("a silent server, without a deadline") {
     options.longest_try = 50ms;
     const auto connector = connect();
     run_until(context, [&] { return heard.calls == 1; });
     CHECK(heard.error.code == net_errc::timed_out);
   }
-  SECTION("something else, or nothing at all") {
+  SECTION("another protocol, or a closed connection") {
     const bool speaks = GENERATE(true, false);
     acceptor.async_accept([&](const std::error_code&, TcpSocket socket) {
       if (speaks) asio::write(socket, asio::buffer(std::string{"220 mail.example ESMTP\r\n"}));
@@ -95,7 +95,7 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
     run_until(context, [&] { return heard.calls == 1; });
     CHECK(heard.error.code == net_errc::no_tls);
   }
-  SECTION("not there") {
+  SECTION("no server") {
     const Address address{"127.0.0.1", port_of(acceptor)};
     acceptor.close();
     options.deadline = std::chrono::steady_clock::now() + 20ms;
@@ -106,7 +106,7 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
   CHECK_FALSE(heard.stream);
 }
 
-TEST_CASE("TlsConnector: a context whose files could not be read", "[net][tls]") {
+TEST_CASE("TlsConnector: a context whose files cannot be read", "[net][tls]") {
   asio::io_context context{1};
   support::Acceptor acceptor{context, support::loopback()};
   Error unreadable;
@@ -120,7 +120,7 @@ TEST_CASE("TlsConnector: a context whose files could not be read", "[net][tls]")
   CHECK_FALSE(heard.stream);
 }
 
-TEST_CASE("TlsConnector: cancelled at any time, nothing is called", "[net][tls]") {
+TEST_CASE("TlsConnector: destroyed at any time, it calls nothing", "[net][tls]") {
   for (int handlers = 0; handlers < 12; ++handlers) {
     asio::io_context context{1};
     TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
@@ -139,7 +139,7 @@ TEST_CASE("TlsConnector: cancelled at any time, nothing is called", "[net][tls]"
   }
 }
 
-TEST_CASE("TlsConnector: destroyed by who is called", "[net][tls]") {
+TEST_CASE("TlsConnector: may be destroyed inside its callback", "[net][tls]") {
   asio::io_context context{1};
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
   std::optional<TlsConnector> connector;
@@ -155,7 +155,7 @@ TEST_CASE("TlsConnector: destroyed by who is called", "[net][tls]") {
   run_until(context, [&] { return called; });
 }
 
-TEST_CASE("TlsConnector: a time that stands for ever", "[net][tls]") {
+TEST_CASE("TlsConnector: the longest time means without a limit", "[net][tls]") {
   asio::io_context context{1};
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
   ConnectOptions options;

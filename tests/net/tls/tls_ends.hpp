@@ -8,7 +8,7 @@
 
 #include <string>
 
-/// A server and a client that trust one authority.
+/// A server and a client that trust the same authority.
 namespace tls_ends {
 
 inline auto authority() -> const support::Authority& {

@@ -44,7 +44,7 @@ struct House {
     socket.connect({asio::ip::address_v4::loopback(), listener->port()});
     return socket;
   }
-  /// A client that does all right.
+  /// Returns a client whose handshake succeeds.
   auto connector() -> std::unique_ptr<TlsConnector> {
     return std::make_unique<TlsConnector>(
         context.get_executor(), Address{"127.0.0.1", listener->port()}, ConnectOptions{},
@@ -65,7 +65,7 @@ struct House {
 
 }  // namespace
 
-TEST_CASE("TlsListener: hands over streams that speak, whatever others do meanwhile", "[net][tls]") {
+TEST_CASE("TlsListener: passes on streams after their handshake, also while other handshakes fail", "[net][tls]") {
   House house;
   TcpSocket silent = house.guest();
   TcpSocket garbage = house.guest();
@@ -79,14 +79,14 @@ TEST_CASE("TlsListener: hands over streams that speak, whatever others do meanwh
     CHECK(error.code == net_errc::no_tls);
     CHECK_THAT(error.where, ContainsSubstring("127.0.0.1:"));
   }
-  CHECK(house.listener->handshakes() == 1);  // the silent one
+  CHECK(house.listener->handshakes() == 1);  // the silent client
   asio::write(house.streams[0], asio::buffer("hello", 5));
   char text[5];
   asio::read(house.guests[0], asio::buffer(text));
   CHECK(std::string(text, 5) == "hello");
 }
 
-TEST_CASE("TlsListener: who says nothing is closed in time", "[net][tls]") {
+TEST_CASE("TlsListener: a silent client is closed after handshake_within", "[net][tls]") {
   House house;
   house.accept.handshake_within = 30ms;
   house.open();
@@ -100,7 +100,7 @@ TEST_CASE("TlsListener: who says nothing is closed in time", "[net][tls]") {
   CHECK(house.listener->handshakes() == 0);
 }
 
-TEST_CASE("TlsListener: a time that stands for ever", "[net][tls]") {
+TEST_CASE("TlsListener: the longest time means without a limit", "[net][tls]") {
   House house;
   house.accept.handshake_within = std::chrono::milliseconds::max();
   house.open();
@@ -109,7 +109,7 @@ TEST_CASE("TlsListener: a time that stands for ever", "[net][tls]") {
   CHECK(house.refused.empty());
 }
 
-TEST_CASE("TlsListener: certificates that could not be read are why nobody gets in, until they are", "[net][tls]") {
+TEST_CASE("TlsListener: refuses all clients until the certificates can be read", "[net][tls]") {
   const TlsFiles files = House::authority().issue("late", "DNS:localhost,IP:127.0.0.1");
   const std::string away = files.certificate + ".away";
   std::filesystem::rename(files.certificate, away);
@@ -127,7 +127,7 @@ TEST_CASE("TlsListener: certificates that could not be read are why nobody gets 
   run_until(house.context, [&] { return house.streams.size() == 1; });
 }
 
-TEST_CASE("TlsListener: no more handshakes at once than allowed", "[net][tls]") {
+TEST_CASE("TlsListener: never more than max_handshakes at once", "[net][tls]") {
   House house;
   house.accept.max_handshakes = 2;
   house.open();
@@ -146,19 +146,19 @@ TEST_CASE("TlsListener: no more handshakes at once than allowed", "[net][tls]") 
   run_until(house.context, [&] { return house.streams.size() == 1; });
 }
 
-TEST_CASE("TlsListener: closed in the middle of handshakes, it calls nobody, and nothing is left", "[net][tls]") {
+TEST_CASE("TlsListener: closed in the middle of handshakes, it calls nothing", "[net][tls]") {
   House house;
   TcpSocket silent = house.guest();
   run_until(house.context, [&] { return house.listener->handshakes() == 1; });
-  SECTION("closed") { house.listener->close(); }
-  SECTION("destroyed") { house.listener.reset(); }
+  SECTION("by close") { house.listener->close(); }
+  SECTION("by its destructor") { house.listener.reset(); }
   house.context.restart();
   house.context.run();
   CHECK(house.refused.empty());
   CHECK(house.streams.empty());
 }
 
-TEST_CASE("TlsListener: closed by who is called", "[net][tls]") {
+TEST_CASE("TlsListener: may be destroyed inside its callback", "[net][tls]") {
   House house;
   std::unique_ptr<TlsListener> listener;
   bool called = false;

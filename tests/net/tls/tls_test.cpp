@@ -47,7 +47,7 @@ auto made_by(const support::Authority& authority, TlsFiles files) -> TlsFiles {
 
 auto trusting(const support::Authority& authority) -> TlsFiles { return {{}, {}, authority.file()}; }
 
-/// Both ends of a handshake, and what each says of it.
+/// Both ends of a handshake, and the error of each.
 struct Ends {
   Ends(asio::io_context& context, const TlsContext& server_context, const TlsContext& client_context,
        const std::string& host = "localhost") {
@@ -82,7 +82,7 @@ auto failure_of(TlsSide side, const TlsFiles& files) -> Error {
   return error;
 }
 
-/// Sends what it is given, and keeps what it reads.
+/// A core that sends what the test sets, and records what it reads.
 struct TlsTape {
   [[nodiscard]] auto reads() const -> bool { return wants_bytes && !finished(); }
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
@@ -157,7 +157,7 @@ struct Talk {
 
 }  // namespace
 
-TEST_CASE("TlsContext: files that are none are named", "[net][tls]") {
+TEST_CASE("TlsContext: invalid files are refused with their path", "[net][tls]") {
   const support::Authority authority{"ours"};
   const TlsFiles good = authority.issue("good", here);
   const TlsFiles other = authority.issue("other", here);
@@ -178,10 +178,10 @@ TEST_CASE("TlsContext: files that are none are named", "[net][tls]") {
   CHECK(failure_of(TlsSide::server, {}).code == net_errc::bad_tls_file);
   CHECK(failure_of(TlsSide::server, {good.certificate, {}, {}}).code == net_errc::bad_tls_file);
   CHECK(failure_of(TlsSide::server, {good.certificate, other.key, {}}).code == net_errc::bad_tls_file);
-  CHECK_NOTHROW(TlsContext(TlsSide::client, {}));  // the system's authorities
+  CHECK_NOTHROW(TlsContext(TlsSide::client, {}));  // uses the authorities of the system
 }
 
-TEST_CASE("TlsContext: a key with a passphrase is refused, and nobody is asked for it", "[net][tls]") {
+TEST_CASE("TlsContext: a key with a passphrase is refused, and the terminal is not asked for it", "[net][tls]") {
   const support::Authority authority{"ours"};
   TlsFiles files = authority.issue("locked", here);
   const support::Key key{::EVP_EC_gen("P-256")};
@@ -194,7 +194,7 @@ TEST_CASE("TlsContext: a key with a passphrase is refused, and nobody is asked f
   CHECK(failure_of(TlsSide::server, files).code == net_errc::bad_tls_file);
 }
 
-TEST_CASE("TlsContext: who is trusted", "[net][tls]") {
+TEST_CASE("TlsContext: which certificates are trusted", "[net][tls]") {
   asio::io_context context{1};
   const support::Authority ours{"ours"};
   const support::Authority theirs{"theirs"};
@@ -230,7 +230,7 @@ TEST_CASE("TlsContext: who is trusted", "[net][tls]") {
     CAPTURE(row.host, row.server_says);
     CHECK(ends.of_server.code == net_errc::untrusted);
     CHECK_THAT(ends.of_server.where, ContainsSubstring("server's peer (") && ContainsSubstring(row.server_says));
-    if (row.client_says == nullptr) continue;  // hears of it by what it reads first
+    if (row.client_says == nullptr) continue;  // this client gets the error when it reads first
     CHECK(ends.of_client.code == net_errc::untrusted);
     CHECK_THAT(ends.of_client.where, ContainsSubstring("client's peer (") && ContainsSubstring(row.client_says));
   }
@@ -239,7 +239,7 @@ TEST_CASE("TlsContext: who is trusted", "[net][tls]") {
   CHECK_FALSE(mutual.of_client);
 }
 
-TEST_CASE("TlsContext: nothing older than TLS 1.2", "[net][tls]") {
+TEST_CASE("TlsContext: refuses versions before TLS 1.2", "[net][tls]") {
   asio::io_context context{1};
   const support::Authority ours{"ours"};
   const TlsContext server{TlsSide::server, ours.issue("server", here)};
@@ -264,7 +264,7 @@ TEST_CASE("TlsContext: nothing older than TLS 1.2", "[net][tls]") {
   }
 }
 
-TEST_CASE("TlsContext: loaded anew, new connections show the new certificate, or all stays as it was", "[net][tls]") {
+TEST_CASE("TlsContext: after reload new connections use the new files; a failed reload changes nothing", "[net][tls]") {
   asio::io_context context{1};
   const support::Authority ours{"ours"};
   const support::Authority theirs{"theirs"};
@@ -278,7 +278,7 @@ TEST_CASE("TlsContext: loaded anew, new connections show the new certificate, or
   constexpr auto over = std::filesystem::copy_options::overwrite_existing;
   std::filesystem::copy_file(other.certificate, ours.path("server.pem"), over);
   Error error;
-  server.reload(error);  // half of a pair
+  server.reload(error);  // the certificate is new, its key is not
   CHECK(error.code == net_errc::bad_tls_file);
   CHECK_FALSE(Ends{context, copy, client}.of_client);
 
@@ -287,14 +287,14 @@ TEST_CASE("TlsContext: loaded anew, new connections show the new certificate, or
   CHECK(Ends{context, copy, client}.of_client.code == net_errc::untrusted);
   CHECK_FALSE(Ends{context, copy, TlsContext{TlsSide::client, trusting(theirs)}}.of_client);
 
-  // A connection of before goes on.
+  // An earlier connection continues.
   asio::write(*before.server, asio::buffer("still", 5));
   char text[5];
   asio::read(*before.client, asio::buffer(text));
   CHECK(std::string(text, 5) == "still");
 }
 
-TEST_CASE("TlsContext: loaded anew by one thread while others make connections", "[net][tls]") {
+TEST_CASE("TlsContext: one thread reloads while another makes connections", "[net][tls]") {
   const support::Authority ours{"ours"};
   TlsContext tls{TlsSide::server, ours.issue("server", here)};
   std::thread loader{[tls]() mutable {
@@ -305,7 +305,7 @@ TEST_CASE("TlsContext: loaded anew by one thread while others make connections",
   loader.join();
 }
 
-TEST_CASE("Connection: over TLS, both ways, in many sizes", "[net][tls]") {
+TEST_CASE("Connection: over TLS, bytes in both directions, in many sizes", "[net][tls]") {
   Talk talk;
   std::string first;
   std::string second;
@@ -316,7 +316,7 @@ TEST_CASE("Connection: over TLS, both ways, in many sizes", "[net][tls]") {
     talk.other->core().pending.push_back(noise(size, 2));
     second += talk.other->core().pending.back();
   }
-  for (int i = 0; i < 200; ++i) {  // more pieces than the system takes at once
+  for (int i = 0; i < 200; ++i) {  // more pieces than the system accepts at once
     talk.one->core().pending.push_back(noise(9, 3));
     first += talk.one->core().pending.back();
   }
@@ -328,25 +328,25 @@ TEST_CASE("Connection: over TLS, both ways, in many sizes", "[net][tls]") {
   CHECK((talk.other->core().received == first));
 }
 
-TEST_CASE("Connection: over TLS, the end is told, and what is on its way arrives", "[net][tls]") {
+TEST_CASE("Connection: over TLS, the peer gets the end, and the output under way arrives", "[net][tls]") {
   Talk talk;
   if (GENERATE(true, false)) talk.settle();  // a read is under way
   const std::string last = noise(3'000'000, 5);
   talk.one->core().pending = {last};
   talk.one->core().is_finished = true;
-  talk.other->core().pending = {noise(2'000'000, 6)};  // dropped there, and no reset for that
+  talk.other->core().pending = {noise(2'000'000, 6)};  // the other end drops these, and does not reset the connection
   talk.settle();
   run_until(talk.context, [&] { return talk.other->core().losses == 1; });
   CHECK((talk.other->core().received == last));
-  CHECK_FALSE(talk.other->core().reason);  // closed by the peer: the end was told
+  CHECK_FALSE(talk.other->core().reason);  // no reason: the peer has sent its end
   run_until(talk.context, [&] { return !talk.one->is_open(); });
   talk.context.restart();
-  talk.context.run();  // and nothing is left
+  talk.context.run();  // nothing is left to do
 }
 
-TEST_CASE("Connection: over TLS, who has finished waits until the peer has read it all", "[net][tls]") {
+TEST_CASE("Connection: over TLS, a finished end waits until the peer has read everything", "[net][tls]") {
   Talk talk;
-  talk.one->settle();  // a read is under way when the end is told, and cannot be understood any more
+  talk.one->settle();  // a read is under way when the end is sent; it cannot be decrypted any more
   const std::string last = noise(100'000, 9);
   talk.one->core().pending = {last};
   talk.one->core().is_finished = true;
@@ -354,7 +354,7 @@ TEST_CASE("Connection: over TLS, who has finished waits until the peer has read 
   talk.other->core().wants_bytes = false;
   for (int i = 0; i < 3; ++i) {
     talk.context.restart();
-    while (talk.context.poll() != 0) continue;  // first, the end is on its way
+    while (talk.context.poll() != 0) continue;  // in the first round the end is sent
     CHECK(talk.one->is_open());
     talk.other->core().pending = {"not done yet"};
     talk.other->settle();
@@ -367,7 +367,7 @@ TEST_CASE("Connection: over TLS, who has finished waits until the peer has read 
   run_until(talk.context, [&] { return !talk.one->is_open(); });
 }
 
-TEST_CASE("Connection: over TLS, both finish at once", "[net][tls]") {
+TEST_CASE("Connection: over TLS, both ends finish at the same time", "[net][tls]") {
   Talk talk;
   for (const auto& end : {talk.one, talk.other}) {
     end->core().pending = {noise(100'000, 7)};
@@ -380,7 +380,7 @@ TEST_CASE("Connection: over TLS, both finish at once", "[net][tls]") {
   CHECK_FALSE(talk.other->is_open());
 }
 
-TEST_CASE("Connection: over TLS, an end that was not told is a failure", "[net][tls]") {
+TEST_CASE("Connection: over TLS, an end without a close_notify is an error", "[net][tls]") {
   Talk talk;
   talk.settle();
   talk.one->close();
@@ -388,7 +388,7 @@ TEST_CASE("Connection: over TLS, an end that was not told is a failure", "[net][
   CHECK(talk.other->core().reason == asio::ssl::error::stream_truncated);
 }
 
-TEST_CASE("Connection: over TLS, broken while much is written", "[net][tls]") {
+TEST_CASE("Connection: over TLS, closed by the peer during a long write", "[net][tls]") {
   Talk talk;
   talk.one->core().pending = {noise(20'000'000, 8)};
   talk.settle();
@@ -400,7 +400,7 @@ TEST_CASE("Connection: over TLS, broken while much is written", "[net][tls]") {
   talk.context.run();
 }
 
-TEST_CASE("Connection: over TLS, a peer cannot hold up the end for ever", "[net][tls]") {
+TEST_CASE("Connection: over TLS, a peer can delay the end only for the linger time", "[net][tls]") {
   Talk talk;
   talk.one->set_linger(20ms);
   talk.one->core().is_finished = true;
@@ -409,13 +409,13 @@ TEST_CASE("Connection: over TLS, a peer cannot hold up the end for ever", "[net]
     talk.one->settle();
     talk.one->core().is_finished = true;
   }
-  talk.one->settle();  // `other` never reads, nor closes
+  talk.one->settle();  // `other` never reads or closes
   int handlers = 0;
   run_until(talk.context, [&] { return ++handlers == 100 || !talk.one->is_open(); });
-  CHECK(handlers < 100);  // it waits, and does not ask again and again
+  CHECK(handlers < 100);  // it waits without polling
 }
 
-TEST_CASE("TlsContext: a wildcard stands for a whole part of a name, not for the rest of one", "[net][tls]") {
+TEST_CASE("TlsContext: a wildcard stands for a whole part of a name, not for a piece of a part", "[net][tls]") {
   asio::io_context context{1};
   const support::Authority ours{"ours"};
   const TlsContext client{TlsSide::client, trusting(ours)};
@@ -432,7 +432,7 @@ TEST_CASE("TlsContext: a wildcard stands for a whole part of a name, not for the
   }
 }
 
-TEST_CASE("TlsContext: both ends say that TLS 1.2 is the least, whatever the system's is", "[net][tls]") {
+TEST_CASE("TlsContext: both ends set TLS 1.2 as the least version, whatever the system's default is", "[net][tls]") {
   asio::io_context context{1};
   const support::Authority ours{"ours"};
   const TlsContext server{TlsSide::server, ours.issue("server", here)};

@@ -26,7 +26,7 @@ auto all_expired(DeadlineWheel& wheel, Instant now) -> std::vector<std::uint32_t
 
 }  // namespace
 
-TEST_CASE("DeadlineWheel: nothing is awaited", "[rpc]") {
+TEST_CASE("DeadlineWheel: without a deadline it never wakes", "[rpc]") {
   DeadlineWheel wheel;
   CHECK(!wheel.wake());
   CHECK(!wheel.expired(begin));
@@ -37,7 +37,7 @@ TEST_CASE("DeadlineWheel: nothing is awaited", "[rpc]") {
   CHECK(!wheel.expired(begin + 1h));
 }
 
-TEST_CASE("DeadlineWheel: never early, a tick late at most, however far away", "[rpc]") {
+TEST_CASE("DeadlineWheel: a deadline at any distance expires at most one tick late, never early", "[rpc]") {
   for (const auto after : {0us, 1us, 3'999us, 4'000us, 4'001us, 50'000us, 2'047'000us, 2'048'000us, 10'000'000us}) {
     CAPTURE(after.count());
     DeadlineWheel wheel;
@@ -48,7 +48,7 @@ TEST_CASE("DeadlineWheel: never early, a tick late at most, however far away", "
   }
 }
 
-TEST_CASE("DeadlineWheel: woken when it says so, it misses none", "[rpc]") {
+TEST_CASE("DeadlineWheel: if woken as wake says, no deadline is missed", "[rpc]") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     distrib::sim::Dice dice{seed};
@@ -84,7 +84,7 @@ TEST_CASE("DeadlineWheel: woken when it says so, it misses none", "[rpc]") {
         }
       }
     }
-    // With nothing but its own alarms it comes to an end.
+    // Woken only as `wake` says, it finds all deadlines that are left.
     int alarms = 0;
     while (const auto wake = wheel.wake()) {
       REQUIRE(++alarms < 1000);
@@ -96,10 +96,10 @@ TEST_CASE("DeadlineWheel: woken when it says so, it misses none", "[rpc]") {
   }
 }
 
-TEST_CASE("DeadlineWheel: where all that is left is behind it in the same word, it is a turn away", "[rpc]") {
+TEST_CASE("DeadlineWheel: a deadline in the same word of the bitmap, but before the start, is a turn away", "[rpc]") {
   DeadlineWheel wheel;
   wheel.set(1, begin + 160ms);
-  wheel.set(2, begin + 2160ms);  // 540 ticks: 28 behind the begin, one turn on
+  wheel.set(2, begin + 2160ms);  // 540 ticks: one turn and 28 ticks after the begin
   wheel.clear(1);
   CHECK(wheel.wake() == begin + 2160ms);
   CHECK(!wheel.expired(begin + 2159ms));

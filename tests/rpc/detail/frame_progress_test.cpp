@@ -8,7 +8,7 @@ using distrib::detail::frame_progress_bytes;
 using distrib::detail::FrameProgress;
 using namespace std::chrono_literals;
 
-TEST_CASE("FrameProgress: counts from the first byte, the next frame, and each good piece", "[rpc]") {
+TEST_CASE("FrameProgress: time counts from the first byte of a frame, and again from each sufficient piece", "[rpc]") {
   const Instant start{1h};
   FrameProgress progress;
   CHECK(progress.since() == Instant::max());
@@ -25,13 +25,13 @@ TEST_CASE("FrameProgress: counts from the first byte, the next frame, and each g
   progress.look(true, false, start + 2s);
   CHECK(progress.since() == start + 2s);
   progress.read(50);
-  progress.look(true, true, start + 3s);  // that one came whole; another has begun
+  progress.look(true, true, start + 3s);  // that frame is complete; another has begun
   CHECK(progress.since() == start + 3s);
   progress.look(false, true, start + 4s);
   CHECK(progress.since() == Instant::max());
 }
 
-TEST_CASE("FrameProgress: no time passes while nothing is read", "[rpc]") {
+TEST_CASE("FrameProgress: no time counts while this end does not read", "[rpc]") {
   const Instant start{1h};
   FrameProgress progress;
   progress.read(10);

@@ -14,13 +14,13 @@ TEST_CASE("StreamCredit: no more is sent than was granted", "[rpc]") {
   CHECK_FALSE(credit.send());
   CHECK(credit.add(2));
   CHECK(credit.send());
-  CHECK_FALSE(credit.add(1));  // nobody was refused
+  CHECK_FALSE(credit.add(1));  // no item was refused
   CHECK(credit.send());
   CHECK(credit.send());
   CHECK_FALSE(credit.send());
 }
 
-TEST_CASE("StreamCredit: a peer cannot grant without bound", "[rpc]") {
+TEST_CASE("StreamCredit: the credit that a peer grants is limited", "[rpc]") {
   StreamCredit credit;
   for (int i = 0; i < 3; ++i) credit.add(std::numeric_limits<std::uint32_t>::max());
   unsigned sent = 0;
@@ -28,7 +28,7 @@ TEST_CASE("StreamCredit: a peer cannot grant without bound", "[rpc]") {
   CHECK(sent == 1U << 20);
 }
 
-TEST_CASE("StreamCredit: more may come when what came was used", "[rpc]") {
+TEST_CASE("StreamCredit: the peer may send more when received items have been used", "[rpc]") {
   StreamCredit credit;
   for (unsigned i = 0; i < initial_credit; ++i) CHECK(credit.receive());
   CHECK_FALSE(credit.receive());

@@ -17,10 +17,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A connector at work, and a wait without end that it ends: so Asio's own wait keeps this alive, is what a token
-/// cancels, and drops everything when the context is destroyed.
+/// A connector, and a timer without end that is cancelled when the connector is done. The handler waits for the timer.
+/// So Asio's own wait keeps this object alive, can be cancelled by the token, and drops everything when the context is
+/// destroyed.
 ///
-/// `Result`: what is told of what the connector made. `How`: what the connector wants to know beside the address.
+/// `Result`: the type that the handler gets for the connector's socket. `How`: what the connector needs beside the
+/// address.
 template <class Connector, class Result, class... How> class ConnectWait {
  public:
   using Executor = typename Connector::Executor;
@@ -33,7 +35,7 @@ template <class Connector, class Result, class... How> class ConnectWait {
         options_{std::move(options)},
         how_{std::move(how)...} {}
 
-  /// From now on `timer` is to be waited for.
+  /// Starts to connect. The caller then waits for `timer`.
   void begin() {
     timer.expires_at(Instant::max());
     try {
@@ -53,16 +55,16 @@ template <class Connector, class Result, class... How> class ConnectWait {
     }
   }
 
-  /// Nothing is called any more; on the executor.
+  /// Stops the connector, which calls nothing any more. Must be called on the executor.
   void end() { connector_.reset(); }
 
   Stage stage = Stage::called;
-  std::error_code code = std::make_error_code(std::errc::operation_canceled);  // unless the connector says otherwise
+  std::error_code code = std::make_error_code(std::errc::operation_canceled);  // replaced when the connector is done
   Result result;
   BasicSteadyTimer<Executor> timer;
 
  private:
-  /// The result of a failure: an empty one, or a closed socket.
+  /// Returns the result for a failure: an empty result, or a closed socket.
   static auto nothing(const Executor& executor) -> Result {
     if constexpr (std::is_constructible_v<Result, const Executor&>) return Result{executor};
     else return {};
@@ -74,15 +76,15 @@ template <class Connector, class Result, class... How> class ConnectWait {
   std::optional<Connector> connector_;
 };
 
-/// `async_connect`, as `asio::async_compose` wants it. The connector lives on its executor; only the handler is called
-/// where that wants to be.
+/// The implementation of `async_connect` for `asio::async_compose`. The connector runs on its executor; only the
+/// handler is called on the handler's own executor.
 template <class Wait> class ConnectOperation {
  public:
   explicit ConnectOperation(std::unique_ptr<Wait> wait) : wait_{std::move(wait)} {}
 
   template <class Self> void operator()(Self& self, const std::error_code& = {}) {
     using Stage = typename Wait::Stage;
-    Wait& wait = *wait_;  // stays where it is, this moves
+    Wait& wait = *wait_;  // does not move, unlike this operation
     const auto executor = wait.timer.get_executor();
     switch (wait.stage) {
       case Stage::called:

@@ -16,11 +16,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Asks the name service, and waits for it. Calls `listens(endpoint)` with each address of `host` as the system prefers
-/// them, until that is true; it sets `ec` and must not
-/// throw. Failure: `net_errc::unresolved`.
+/// Resolves `host`, and calls `listens(endpoint)` with each of its addresses, in the order that the system prefers,
+/// until it returns true. `listens` sets `ec` and must not throw. Blocks while the name service works.
 ///
-/// Not by Asio's resolver: a file with a server would take a twentieth longer to compile.
+/// Does not use Asio's resolver: with it, a file with a server would take a twentieth longer to compile.
+///
+/// Errors: `net_errc::unresolved` if the name has no address.
 template <class Listens>
 void try_local_endpoints(const std::string& host, std::uint16_t port, const Listens& listens, std::error_code& ec) {
   ::addrinfo wanted{};

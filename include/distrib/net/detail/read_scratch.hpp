@@ -11,9 +11,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Memory that one handler reads into, and that is free again when it returns: each thread has one of these, however
-/// many connections it serves. Handlers that run inside of another one, because that runs the context itself, get
-/// memory of their own.
+/// Memory for the reads of one handler, which is free again when the handler returns. All connections of a thread share
+/// one memory of 256 KiB. A handler that runs inside another handler (which runs the context itself) gets memory of its
+/// own.
 class ReadScratch {
  public:
   ReadScratch() : memory_{std::exchange(idle(), {})} {
@@ -28,7 +28,7 @@ class ReadScratch {
  private:
   static constexpr std::size_t size = std::size_t{256} << 10;
 
-  /// This thread's, while nobody has it.
+  /// The memory of this thread while no handler uses it.
   static auto idle() noexcept -> AlignedBuffer& {
     static thread_local AlignedBuffer memory;
     return memory;

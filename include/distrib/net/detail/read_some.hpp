@@ -17,10 +17,10 @@ inline auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffe
           asio::mutable_buffer{space.back.data(), space.back.size()}};
 }
 
-/// What the system has, as far as there is space.
+/// Reads what the system has, as much as fits into `space`. Returns the number of bytes.
 template <class Stream> auto read_some(Stream& stream, const ReadSpace& space, std::error_code& ec) -> std::size_t {
   const auto buffers = buffers_of(space);
-  const bool is_one = space.back.empty();  // for which the system has a cheaper call
+  const bool is_one = space.back.empty();  // the system has a cheaper call for a single buffer
   return is_one ? stream.read_some(buffers[0], ec) : stream.read_some(buffers, ec);
 }
 

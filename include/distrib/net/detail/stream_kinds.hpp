@@ -9,8 +9,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A stream that can be waited for, and then read and written without waiting: a socket. Others are given the buffers
-/// beforehand.
+/// A stream such as a socket, which can be waited for and then read or written without blocking. Other streams need the
+/// buffers before they wait.
 template <class Stream>
 concept DirectStream = requires(Stream& stream, std::error_code& ec, asio::mutable_buffer buffer) {
   stream.non_blocking(true, ec);
@@ -18,7 +18,7 @@ concept DirectStream = requires(Stream& stream, std::error_code& ec, asio::mutab
   stream.read_some(buffer, ec);
 };
 
-/// A stream with an end of its own, which is not that of the TCP connection beneath: TLS.
+/// A stream that has an end of its own above the end of the TCP connection: TLS.
 template <class Stream>
 concept EndedStream = requires(Stream& stream) {
   stream.async_end([](const std::error_code&) {});

@@ -12,8 +12,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What is to be written, as Asio takes it: of a core's output, what follows the first `written` bytes, or the front of
-/// it. A sequence of buffers.
+/// The bytes of a core's output after the first `written` bytes, or the first 64 pieces of them, as a buffer sequence
+/// of Asio.
 class WritePieces {
  public:
   using value_type = asio::const_buffer;
@@ -36,14 +36,16 @@ class WritePieces {
   [[nodiscard]] auto begin() const noexcept -> const_iterator { return pieces_; }
   [[nodiscard]] auto end() const noexcept -> const_iterator { return pieces_ + count_; }
 
-  /// There is one, for which the system has a cheaper call.
+  /// True if there is exactly one piece: the system has a cheaper call for that.
   [[nodiscard]] auto is_one() const noexcept -> bool { return count_ == 1; }
+  /// Returns the number of bytes in these pieces.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_; }
-  /// Whether nothing is left behind these.
+  /// True if no further piece follows after these.
   [[nodiscard]] auto is_all() const noexcept -> bool { return is_all_; }
 
  private:
-  // The system takes no more at once. A union, so that they are not cleared, which would take longer than to make one.
+  // The system accepts no more pieces at once. In a union, so that the array is not cleared: that would take longer
+  // than to make a piece.
   union {
     asio::const_buffer pieces_[64];
   };

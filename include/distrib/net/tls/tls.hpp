@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to OpenSSL, by Asio's streams. An optional component: not in any facade; link distrib::tls.
+// The only header that includes OpenSSL, through Asio's streams. An optional component: not in any facade; link
+// distrib::tls.
 #pragma once
 
 #include <distrib/core/error.hpp>
@@ -26,26 +27,33 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where the certificates are: files in PEM.
+/// The paths of the certificate files, in PEM.
 struct TlsFiles {
-  std::string certificate;  ///< This end's, followed by those that lead to its authority. Servers must have one.
-  std::string key;          ///< The certificate's private key, without a passphrase.
-  std::string authority;  ///< Certificates of who signs those of the peers. A client without: those of the system. A
-      ///< server with one takes clients with a certificate only, and without one all clients.
+  /// The certificate of this end, followed by the certificates that lead to its authority. A server must have one.
+  std::string certificate;
+  /// The private key of the certificate, without a passphrase.
+  std::string key;
+  /// The certificates of the authorities that sign the certificates of the peers. Empty: a client uses the authorities
+  /// of the system; a server accepts all clients. A server with an authority accepts only clients with a certificate of
+  /// that authority.
+  std::string authority;
 };
 
-/// Which end of a connection.
+/// The end of a connection.
 enum class TlsSide { client, server };
 
-/// A TCP connection that speaks TLS. What `asio::ssl::stream` is, and it holds its context. Memory: about 70 KiB.
+/// A TCP connection with TLS: an `asio::ssl::stream` that also keeps its context alive.
+///
+/// Memory: about 70 KiB in OpenSSL and Asio.
+///
 /// Threads: one at a time.
 class TlsStream : public asio::ssl::stream<TcpSocket> {
  public:
   TlsStream(TcpSocket socket, std::shared_ptr<asio::ssl::context> context)
       : asio::ssl::stream<TcpSocket>{std::move(socket), *context}, context_{std::move(context)} {}
 
-  /// Tells the peer that nothing follows; unlike `async_shutdown`, it does not wait for the peer's own end. Nothing can
-  /// be read any more but from `next_layer()`. Completes with `void(std::error_code)`.
+  /// Tells the peer that nothing follows. Unlike `async_shutdown`, it does not wait for the peer's end. Afterwards only
+  /// `next_layer()` can be read. Completes with `void(std::error_code)`.
   template <class Handler> void async_end(Handler handler) {
     ::SSL_set_shutdown(native_handle(), ::SSL_get_shutdown(native_handle()) | SSL_RECEIVED_SHUTDOWN);
     async_shutdown(std::move(handler));
@@ -55,20 +63,24 @@ class TlsStream : public asio::ssl::stream<TcpSocket> {
   std::shared_ptr<asio::ssl::context> context_;
 };
 
-/// What makes streams speak TLS 1.2 or 1.3: certificates, and whom they are to be shown by. Clients verify the server's
-/// certificate and that it is for the host they called; servers verify clients if they have an authority.
+/// Makes streams with TLS 1.2 or 1.3 from the certificates of one end. A client verifies the server's certificate, and
+/// that the certificate is for the host that the client has called. A server verifies the certificates of its clients
+/// if it has an authority.
 ///
-/// A value; copies share the certificates, and see it when they are loaded anew. Threads: any.
+/// A value: copies share the certificates, also after a `reload`.
+///
+/// Threads: any.
 class TlsContext {
  public:
-  /// Reads the files. Throws the system's reason for one that cannot be read, or `net_errc::bad_tls_file`, with the
-  /// path.
+  /// Reads the files. Throws the system's error for a file that cannot be read, or `net_errc::bad_tls_file`; both with
+  /// the path, or with what is missing.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// The same; after a failure it is good for nothing but `reload`.
+  /// Does the same, but sets `to` instead of throwing. After a failure only `reload` may be called.
   TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
-  /// Reads the files again, for connections that are made from now on; others go on. Fails as the constructor does, and
-  /// then everything stays as it was.
+  /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.
+  ///
+  /// Errors: as the constructor; then the earlier certificates stay in use.
   void reload() {
     Error error;
     reload(error);
@@ -82,15 +94,19 @@ class TlsContext {
     state_->context = std::move(loaded);
   }
 
+  /// Returns the end of the connection that this context is for.
   [[nodiscard]] auto side() const noexcept -> TlsSide { return state_->side; }
 
-  /// A stream over a connected socket; the handshake comes next. `host`: what a client called, name or IP address;
-  /// empty is localhost.
+  /// Returns a stream over a connected socket; the handshake must follow. `host`: the name or IP address that the
+  /// client has called; empty: localhost. A server does not use it.
+  ///
+  /// Throws `net_errc::bad_tls_file` if the files were never read successfully, and `bad_address` for a `host` that
+  /// cannot be verified.
   [[nodiscard]] auto stream(TcpSocket socket, const std::string& host = {}) const -> TlsStream {
     std::unique_lock lock{state_->mutex};
     auto context = state_->context;
     lock.unlock();
-    if (context == nullptr) throw_error(net_errc::bad_tls_file, "certificates that could not be read");
+    if (context == nullptr) throw_error(net_errc::bad_tls_file, "a TLS context whose files could not be read");
     TlsStream stream{std::move(socket), std::move(context)};
     if (side() == TlsSide::client) expect(stream.native_handle(), host.empty() ? "localhost" : host);
     return stream;
@@ -114,17 +130,17 @@ class TlsContext {
         std::make_shared<asio::ssl::context>(server ? asio::ssl::context::tls_server : asio::ssl::context::tls_client);
     ::SSL_CTX* const native = context->native_handle();
     ::SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-    // Connections are few and long: nothing is remembered of one for the next. A server that has sent nothing behind
-    // its handshake can also be left by a client without a reset.
+    // Connections are few and long, so there are no session tickets and no cache for the next connection. If the server
+    // sends nothing after the handshake, a client can also leave without a reset.
     ::SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
     ::SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
     ::SSL_CTX_set_num_tickets(native, 0);
     ::SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
-    // Without an answer of ours OpenSSL would ask for a passphrase at the terminal.
+    // Without this callback OpenSSL would ask for a passphrase at the terminal.
     context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string{}; });
 
     error = {};
-    if (server && certificate.empty()) error = {net_errc::bad_tls_file, "a server without a certificate"};
+    if (server && certificate.empty()) error = {net_errc::bad_tls_file, "a TLS server needs a certificate"};
     const auto read = [&](const std::string& path, auto what) {
       if (error || path.empty()) return;
       std::error_code ec;
@@ -140,7 +156,7 @@ class TlsContext {
     read(key, [&](std::error_code& ec) { context->use_private_key_file(key, asio::ssl::context::pem, ec); });
     read(authority, [&](std::error_code& ec) { context->load_verify_file(authority, ec); });
     if (!error && !certificate.empty() && ::SSL_CTX_check_private_key(native) != 1)
-      error = {net_errc::bad_tls_file, key.empty() ? certificate + " (it has no key)" : key};
+      error = {net_errc::bad_tls_file, key.empty() ? certificate + " (its private key is missing)" : key};
     std::error_code ec;
     if (!server && authority.empty()) context->set_default_verify_paths(ec);
     if (!server || !authority.empty())
@@ -150,13 +166,14 @@ class TlsContext {
     return context;
   }
 
-  /// As SSL_set_tlsext_host_name, a macro with a cast.
+  /// Does the same as SSL_set_tlsext_host_name, which is a macro with a cast.
   static auto set_server_name(::SSL* ssl, const std::string& host) noexcept -> int {
     return static_cast<int>(::SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                                       const_cast<char*>(host.c_str())));  // it is copied
+                                       const_cast<char*>(host.c_str())));  // OpenSSL copies it
   }
 
-  /// Of whom the certificate must be. What cannot be set must not go unnoticed.
+  /// Sets the host for which the server's certificate must be valid. Throws if it cannot be set: otherwise the host
+  /// would not be verified.
   static void expect(::SSL* ssl, const std::string& host) {
     ::X509_VERIFY_PARAM* const expected = ::SSL_get0_param(ssl);
     ::X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
@@ -181,13 +198,13 @@ class TlsContext {
 
 namespace detail {
 
-/// What a handshake failed by. `peer` is the error's place.
+/// Returns the error of a failed handshake. `peer`: the place of the error.
 inline auto tls_error(const std::error_code& ec, TlsStream& stream, const std::string& peer) -> Error {
   if (ec.category() != asio::error::get_ssl_category()) {
-    // The peer left: a program that speaks something else does, when it has seen our first bytes.
+    // The peer ended the connection: a program with another protocol does that when it has read our first bytes.
     const bool left = ec == asio::error::eof || ec.category() == asio::ssl::error::get_stream_category() ||
                       ec == std::errc::connection_reset || ec == std::errc::broken_pipe;
-    return left ? Error{net_errc::no_tls, peer + " (it ended the connection)"} : Error{without_asio(ec), peer};
+    return left ? Error{net_errc::no_tls, peer + " (the peer ended the connection)"} : Error{without_asio(ec), peer};
   }
   const auto code = static_cast<unsigned long>(static_cast<unsigned>(ec.value()));
   switch (ERR_GET_REASON(code)) {

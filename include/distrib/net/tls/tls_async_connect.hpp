@@ -17,14 +17,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How `async_connect` completes that was given a `TlsConnect`: with a stream, or with none and the reason.
+/// The completion of `async_connect` with a `TlsConnect`: with a stream, or with an error and no stream.
 using TlsConnectSignature = void(std::error_code, std::optional<TlsStream>);
 
-/// Connects and speaks TLS as a `TlsConnector` does; for the rest, see `async_connect` without a
-/// `TlsConnect`: `auto stream = co_await async_connect(executor, address, options, how, asio::use_awaitable);`
+/// Connects with TLS as a `TlsConnector` does: `auto stream = co_await async_connect(executor, address, options, how,
+/// asio::use_awaitable);` For everything else see `async_connect` without a `TlsConnect`.
 ///
-/// The optional is there because a failure has no stream: it is empty with an error, and never without one. What a
-/// certificate was refused for is told by a `TlsConnector` only: a code has no place for that text.
+/// The stream is empty exactly if there is an error. Why a certificate was refused is only reported by a
+/// `TlsConnector`: a code does not contain that text.
 template <asio::completion_token_for<TlsConnectSignature> Token>
 auto async_connect(const TlsConnector::Executor& executor, const Address& address, ConnectOptions options,
                    TlsConnect how, Token&& token) {

@@ -23,30 +23,32 @@ inline namespace v0 {
 
 class TlsConnector;
 
-/// How a client speaks TLS: `BasicRpcClientPool pool{executor, address, options, TlsConnect{context}};`
+/// Makes a client use TLS: `BasicRpcClientPool pool{executor, address, options, TlsConnect{context}};`
 struct TlsConnect {
-  TlsContext context;  ///< Of the client's side.
+  TlsContext context;  ///< A context of `TlsSide::client`.
 
   using Connector = TlsConnector;
 };
 
-/// Connects to an address and speaks TLS: as a `Connector` does, and then the handshake, by the same deadline. The
-/// handshake has at most `ConnectOptions::longest_try` of time, also without a deadline, and is not tried again when it
-/// fails: certificates get no better by that.
+/// Connects to an address as a `Connector` does, and then makes a TLS handshake, within the same deadline. The
+/// handshake may take at most `ConnectOptions::longest_try`, also without a deadline. A failed handshake is not
+/// repeated: a repeat would not change the certificates.
 ///
-/// Calls back once, on the executor: with a stream, or with the reason (a `Connector`'s, `net_errc::untrusted` or
-/// `no_tls`) and the address as its place; `bad_tls_file` for a context whose files could not be read. The server's
-/// certificate must be for the address's host. Calls nothing after `cancel()` or the destructor; both may be called from
-/// callbacks.
+/// Calls `connected` once, on the executor, with a stream or with an error. Calls nothing after `cancel()` or the
+/// destructor; both may be called inside the callbacks. The server's certificate must be valid for the host of the
+/// address.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
+/// Errors: as a `Connector`; `net_errc::untrusted`, `no_tls` or `timed_out` for the handshake; `bad_tls_file` for a
+/// context whose files could not be read. The place of the error is the address.
+///
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
 class TlsConnector {
  public:
   using Executor = asio::io_context::executor_type;
   using Socket = TlsStream;
   using Connected = std::function<void(const Error&, std::optional<TlsStream>)>;
 
-  /// Begins. Throws as `Connector` does.
+  /// Starts to connect. Throws the errors of `Connector`.
   TlsConnector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected,
                TlsConnect how)
       : state_{std::make_shared<State>(std::move(connected))} {
@@ -59,7 +61,7 @@ class TlsConnector {
       try {
         self->handshake = std::make_shared<detail::TlsHandshake>(how.context.stream(*std::move(socket), address.host),
                                                                  address.to_string());
-      } catch (const std::system_error& thrown) {  // nobody could catch it but who runs the executor
+      } catch (const std::system_error& thrown) {  // otherwise it would leave the context's `run()`
         return self->end(error_of(thrown), std::nullopt);
       }
       const Instant by = std::min(deadline, instant_after(std::chrono::steady_clock::now(), longest));
@@ -73,7 +75,7 @@ class TlsConnector {
   auto operator=(const TlsConnector&) -> TlsConnector& = delete;
   ~TlsConnector() { cancel(); }
 
-  /// Stops: nothing is called any more.
+  /// Stops. No callback is called any more.
   void cancel() noexcept {
     state_->connected = nullptr;
     if (state_->connector) state_->connector->cancel();

@@ -26,29 +26,32 @@ inline namespace v0 {
 
 class TlsListener;
 
-/// How a server speaks TLS: `RpcServer server{executor, address, router, options, TlsAccept{context}};`
+/// Makes a server use TLS: `RpcServer server{executor, address, router, options, TlsAccept{context}};`
 struct TlsAccept {
-  TlsContext context;                                  ///< Of the server's side.
-  std::chrono::milliseconds handshake_within{5'000};   ///< Who is not done by then is closed.
-  std::size_t max_handshakes = 1024;  ///< While so many are under way, further connections are closed.
-  std::function<void(const Error&)> refused = {};  ///< Told who did not get in, and why.
+  TlsContext context;  ///< A context of `TlsSide::server`.
+  std::chrono::milliseconds handshake_within{5'000};  ///< Longest time for a handshake; then the connection is closed.
+  std::size_t max_handshakes = 1024;  ///< Most handshakes at once; further connections are closed.
+  /// Called for each handshake that failed, with the error; its place is the client's address. Empty: not called.
+  std::function<void(const Error&)> refused = {};
 
   using Listener = TlsListener;
 };
 
-/// A `Listener` that calls back with streams whose handshake is done. One that fails, or hangs, is the matter of nobody
-/// else; the peer is told by a TLS alert where there is one. While the files of the context could not be read yet, all
-/// are refused (`net_errc::bad_tls_file`).
+/// A `Listener` that passes streams to the callback after their TLS handshake. A handshake that fails or hangs does not
+/// affect other connections. The client gets a TLS alert if there is one for the error.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
-/// counts as work of it until it is closed.
+/// Errors: a failed handshake is reported to `TlsAccept::refused` only. As long as the files of the context were never
+/// read successfully, all connections are refused with `net_errc::bad_tls_file`.
+///
+/// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
+/// and keeps that context's `run()` busy until it is closed.
 class TlsListener {
  public:
   using Executor = asio::io_context::executor_type;
   using Socket = TlsStream;
   using Accepted = std::function<void(TlsStream)>;
 
-  /// See `Listener`, whose errors it throws.
+  /// Starts to listen, as `Listener` does; throws the errors of `Listener`.
   TlsListener(const Executor& executor, const Address& address, Accepted accepted, TlsAccept how)
       : state_{std::make_shared<State>(std::move(accepted), std::move(how))},
         listener_{executor, address, [state = state_](TcpSocket socket) { begin(state, std::move(socket)); }} {}
@@ -56,15 +59,16 @@ class TlsListener {
   auto operator=(const TlsListener&) -> TlsListener& = delete;
   ~TlsListener() { close(); }
 
+  /// True while it listens.
   [[nodiscard]] auto is_open() const noexcept -> bool { return listener_.is_open(); }
 
-  /// The port that it listens on; 0 when it is not open.
+  /// Returns the port on which it listens; 0 if it is not open.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return listener_.port(); }
 
-  /// Handshakes that are under way.
+  /// Returns the number of handshakes that are under way.
   [[nodiscard]] auto handshakes() const noexcept -> std::size_t { return state_->pending.size(); }
 
-  /// Stops listening; connections not yet handed over are closed.
+  /// Stops listening. Connections that were not passed to the callback yet are closed.
   void close() noexcept {
     listener_.close();
     for (const auto& handshake : state_->pending) handshake->cancel();
@@ -74,7 +78,7 @@ class TlsListener {
  private:
   using Handshake = std::shared_ptr<detail::TlsHandshake>;
 
-  /// Lives as long as a handler does.
+  /// Lives until the last handler has run.
   struct State {
     State(Accepted function, TlsAccept options) : accepted{std::move(function)}, how{std::move(options)} {}
 
@@ -84,19 +88,19 @@ class TlsListener {
   };
 
   static void begin(const std::shared_ptr<State>& state, TcpSocket socket) {
-    if (state->pending.size() >= state->how.max_handshakes) return;  // closes it
+    if (state->pending.size() >= state->how.max_handshakes) return;  // the socket's destructor closes the connection
     std::error_code ec;
     const auto peer = socket.remote_endpoint(ec);
     const std::string name = Address{peer.address().to_string(), peer.port()}.to_string();
     std::shared_ptr<detail::TlsHandshake> handshake;
     try {
       handshake = std::make_shared<detail::TlsHandshake>(state->how.context.stream(std::move(socket)), name);
-    } catch (const std::system_error& thrown) {  // nobody could catch it but who runs the executor
+    } catch (const std::system_error& thrown) {  // otherwise it would leave the context's `run()`
       if (state->how.refused) state->how.refused({thrown.code(), name + " (" + error_of(thrown).where + ")"});
       return;
     }
     state->pending.insert(handshake);
-    const std::weak_ptr<detail::TlsHandshake> weak = handshake;  // it holds what it calls
+    const std::weak_ptr<detail::TlsHandshake> weak = handshake;  // weak, because the handshake owns the function below
     handshake->start(TlsSide::server, instant_after(std::chrono::steady_clock::now(), state->how.handshake_within),
                      [state, weak](const Error& error, std::optional<TlsStream> stream) {
                        state->pending.erase(weak.lock());

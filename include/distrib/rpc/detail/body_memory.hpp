@@ -12,13 +12,13 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Memory for bodies that come one after the other: that of the last one is used again for the next of the same size.
-/// Taken from the system and given back each time, large memory costs more than the bytes that are received into it.
+/// Memory for bodies that arrive one after another: the memory of the last body is reused for the next body of the same
+/// size. To allocate and free large memory each time costs more than to receive the bytes into it.
 ///
-/// Threads: one at a time; what it gave may be dropped on any.
+/// Threads: one at a time; the returned buffers may be released on any thread.
 class BodyMemory {
  public:
-  /// Memory that is written before it is read. It comes back here when the last one who shares it lets go.
+  /// Returns a buffer of `bytes` bytes with arbitrary contents. When its last owner releases it, it comes back here.
   [[nodiscard]] auto take(std::size_t bytes) -> std::shared_ptr<AlignedBuffer> {
     if (kept_ == nullptr) kept_ = std::shared_ptr<Kept>{new Kept};
     kept_->wanted.store(true, std::memory_order_relaxed);
@@ -27,15 +27,15 @@ class BodyMemory {
       delete buffer;
       buffer = new AlignedBuffer{AlignedBuffer::for_overwrite(bytes)};
     }
-    return {buffer, GiveBack{kept_}};  // which is called, too, when this fails
+    return {buffer, GiveBack{kept_}};  // if this throws, GiveBack is called for the buffer
   }
 
-  /// Whether memory is kept, or will be.
+  /// True if a buffer is kept, or will be kept when it comes back.
   [[nodiscard]] auto keeps() const noexcept -> bool {
     return kept_ != nullptr && kept_->wanted.load(std::memory_order_relaxed);
   }
 
-  /// Keeps none, until more is taken.
+  /// Frees the kept buffer, and keeps none that comes back until the next `take`.
   void release() noexcept {
     if (kept_ == nullptr) return;
     kept_->wanted.store(false, std::memory_order_relaxed);

@@ -9,15 +9,16 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The attempts at one call. One that may have been carried out outweighs those after it that were not: what the caller
-/// hears must not say then that nothing was.
+/// The attempts at one call. If an attempt may have been carried out and later attempts were not, the call fails with
+/// the code of the former: otherwise the caller would believe that the call was not carried out at all.
 class CallAttempts {
  public:
-  /// One more; returns which it is.
+  /// Counts an attempt that begins; returns its number, from 1.
   auto begun() noexcept -> unsigned { return ++count_; }
+  /// Returns the number of attempts.
   [[nodiscard]] auto count() const noexcept -> unsigned { return count_; }
 
-  /// What the caller hears if there is none after one that ended like this.
+  /// Counts the end of an attempt. Returns the code for the caller if no further attempt follows.
   [[nodiscard]] auto ended(const std::error_code& code) noexcept -> std::error_code {
     if (!perhaps_ && (code == rpc_errc::lost || code == rpc_errc::silent)) perhaps_ = code;
     const bool says_no = code == rpc_errc::not_sent || code == rpc_errc::closed || code == rpc_errc::exhausted ||
@@ -25,7 +26,7 @@ class CallAttempts {
     return says_no && perhaps_ ? perhaps_ : code;
   }
 
-  /// The same, where the next one was not even begun, for this reason.
+  /// Returns the code for the caller if the next attempt was not begun, for the reason `code`.
   [[nodiscard]] auto given_up(const std::error_code& code) const noexcept -> std::error_code {
     const bool says_nothing = code == rpc_errc::deadline_passed || code == rpc_errc::cancelled;
     return !says_nothing && perhaps_ ? perhaps_ : code;
@@ -33,7 +34,7 @@ class CallAttempts {
 
  private:
   unsigned count_ = 0;
-  std::error_code perhaps_;  // how the first one ended that may have been carried out
+  std::error_code perhaps_;  // the code of the first attempt that may have been carried out
 };
 
 }  // namespace detail

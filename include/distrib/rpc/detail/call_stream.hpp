@@ -21,11 +21,15 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// One end of a streaming call: items that came and wait to be read, and the one that waits to be written. Both ends
-/// use it. `Link` points to what carries the call: `item`, `taken`, `writer`, `get_executor`.
+/// One end of a streaming call, at client or server: the received items that wait to be read, and the item that waits
+/// to be written.
 ///
-/// At most `initial_credit` items wait to be read: a peer is granted more when they are. Threads: one at a time, which
-/// is the link's executor. `one`: exactly one item is to come.
+/// `Link` is a pointer to the object that carries the call; it has the functions `item`, `taken`, `writer` and
+/// `get_executor`. `one`: true if exactly one item is expected.
+///
+/// At most `initial_credit` items wait to be read: the peer is granted more credit when they are read.
+///
+/// Threads: only the link's executor.
 template <class In, class Out, class Link, bool one = false>
 class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link, one>> {
  public:
@@ -34,8 +38,9 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   [[nodiscard]] auto link() const noexcept -> const Link& { return link_; }
   [[nodiscard]] auto call() const noexcept -> std::uint64_t { return call_; }
 
-  /// Completes `void(std::error_code, std::optional<In>)`: the next item, nothing after the last one, or why there are
-  /// no more; where there is one, `void(std::error_code, In)`. One at a time.
+  /// Reads the next item. Completes `void(std::error_code, std::optional<In>)`: with the item, with no item and no
+  /// error after the last item, or with an error. With `one` it completes `void(std::error_code, In)`. One read at a
+  /// time.
   template <class Handler> void read(Handler handler) {
     await(reader_, std::move(handler), [](CallStream& self) {
       if (self.reader_) self.give(rpc_errc::cancelled);
@@ -50,8 +55,8 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
     }
   }
 
-  /// Completes `void(std::error_code)` when the item is on its way: the peer's credit is waited for. One at a time.
-  /// What the item's codec throws comes out of here, and `handler` hears nothing.
+  /// Sends an item. Completes `void(std::error_code)` when the item is queued for sending; waits for the peer's credit
+  /// if necessary. One write at a time. If the item's codec throws, so does this function, and `handler` is not called.
   template <class Handler> void write(Out item, Handler handler) {
     const bool is_sent = !over_ && !end_asked_ && send(item);
     await(writer_, std::move(handler), [](CallStream& self) {
@@ -60,21 +65,21 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
       if (self.writer_) self.writer_.complete(rpc_errc::cancelled);
     });
     if (is_sent) writer_.complete({});
-    else if (over_ || end_asked_)  // also: it was too large
+    else if (over_ || end_asked_)  // also if the item was too large, which has ended the call
       writer_.complete(over_code());
     else unsent_.emplace(std::move(item));
   }
 
-  /// No more items are sent, after the one that waits.
+  /// Sends no more items after the item that waits to be written.
   void end_writes() {
     if (over_ || std::exchange(end_asked_, true)) return;
     end_waits_ = true;
     if (!unsent_) send_end();
   }
 
-  // --- what happens ---
+  // --- events ---
 
-  /// An item. False: it does not decode, and the call is to be ended.
+  /// Takes an item that has arrived. Returns false if it cannot be decoded; the caller must then end the call.
   auto came(ByteView head, const FrameBody& body) -> bool {
     In value{};
     if (!decode_message({head, body}, value)) return false;
@@ -88,7 +93,7 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
     return true;
   }
 
-  /// Credit for an item that was not taken.
+  /// Sends the item that waits, after the peer has granted credit.
   void credit() {
     if (!unsent_ || !send(*unsent_)) return;
     unsent_.reset();
@@ -96,14 +101,14 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
     writer_.complete({});
   }
 
-  /// No more items come. Those that came can be read still.
+  /// Called when no more items arrive; `why` is the error, if any. Items that have arrived can still be read.
   void no_more(const std::error_code& why = {}) {
     if (std::exchange(no_more_, true)) return;
     end_ = why;
     if (reader_) give(end_);
   }
 
-  /// The call is over, in both directions.
+  /// Called when the call is over in both directions; `why` is the error, if any.
   void over(const std::error_code& why = {}) {
     if (std::exchange(over_, true)) return;
     const auto self = this->shared_from_this();
@@ -152,12 +157,12 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
 
   Link link_;
   std::uint64_t call_;
-  std::deque<Item> items_;  // that nobody has asked for yet
+  std::deque<Item> items_;  // items that have arrived and were not read yet
   HandlerSlot<std::conditional_t<one, In, std::optional<In>>> reader_;
   std::optional<Out> unsent_;
   HandlerSlot<> writer_;  // waits for `unsent_` to be sent
-  bool end_asked_ = false;  // nothing more is written
-  bool end_waits_ = false;  // but the end is: behind `unsent_`
+  bool end_asked_ = false;  // `end_writes` was called
+  bool end_waits_ = false;  // the end is still to be sent, after `unsent_`
   std::error_code end_;
   bool no_more_ = false;
   bool over_ = false;

@@ -17,12 +17,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a call of method `M` is completed.
+/// The completion of a call of method `M`: with its reply, or with an error and an empty reply.
 template <detail::RpcMethod M> using CallSignature = void(std::error_code, typename M::Reply);
 
 namespace detail {
 
-/// Completes a call: at once where the handler wants to be called on the executor itself, else there where it wants to.
+/// Calls the completion handler of a call: at once if its associated executor is `executor`, otherwise by dispatching
+/// it to its associated executor.
 template <class Handler, class Executor, class Reply>
 void complete_call(Handler&& handler, const Executor& executor, const std::error_code& ec, Reply&& reply) {
   if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
@@ -35,8 +36,8 @@ void complete_call(Handler&& handler, const Executor& executor, const std::error
   });
 }
 
-/// Memory where the handler of one call waits, then that of another one: handlers of up to 64 bytes lie inside, so a
-/// call allocates nothing.
+/// Holds the completion handler of one call, and later of another call. A handler of up to 64 bytes (together with its
+/// executor) is stored inside, so that a call allocates no memory.
 template <class Executor> class CallWaiter {
  public:
   CallWaiter() = default;
@@ -46,7 +47,7 @@ template <class Executor> class CallWaiter {
     if (operate_ != nullptr) operate_(*this, nullptr);
   }
 
-  /// Waits for the end of a call of `M`. Nobody else waits here.
+  /// Stores the handler of a call of `M`. No other handler may be stored here at this time.
   template <RpcMethod M, class Handler> void wait(Handler handler, const Executor& executor) {
     using Waiting = WaitingFor<M, Handler>;
     if constexpr (fits<Waiting>) ::new (static_cast<void*>(memory_)) Waiting{std::move(handler), executor};
@@ -54,8 +55,7 @@ template <class Executor> class CallWaiter {
     operate_ = &operate<Waiting>;
   }
 
-  /// The call has ended. The handler is called at once where it wants to be called on the executor itself, else
-  /// there where it wants to; the memory is free before.
+  /// Completes the call with its last event, as `complete_call` does. The memory is free before the handler is called.
   void complete(const ClientEvent& event) { std::exchange(operate_, nullptr)(*this, &event); }
 
  private:
@@ -77,7 +77,7 @@ template <class Executor> class CallWaiter {
   static constexpr bool fits = sizeof(Waiting) <= memory_bytes && alignof(Waiting) <= alignof(std::max_align_t) &&
                                std::is_nothrow_move_constructible_v<Waiting>;
 
-  /// Completes what waits, or, without an event, drops it.
+  /// Completes the stored handler; with a null event, destroys it without calling it.
   template <class Waiting> static void operate(CallWaiter& self, const ClientEvent* event) {
     if constexpr (fits<Waiting>) {
       Waiting& inside = *std::launder(reinterpret_cast<Waiting*>(self.memory_));

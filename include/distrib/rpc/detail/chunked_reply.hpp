@@ -16,8 +16,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A call whose reply's body goes to `sink` as it comes, and its end to `handler`. `Client` carries the call, and lives
-/// as long as this is told what happens.
+/// A call whose reply body goes to `sink` while it arrives, and whose end goes to `handler`. `client` makes the call,
+/// and must live as long as this object receives events.
 template <UnaryMethod M, class Sink, class Handler, class Client> class ChunkedReply final : public ClientCallSink {
  public:
   ChunkedReply(Client& client, Sink sink, Handler handler)
@@ -42,7 +42,7 @@ template <UnaryMethod M, class Sink, class Handler, class Client> class ChunkedR
     has_begun_ = true;
     if (!decode_message({head, {}, 0}, reply_)) failed_ = rpc_errc::bad_message;
   }
-  // A sink that throws is told no more, and its call has failed.
+  // A sink that throws is not called again, and its call fails with `cancelled`.
   void take(ByteView bytes) {
     if (failed_) return;
     failed_ = rpc_errc::cancelled;

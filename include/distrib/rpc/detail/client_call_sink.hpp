@@ -7,11 +7,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Who is told what happens to one call of a client.
+/// Receives the events of one call of a client.
 class ClientCallSink {
  public:
   virtual ~ClientCallSink() = default;
-  [[nodiscard]] virtual auto takes_items() const noexcept -> bool = 0;  ///< Else it has one answer.
+  /// True if the call may receive items of a stream; false if it has one answer.
+  [[nodiscard]] virtual auto takes_items() const noexcept -> bool = 0;
   virtual void happened(const ClientEvent& event) = 0;
 };
 

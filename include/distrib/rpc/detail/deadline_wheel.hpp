@@ -17,26 +17,30 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Deadlines of calls, at most one for each slot: set, cleared and found in a time that does not depend on how many
-/// there are. They are kept by ticks of 4 ms: one passes up to a tick late, never early.
+/// The deadlines of calls, at most one for each slot. The time to set, clear or find a deadline does not depend on how
+/// many deadlines exist. Deadlines are rounded up to ticks of 4 ms: each expires at most one tick late, never early.
 ///
-/// A wheel of 512 ticks (Varghese and Lauck, 1987, scheme 6): deadlines that are further away than it turns are looked
-/// at once a turn. Memory: 24 bytes for the highest slot and each below, and 2 KiB once there was a deadline.
+/// It is a timing wheel of 512 ticks (Varghese and Lauck, 1987, scheme 6): a deadline that is further away than one
+/// turn is looked at once in each turn.
+///
+/// Memory: a `Node` for each slot up to the highest slot that ever had a deadline; the `Wheel` (about 2 KiB) from the
+/// first deadline on.
 class DeadlineWheel {
  public:
-  /// The deadline of a slot that has none.
+  /// Sets the deadline of a slot that has none.
   DISTRIB_DECL void set(std::uint32_t slot, Instant when);
 
-  /// The slot has no deadline any more, if it had one.
+  /// Removes the deadline of a slot, if it has one.
   DISTRIB_DECL void clear(std::uint32_t slot) noexcept;
 
-  /// When `expired` is to be asked at the latest; empty: never. May be early.
+  /// Returns when `expired` must be called at the latest, which may be before the first deadline; empty if there is no
+  /// deadline.
   [[nodiscard]] auto wake() const noexcept -> std::optional<Instant> {
     if (count_ == 0) return std::nullopt;
     return Instant{next_used() * tick};
   }
 
-  /// A slot whose deadline has passed, which it then has no more; empty: there is none.
+  /// Returns a slot whose deadline has passed, and removes that deadline; empty if no deadline has passed.
   [[nodiscard]] DISTRIB_DECL auto expired(Instant now) noexcept -> std::optional<std::uint32_t>;
 
  private:
@@ -47,13 +51,13 @@ class DeadlineWheel {
 
   struct Node {
     std::int64_t tick = never;
-    std::uint32_t before = none;  // in the list of the bucket
-    std::uint32_t behind = none;
+    std::uint32_t before = none;  // the slot before this one in the list of the bucket
+    std::uint32_t behind = none;  // the slot after this one
   };
   struct Wheel {
     Wheel() { first.fill(none); }
-    std::array<std::uint32_t, ticks> first;
-    std::array<std::uint64_t, ticks / 64> used{};  // which lists are not empty
+    std::array<std::uint32_t, ticks> first;  // the first slot in the list of each bucket
+    std::array<std::uint64_t, ticks / 64> used{};  // one bit for each bucket: its list is not empty
   };
 
   static auto ticks_up(Instant when) noexcept -> std::int64_t {
@@ -62,13 +66,13 @@ class DeadlineWheel {
   }
   static constexpr auto bucket(std::int64_t at) noexcept -> std::size_t { return static_cast<std::size_t>(at) % ticks; }
 
-  /// The first tick from `next_` on whose list is not empty; there is one.
+  /// Returns the first tick from `next_` on whose list is not empty. There must be a deadline.
   [[nodiscard]] DISTRIB_DECL auto next_used() const noexcept -> std::int64_t;
 
   std::unique_ptr<Wheel> wheel_;
   std::vector<Node> nodes_;  // by slot
   std::size_t count_ = 0;
-  std::int64_t next_ = 0;  // no deadline is earlier
+  std::int64_t next_ = 0;  // a tick; no deadline is earlier
 };
 
 }  // namespace detail

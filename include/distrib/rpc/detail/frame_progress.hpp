@@ -9,17 +9,19 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Of a frame, so much has to come within its time limit.
+/// An unfinished frame makes progress if this many bytes arrive within the time limit for frames.
 inline constexpr std::size_t frame_progress_bytes = std::size_t{64} << 10;
 
-/// Since when a peer owes the rest of a frame that it has begun. Bytes alone do not count: a byte now and then would
-/// hold a connection for ever.
+/// Measures since when a peer has made no progress with a frame that it has begun. Progress is a complete frame, or
+/// `frame_progress_bytes` more bytes. Fewer bytes do not count: otherwise a peer could hold a connection forever by
+/// sending a byte now and then.
 class FrameProgress {
  public:
-  /// So many bytes were read.
+  /// Counts bytes that were read.
   void read(std::size_t bytes) noexcept { bytes_ += bytes; }
 
-  /// All that was read was looked at, and that is how it ends; `came_whole`: frames came to their end.
+  /// Called at `now`, after all that was read has been parsed. `in_frame`: a frame has begun and is not complete.
+  /// `came_whole`: at least one frame has become complete since the last call.
   void look(bool in_frame, bool came_whole, Instant now) noexcept {
     if (!in_frame) return stop();
     if (since_ != never && !came_whole && bytes_ < frame_progress_bytes) return;
@@ -27,10 +29,10 @@ class FrameProgress {
     bytes_ = 0;
   }
 
-  /// We do not read, so the peer owes nothing.
+  /// Called when this end stops reading: the peer cannot make progress then, so no time counts against it.
   void stop() noexcept { since_ = never; }
 
-  /// Since when it makes no progress; the greatest `Instant` when it owes nothing.
+  /// Returns since when the peer has made no progress; `Instant::max()` if no frame is unfinished, or after `stop`.
   [[nodiscard]] auto since() const noexcept -> Instant { return since_; }
 
  private:

@@ -11,18 +11,20 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A place where one handler of `void(std::error_code, Results...)` waits, whatever its type.
+/// Holds at most one completion handler for `void(std::error_code, Results...)`, of any type.
 template <class... Results> class HandlerSlot {
  public:
-  /// Nobody else waits here. `executor`: where it is called, unless it has one of its own.
+  /// Stores a handler; the slot must be empty. `executor`: where the handler is called, unless it has an executor of
+  /// its own.
   template <class Handler, class Executor> void wait(Handler handler, const Executor& executor) {
     waiting_ = std::make_unique<Waiting<Handler, Executor>>(std::move(handler), executor);
   }
 
+  /// True if a handler waits.
   [[nodiscard]] explicit operator bool() const noexcept { return waiting_ != nullptr; }
 
-  /// Has it called there where it wants to be called, or on the executor; never from inside of this. The place is free
-  /// at once.
+  /// Posts the handler with these results to its executor, and empties the slot at once. The handler is never called
+  /// inside this function.
   void complete(const std::error_code& ec, Results... results) {
     const auto waiting = std::move(waiting_);
     waiting->complete(ec, std::move(results)...);

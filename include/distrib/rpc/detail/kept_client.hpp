@@ -23,12 +23,17 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A client that is connected again and again: one of those of a pool.
+/// One connection of a pool: a client that is made again whenever its connection ends.
 ///
-/// The owner has `address`, `options` and an `observer` of calls, makes connectors (`connector(options, connected)`),
-/// wakes it, and is told what happens: `came()`: it takes calls; `went(code, text)`: it takes none any more;
-/// `missed(error)`: a try brought nothing. It may call `end()` then. Before it is told of an end the calls that have
-/// failed with it were completed.
+/// The owner has the members `address`, `options`, an `observer` of calls, and `connector(options, connected)`, which
+/// makes a connector. It calls `woken` when `wake()` says so (`arm()` tells it that the time has changed). It is
+/// informed by
+/// - `came()`: the client accepts calls;
+/// - `went(code, text)`: the client accepts no more calls;
+/// - `missed(error)`: an attempt to connect has failed.
+///
+/// In these functions the owner may call `end()`. When a connection ends, its calls complete before `went` or `missed`
+/// is called.
 template <class Connector, class Owner, CallObserver Observes> class KeptClient {
  public:
   using Socket = typename Connector::Socket;
@@ -36,7 +41,7 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
 
   KeptClient(Owner& owner, const Backoff& backoff) : owner_{owner}, backoff_{backoff} {}
 
-  /// The first try.
+  /// Starts an attempt to connect.
   void connect() {
     const Instant now = Clock::now();
     due_ = never;
@@ -49,7 +54,7 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
                                   });
   }
 
-  /// Ends all that there is; tells nothing.
+  /// Ends all connections and attempts. The owner is not informed.
   void end() {
     due_ = never;
     is_up_ = false;
@@ -58,12 +63,15 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
     leaving_.clear();
   }
 
+  /// True while the client accepts calls.
   [[nodiscard]] auto is_up() const noexcept -> bool { return is_up_; }
 
-  /// Null while it takes no calls.
+  /// Returns the client; null while it accepts no calls.
   [[nodiscard]] auto client() noexcept -> Client* { return is_up_ ? &session_->client : nullptr; }
 
+  /// Returns when `woken` must be called; `Instant::max()`: never.
   [[nodiscard]] auto wake() const noexcept -> Instant { return due_; }
+  /// Connects if a pause is over; ends a connection that was not greeted in time.
   void woken(Instant now) {
     if (now < due_) return;
     if (std::exchange(session_, nullptr) == nullptr) return connect();
@@ -74,7 +82,7 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
   using Clock = std::chrono::steady_clock;
   static constexpr Instant never = Instant::max();
 
-  /// A connection that was made, greeted or not.
+  /// A connection that was made; it may wait for the server's greeting.
   struct Session {
     std::uint64_t number;
     Client client;
@@ -97,13 +105,13 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
     owner_.came();
   }
 
-  // The calls in flight are answered yet.
+  // The calls in flight on this connection can still be answered.
   void goodbye() {
     is_up_ = false;
     session_->client.drain();
     leaving_.push_back(std::move(session_));
     due_ = backoff_.failed(Clock::now());
-    owner_.went(rpc_errc::closed, "the server takes no more calls");
+    owner_.went(rpc_errc::closed, "the server accepts no more calls");
   }
 
   void closed(std::uint64_t number, const Error& reason) {
@@ -124,10 +132,11 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
   Backoff backoff_;
   std::unique_ptr<Connector> connector_;
   std::unique_ptr<Session> session_;
-  std::vector<std::unique_ptr<Session>> leaving_;  // said goodbye, and have calls in flight
+  std::vector<std::unique_ptr<Session>> leaving_;  // the server has sent a goodbye; calls are in flight
   std::uint64_t last_number_ = 0;
   bool is_up_ = false;
-  Instant due_ = never;  // without a session or connector: when to connect; with a session: when to give it up
+  // with a session that is not up: when to give it up; with neither session nor connector: when to connect
+  Instant due_ = never;
   Instant try_ends_{};
 };
 

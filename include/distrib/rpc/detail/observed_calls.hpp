@@ -15,22 +15,25 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The calls of one connection, as its observer hears of them: what is known of each until it ends, by slot. Memory: 60
-/// bytes for each call that was ever in flight at once.
+/// Reports the calls of one connection to an observer, and remembers of each call what is known until it ends, by slot.
+///
+/// Memory: for each of the largest number of calls that were in flight at once, a `Call` and a slot number (4 bytes).
 template <CallObserver Observes> class ObservedCalls {
  public:
+  /// `stream`: the connection; its remote address becomes `ObservedCall::peer`.
   template <class Stream> ObservedCalls(Observes& observer, const Stream& stream) : observer_{&observer} {
     std::error_code unknown;
     const auto peer = stream.lowest_layer().remote_endpoint(unknown);
     if (!unknown) peer_ = Address{peer.address().to_string(), peer.port()}.to_string();
   }
 
+  /// Reports that a call has begun. `bytes`: of its request.
   void started(std::uint64_t id, std::uint32_t method, std::size_t bytes, Instant now) {
     if (observer_ == nullptr) return;
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= calls_.size()) calls_.resize(slot + std::size_t{1});
     Call& call = calls_[slot];
-    if (call.is == Is::ending) flush();  // a peer that did not wait for the answer
+    if (call.is == Is::ending) flush();  // the peer has reused the slot without waiting for the answer
     call.began = now;
     call.request_bytes = bytes;
     call.reply_bytes = 0;
@@ -40,11 +43,12 @@ template <CallObserver Observes> class ObservedCalls {
     observer_->started({peer_, id, method, now, {}, bytes, 0});
   }
 
-  /// A part of its answer.
+  /// Counts bytes of a part of the answer.
   void more(std::uint64_t id, std::size_t bytes) noexcept {
     if (Call* const call = open(id)) call->reply_bytes += bytes;
   }
 
+  /// Reports that a call has ended at `now`. `bytes`: of the last part of its answer.
   void ended(std::uint64_t id, const std::error_code& code, std::size_t bytes, Instant now) {
     Call* const call = open(id);
     if (call == nullptr) return;
@@ -53,7 +57,7 @@ template <CallObserver Observes> class ObservedCalls {
     tell(*call, id, code, now);
   }
 
-  /// The same, at a time that `flush` is told: the end of an event, when what it brought is written.
+  /// Does the same, but leaves the report and its time to `flush`, which is called at the end of an event.
   void ends(std::uint64_t id, const std::error_code& code, std::size_t bytes) {
     Call* const call = open(id);
     if (call == nullptr) return;
@@ -62,6 +66,7 @@ template <CallObserver Observes> class ObservedCalls {
     call->code = code;
     ending_.push_back(static_cast<std::uint32_t>(id));
   }
+  /// Reports the calls for which `ends` was called, with the time now.
   void flush() {
     if (ending_.empty()) return;
     const Instant now = std::chrono::steady_clock::now();
@@ -73,13 +78,14 @@ template <CallObserver Observes> class ObservedCalls {
     ending_.clear();
   }
 
-  /// No error. (The standard library makes one by a call of a function, every time.)
+  /// Returns an empty error code. (To make one each time would cost a call of a function of the standard library.)
   [[nodiscard]] static auto well() noexcept -> const std::error_code& {
     static const std::error_code none;
     return none;
   }
 
-  /// There is no connection any more, or nobody may be told: every call that has not ended ends now. Nothing follows.
+  /// Reports that every open call has ended with `code`, because the connection has ended or the observer is about to.
+  /// Nothing is reported afterwards.
   void end_all(const std::error_code& code) {
     if (observer_ == nullptr) return;
     for (std::size_t slot = 0; slot < calls_.size(); ++slot)
@@ -95,13 +101,13 @@ template <CallObserver Observes> class ObservedCalls {
     Instant began;
     std::size_t request_bytes = 0;
     std::size_t reply_bytes = 0;
-    std::error_code code;  // of one that is ending
+    std::error_code code;  // set for `Is::ending`
     std::uint32_t generation = 0;
     std::uint32_t method = 0;
     Is is = Is::over;
   };
 
-  /// Null: it is over, or was never heard of.
+  /// Returns an open call; null if it is over or unknown.
   auto open(std::uint64_t id) noexcept -> Call* {
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= calls_.size()) return nullptr;
@@ -120,7 +126,7 @@ template <CallObserver Observes> class ObservedCalls {
   std::vector<std::uint32_t> ending_;
 };
 
-/// Nobody hears of them.
+/// Without an observer: does nothing.
 template <> class ObservedCalls<const NoCallObserver> {
  public:
   template <class Stream> ObservedCalls(const NoCallObserver&, const Stream&) noexcept {}

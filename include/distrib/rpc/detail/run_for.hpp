@@ -11,18 +11,20 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What a handler threw, as its caller is told it. That a call which the handler made was not sent, not carried out or
-/// lost says nothing of the caller's own: a pool would repeat that one, although it was carried out in part.
+/// Returns the error with which a call fails whose handler threw `thrown`. A code that speaks about a call of the
+/// handler itself (`not_sent`, `closed`, `lost`, ...) becomes a code of `remote_category()` with the same condition:
+/// otherwise a pool would repeat the outer call, although the handler had already started to carry it out.
 DISTRIB_DECL auto error_of_handler(const std::system_error& thrown) -> Error;
 
-/// Runs `work`; what it throws fails the call that `answer` is for. What is no `std::system_error` is thrown on.
+/// Runs `work`. If it throws, fails the call of `answer`; an exception that is not a `std::system_error` is then thrown
+/// again.
 template <class Answer, class Work> void run_for(const Answer& answer, Work work) try {
   work();
 } catch (const std::system_error& thrown) {
   const Error error = error_of_handler(thrown);
   answer.fail(error.code, error.where);
 } catch (...) {
-  answer.fail(std::make_error_code(std::errc::io_error), "the handler ended by an exception");
+  answer.fail(std::make_error_code(std::errc::io_error), "the handler threw an exception");
   throw;
 }
 

@@ -9,12 +9,13 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Who is told, in place of the server's owner, what happens to one call.
+/// Receives the events of one call, instead of the session's owner.
 class ServerCallSink {
  public:
   virtual ~ServerCallSink() = default;
   virtual void happened(const ServerEvent& event) = 0;
-  virtual void ended(const std::error_code& why) = 0;  ///< The connection has ended, or the call without its handler.
+  /// Called when the connection has ended, or when the session ended the call because an item was too large.
+  virtual void ended(const std::error_code& why) = 0;
 };
 
 }  // namespace detail

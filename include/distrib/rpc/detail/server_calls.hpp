@@ -16,24 +16,26 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What a server knows of a call, and whom the owner of its core tells what happens to it.
+/// The state of one call at the server, and the sink that receives its events.
 struct ServerCall {
-  /// Member by member: put together elsewhere first, they would be read back before they are written.
+  /// Starts a call in this slot, with the bytes of its request. Sets each member separately: if a whole object were
+  /// assigned, it would be read back while its stores are still under way.
   DISTRIB_DECL void begin(std::uint64_t id, std::size_t bytes) noexcept;
 
   std::uint32_t generation = 0;
   bool open = false;
-  bool ended = false;  // no more items come
+  bool ended = false;  // the client sends no more items
   StreamCredit credit;
-  std::size_t held = 0;  // bytes of the request, and of items that were not taken
+  std::size_t held = 0;  // bytes of the request, and of items that have not been used
   std::shared_ptr<ServerCallSink> sink;
 };
 
-/// The calls of one client, by the slots in the lower halves of their ids, which the client chooses. Memory: 48 bytes
-/// for each slot up to the last one that was ever in use.
+/// The calls of one client, by slot. The slot is the low half of a call's id and is chosen by the client.
+///
+/// Memory: a `ServerCall` for each slot up to the highest slot that was ever used.
 class ServerCalls {
  public:
-  /// An open call, until another begins; null: it is over, or never began.
+  /// Returns an open call; null if it is over or never began. The pointer is valid until another call begins.
   [[nodiscard]] auto open(std::uint64_t id) noexcept -> ServerCall* {
     ServerCall* const call = find(id);
     return call != nullptr && call->open ? call : nullptr;
@@ -43,27 +45,29 @@ class ServerCalls {
     return slot < calls_.size() && calls_[slot].open && calls_[slot].generation == id >> 32;
   }
 
-  /// Where a new call begins; null: one is open there, or `id` is of none.
+  /// Returns the slot for a new call; null if a call is open in this slot, or if `id` is not valid (its generation is
+  /// 0).
   [[nodiscard]] auto slot_for(std::uint64_t id) -> ServerCall* {
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= calls_.size()) calls_.resize(slot + std::size_t{1});
     return calls_[slot].open || id >> 32 == 0 ? nullptr : &calls_[slot];
   }
 
-  /// To an open call; else `sink` is dropped.
+  /// Attaches a sink to an open call. If the call is not open, `sink` is dropped.
   void attach(std::uint64_t id, std::shared_ptr<ServerCallSink> sink) noexcept {
     if (ServerCall* const call = open(id)) call->sink = std::move(sink);
   }
-  /// Of a call that is open, or was the last one in its slot; null: it has none.
+  /// Returns the sink of a call that is open or was the last call in its slot; null if it has no sink.
   [[nodiscard]] auto sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : call->sink;
   }
+  /// Removes the sink of such a call and returns it; null if it has no sink.
   auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : std::move(call->sink);
   }
-  /// Takes all of them, and tells each.
+  /// Removes all sinks, and calls `ended(why)` of each.
   void end_sinks(const std::error_code& why) {
     for (std::size_t slot = 0; slot < calls_.size(); ++slot)
       if (const auto sink = std::move(calls_[slot].sink)) sink->ended(why);

@@ -16,8 +16,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The connections of a server on one thread, and what serves them.
-/// Threads: one at a time, which is the executor's of the connections.
+/// The connections of a server on one thread, with the router that serves them.
+///
+/// Threads: only the thread of the connections' executor.
 template <class RouterType, class Stream, CallObserver Observes = const NoCallObserver>
 class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
  public:
@@ -33,18 +34,19 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   auto operator=(const SessionSet&) -> SessionSet& = delete;
   ~SessionSet() override { close(); }
 
-  /// Serves what is connected.
+  /// Serves a connected stream.
   void add(Stream stream) {
     const auto session = std::make_shared<Session>(*this, std::move(stream), budget_, observer_);
     keep(session);
     session->start();
   }
 
-  /// Goes on with a connection of another set, that has greeted; `greeted` said so there.
+  /// Continues with a connection of another set whose greeting is over. `greeted`: the event that said so there; it is
+  /// repeated here.
   void add(Stream stream, ServerCore core, const ServerEvent& greeted) {
     core.join(budget_);
     const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core), observer_);
-    keep(session);  // first: who hears of it may refuse it
+    keep(session);  // first: the router may refuse the connection in the next call
     happened(session, greeted);
     session->start();
   }
@@ -55,9 +57,9 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
     for (const auto& session : std::vector{sessions_}) session->drain(by);
   }
 
-  /// Ends all of them at once.
+  /// Ends all connections at once.
   void close() {
-    while (!sessions_.empty()) {  // the end of one may end others
+    while (!sessions_.empty()) {  // the end of one session may end others
       const auto session = std::move(sessions_.back());
       sessions_.pop_back();
       session->close();

@@ -51,7 +51,7 @@ DISTRIB_DECL void ClientCore::taken(std::uint64_t id) {
 }
 
 DISTRIB_DECL auto ClientCore::next(Instant now, ClientEvent& event) -> bool {
-  event.body = {};  // its memory may be wanted for the next one
+  event.body = {};  // releases its memory, which the next body may reuse
   expire(now);
   Frame frame;
   while (true) {
@@ -104,8 +104,8 @@ DISTRIB_DECL auto ClientCore::fail_one(ClientEvent& event) -> bool {
     const std::uint64_t id = slots_.id_of(failing_);
     const detail::CallSlot& slot = slots_.of(id);
     if (!slot.active) continue;
-    if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server has left"});
-      // `closed` says as much as `not_sent`.
+    if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server accepts no more calls"});
+    // `closed` tells the caller as much as `not_sent`: the call was not carried out.
     const bool tell_why =
         slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized || reason_.code == rpc_errc::closed;
     return fail(event, id, tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
@@ -123,14 +123,14 @@ DISTRIB_DECL auto ClientCore::take(const Frame& frame, ClientEvent& event) -> bo
   switch (frame.header->kind) {
     case FrameKind::reply:
       if (frame.part == FramePart::begin || frame.part == FramePart::whole) begun_reply_ = slots_.active(id);
-      return begun_reply_ && slots_.active(id) && take_reply(frame, event);  // else late: the call is over
+      return begun_reply_ && slots_.active(id) && take_reply(frame, event);  // otherwise too late: the call is over
     case FrameKind::error: return slots_.active(id) && fail(event, id, decode_error(frame.head, options_.categories));
     case FrameKind::end: return slots_.active(id) && end(event, id, ClientEvent::Kind::ended);
     case FrameKind::item: return slots_.active(id) && take_item(frame, event);
     case FrameKind::credit: return take_credit(frame, event);
     case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
     case FrameKind::pong: return false;
-    case FrameKind::goodbye:  // says how many requests had come: those behind them are not begun
+    case FrameKind::goodbye:  // its head says how many requests had arrived; later requests are not started
       no_more_ = true;
       if (frame.head.size() == sizeof(begun_)) begun_ = load_le<std::uint64_t>(frame.head.data());
       return false;
@@ -152,7 +152,7 @@ DISTRIB_DECL auto ClientCore::take_greeting(const Frame& frame, ClientEvent& eve
     return false;
   }
   greeted_ = true;
-  if (!handshake_->holds_back()) handshake_.reset();  // else when the proof is written
+  if (!handshake_->holds_back()) handshake_.reset();  // otherwise `written` does it, after the proof
   slots_.limit(greeting.max_calls);
   peer_ = greeting.limits;
   reader_.set_limits(options_.limits);
@@ -162,7 +162,7 @@ DISTRIB_DECL auto ClientCore::take_greeting(const Frame& frame, ClientEvent& eve
 DISTRIB_DECL auto ClientCore::take_credit(const Frame& frame, ClientEvent& event) -> bool {
   const std::uint64_t id = frame.header->call;
   if (frame.head.size() != sizeof(std::uint32_t)) {
-    give_up({rpc_errc::protocol, "a credit without a number"});
+    give_up({rpc_errc::protocol, "a credit without its number of items"});
     return false;
   }
   return slots_.active(id) && slots_.of(id).credit.add(load_le<std::uint32_t>(frame.head.data())) &&

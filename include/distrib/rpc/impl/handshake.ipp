@@ -18,8 +18,9 @@ inline constexpr std::string_view server_label = "distrib server";
 
 inline constexpr std::string_view client_label = "distrib client";
 
-// What each end proves its secret by: a code of both greetings, as they came over the wire. The label keeps an end
-// from being answered with its own words, the lengths a byte from moving over from one greeting to the other.
+// Returns the proof by which one end shows that it has the secret: a code of both greetings, as they were on the wire.
+// The label prevents that an end accepts its own proof, sent back. The lengths prevent that bytes move from one
+// greeting to the other.
 DISTRIB_DECL auto greeting_proof(const SharedSecret& secret, std::string_view label, ByteView client_head,
                                  ByteView server_head) -> Sha256Digest {
   std::array<std::byte, 4> client_bytes;
@@ -85,7 +86,7 @@ DISTRIB_DECL auto ServerHandshake::take_greeting(const Frame& frame, FrameQueue&
 }
 
 DISTRIB_DECL auto ServerHandshake::take_proof(const Frame& frame) -> Error {
-  Sha256Digest proof{};  // nobody's
+  Sha256Digest proof{};  // not a valid proof
   WireReader reader{frame.head};
   while (reader.next())
     if (reader.tag() == wire_tag(8, WireType::bytes) && reader.bytes().size() == proof.size())

@@ -36,7 +36,7 @@ DISTRIB_DECL void ServerCore::taken(std::uint64_t call, std::size_t bytes) {
 }
 
 DISTRIB_DECL auto ServerCore::next(Instant now, ServerEvent& event) -> bool {
-  event.body = {};  // its memory may be wanted for the next one
+  event.body = {};  // releases its memory, which the next body may reuse
   Frame frame;
   while (!finished()) {
     const bool is_full = share_.is_full();
@@ -47,7 +47,7 @@ DISTRIB_DECL auto ServerCore::next(Instant now, ServerEvent& event) -> bool {
       return false;
     }
     if (!reader_.next(frame, [this](const FrameHeader& header) { return share_.takes_chunks(header); })) {
-        // A stranger gets no answer: he would not understand it.
+      // Before the greeting an error is not answered: an unknown client might not understand the answer.
       if (reader_.error() && handshake_) reason_ = reader_.error();
       if (reader_.error()) refuse(reader_.error(), {});
       progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
@@ -68,14 +68,15 @@ DISTRIB_DECL void ServerCore::bytes_read(std::size_t count, Instant now) {
 
 DISTRIB_DECL void ServerCore::written(Instant now) {
   queue_.written();
-  if (requests_ == 0) queue_.release();  // who is silent costs little
+  if (requests_ == 0) queue_.release();  // a client that has not called yet costs little memory
   share_.owe(queue_.queued_bytes());
-  if (!handshake_) heard_ = now;  // somebody reads there
+  if (!handshake_) heard_ = now;  // the client reads, so it is not silent
 }
 
 DISTRIB_DECL void ServerCore::woken(Instant now) {
   if (finished()) return;
-  if (now >= look_again_) heard_ = now;  // it is not the peer who is waited for
+  // the server itself was full: this time does not count as silence of the client
+  if (now >= look_again_) heard_ = now;
   if (now >= release_at()) reader_.release_memory();
   if (now >= silent_at()) reason_ = rpc_errc::silent;
   if (now >= drain_by_) refuse(rpc_errc::lost, "the server ended before the answer");
@@ -118,7 +119,7 @@ DISTRIB_DECL auto ServerCore::take(const Frame& frame, Instant now, ServerEvent&
 }
 
 DISTRIB_DECL auto ServerCore::take_greeting(const Frame& frame, ServerEvent& event) -> bool {
-  if (frame.header->kind == FrameKind::error && frame.header->call == 0) {  // we have not proved who we are
+  if (frame.header->kind == FrameKind::error && frame.header->call == 0) {  // the client does not accept our proof
     reason_ = decode_error(frame.head, {}).code;
     return false;
   }
@@ -143,13 +144,13 @@ DISTRIB_DECL auto ServerCore::take_request(const Frame& frame, Instant now, Serv
   if (static_cast<std::uint32_t>(call) >= share_.options().max_calls || !share_.has_calls())
     return refuse_call(call, rpc_errc::exhausted);
   detail::ServerCall* const slot = calls_.slot_for(call);
-  if (slot == nullptr) return refuse_peer("a call was begun twice");
+  if (slot == nullptr) return refuse_peer("a call whose id is invalid or in use");
   if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);
   const auto left = load_le<std::uint32_t>(frame.head.data());
   const auto metadata_bytes = load_le<std::uint32_t>(frame.head.data() + 4);
   const ByteView rest = frame.head.subspan(request_prefix_bytes);
   if (metadata_bytes > rest.size()) return refuse_call(call, rpc_errc::bad_message);
-  const Instant deadline = read_ + std::chrono::milliseconds{left};  // may have waited here
+  const Instant deadline = read_ + std::chrono::milliseconds{left};  // not from `now`: the request may have waited here
   if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
   const std::size_t held = frame.is_last() ? frame.head.size() + frame.body.bytes().size() : 0;
@@ -173,7 +174,7 @@ DISTRIB_DECL auto ServerCore::take_part(const Frame& frame, ServerEvent& event) 
   event.body = frame.body;
   if (!frame.is_last()) return true;
   event.body_checksum = frame.body_checksum;
-  hold(*call, frame.header->head_bytes);  // not before: who holds too much reads no more
+  hold(*call, frame.header->head_bytes);  // not earlier: over `held_bytes` the rest of the body would not be read
   return true;
 }
 
@@ -181,7 +182,7 @@ DISTRIB_DECL auto ServerCore::take_item(const Frame& frame, ServerEvent& event) 
   detail::ServerCall* const call = open(frame.header->call);
   if (call == nullptr) return false;
   if (call->ended) return refuse_peer("an item after the end");
-  if (!call->credit.receive()) return refuse_peer("more items than were asked for");
+  if (!call->credit.receive()) return refuse_peer("more items than the credit allows");
   hold(*call, frame.head.size() + frame.body.bytes().size());
   tell(event, ServerEvent::Kind::item, frame.header->call);
   event.head = frame.head;
@@ -190,7 +191,7 @@ DISTRIB_DECL auto ServerCore::take_item(const Frame& frame, ServerEvent& event) 
 }
 
 DISTRIB_DECL auto ServerCore::take_credit(const Frame& frame, ServerEvent& event) -> bool {
-  if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without a number");
+  if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without its number of items");
   const auto more = load_le<std::uint32_t>(frame.head.data());
   detail::ServerCall* const call = open(frame.header->call);
   return call != nullptr && call->credit.add(more) && tell(event, ServerEvent::Kind::credit, frame.header->call);

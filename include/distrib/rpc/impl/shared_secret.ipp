@@ -33,7 +33,7 @@ DISTRIB_DECL auto SharedSecret::from_bytes(ByteView bytes) -> SharedSecret {
 }
 
 DISTRIB_DECL auto SharedSecret::from_file(const std::string& path, std::error_code& ec) -> SharedSecret {
-  detail::FileDescriptor file{path, O_RDONLY | O_NONBLOCK, ec};  // a pipe is not waited for
+  detail::FileDescriptor file{path, O_RDONLY | O_NONBLOCK, ec};  // does not wait if the path is a pipe
   struct ::stat status{};
   if (!ec && ::fstat(file.get(), &status) != 0) ec = detail::last_os_error();
   if (!ec && !S_ISREG(status.st_mode)) ec = rpc_errc::bad_secret;

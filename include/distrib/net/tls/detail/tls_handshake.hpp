@@ -20,8 +20,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Ends a TCP connection so that the peer gets what was written last: closed with bytes unread, it would be reset, and
-/// the reason lost on its way.
+/// Ends a TCP connection so that the peer gets the last bytes that were written (for at most 1 s). If it were closed
+/// with unread bytes, TCP would reset it, and the peer might not get the reason.
 class PoliteEnd : public std::enable_shared_from_this<PoliteEnd> {
  public:
   explicit PoliteEnd(TcpSocket socket) : socket_{std::move(socket)}, timer_{socket_.get_executor()} {}
@@ -49,17 +49,20 @@ class PoliteEnd : public std::enable_shared_from_this<PoliteEnd> {
   std::array<char, 4096> part_{};
 };
 
-/// One handshake, which ends by a deadline. Its handlers hold it. Threads: one at a time, which is the executor's.
+/// One TLS handshake with a deadline. Its handlers keep it alive.
+///
+/// Threads: only the executor's thread.
 class TlsHandshake : public std::enable_shared_from_this<TlsHandshake> {
  public:
-  /// With the stream, or with why there is none.
+  /// The callback: with the stream, or with an error.
   using Done = std::function<void(const Error&, std::optional<TlsStream>)>;
 
-  /// `peer`: the place of errors.
+  /// `peer`: a name of the peer, used as the place of errors.
   TlsHandshake(TlsStream stream, std::string peer)
       : stream_{std::move(stream)}, peer_{std::move(peer)}, timer_{stream_.get_executor()} {}
 
-  /// Calls `done` once, later, unless it is cancelled.
+  /// Starts the handshake. Calls `done` once, never inside this function; not after `cancel`. A deadline that passes
+  /// gives `net_errc::timed_out`.
   void start(TlsSide side, Instant deadline, Done done) {
     done_ = std::move(done);
     timer_.expires_at(deadline);
@@ -72,7 +75,7 @@ class TlsHandshake : public std::enable_shared_from_this<TlsHandshake> {
                             });
   }
 
-  /// Ends it; nothing is called any more.
+  /// Ends the handshake. `done` is not called any more.
   void cancel() noexcept {
     done_ = nullptr;
     timer_.cancel();
@@ -87,7 +90,7 @@ class TlsHandshake : public std::enable_shared_from_this<TlsHandshake> {
     timer_.cancel();
     if (!error) return done(error, std::move(stream_));
     if (error.code == net_errc::timed_out) {
-      std::error_code ignored;  // the handshake's handler comes, and finds that it is late
+      std::error_code ignored;  // the handler of the handshake still runs, and does nothing
       stream_.lowest_layer().close(ignored);
     } else {
       std::make_shared<PoliteEnd>(std::move(stream_.next_layer()))->start();

@@ -38,7 +38,7 @@ DISTRIB_DECL auto DeadlineWheel::expired(Instant now) noexcept -> std::optional<
   const std::int64_t last = now.time_since_epoch() / tick;
   for (next_ = next_used(); next_ <= last; next_ = next_used()) {
     for (std::uint32_t slot = wheel_->first[bucket(next_)]; slot != none; slot = nodes_[slot].behind) {
-      if (nodes_[slot].tick > last) continue;  // a turn later
+      if (nodes_[slot].tick > last) continue;  // due in a later turn
       clear(slot);
       return slot;
     }
