@@ -25,7 +25,8 @@ enum class record_errc {
   /// The gzip or zlib data is damaged, other bytes follow it, or the file is not compressed as `RecordReaderOptions`
   /// says. Restore the file, or change the option.
   corrupt_compression,
-  /// The gzip or zlib data ends early: its writer was not closed. Use the records before the end.
+  /// The gzip or zlib data ends early: its writer was not closed, or the file was cut off. Use the records before the
+  /// end.
   truncated_compression,
   compressed,  ///< Random access needs a file without compression. Write it without compression.
   not_regular,  ///< Only regular files can be mapped. Read pipes and devices with `RecordReader`.
