@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Why a record does not fit a schema, or a schema does not fit its struct.
 enum class example_errc {
-  malformed = 1,  ///< The record is not a tf.train.Example. Check what the file contains.
+  malformed = 1,  ///< The record is not a tf.train.Example, or SequenceExample. Check what the file contains.
   missing_feature,  ///< The record lacks a feature, or it has no kind set. Write it, or set a default (`otherwise`).
   /// A feature holds another kind of list than its member or spec. Change the member or spec, or the records.
   wrong_kind,

@@ -68,8 +68,8 @@ struct MemberTraits<std::span<const T>> : MemberTraits<T> {
 /// | member | feature | missing |
 /// |---|---|---|
 /// | `float`, `std::int64_t`, `std::span<const std::byte>` | exactly one value | an error, or `otherwise` |
-/// | `std::array` of one of these, also of several axes | exactly as many values | an error, or `otherwise` |
-/// | `std::span<const T>` of one of these | any number of values | an empty span |
+/// | `std::array` of a first-row type, also of several axes | exactly as many values | an error, or `otherwise` |
+/// | `std::span<const T>`, T a first-row type | any number of values | an empty span |
 ///
 /// There are no others, because tf.train.Example has no others: its integers have 64 bits, its other numbers are
 /// floats.
