@@ -40,7 +40,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::corrupt_index, failure::corrupt, "the checkpoint index is damaged"},
     {checkpoint_errc::corrupt_data, failure::corrupt, "the data of the checkpoint is damaged"},
     {checkpoint_errc::missing_data_file, failure::corrupt, "a data file is missing"},
-    {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged"},
+    {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged: correct or remove it"},
     {checkpoint_errc::mismatch, failure::mismatch, "the tensor has another dtype, shape or size than expected"},
     {checkpoint_errc::incomplete, failure::mismatch, "the slices do not cover the whole tensor"},
     {checkpoint_errc::duplicate, failure::invalid_argument, "adding duplicate key"},
