@@ -136,7 +136,8 @@ template <class E, class M> constexpr auto feature(detail::FeatureName, M E::*) 
   constexpr bool fits = FeatureMember<M>;
   static_assert(fits,
                 "distrib: a feature fills float, std::int64_t, std::array of these, std::span<const std::byte>, "
-                "or std::span<const T> of one of these; change the type of the member");
+                "or std::span<const T> of float, std::int64_t or std::span<const std::byte>; change the type of the "
+                "member");
   return {};
 }
 
