@@ -31,7 +31,7 @@ auto answer_of(const Group& group, const Json& input) -> Json try {
   return error(refused.kind);
 } catch (const Unsupported&) {
   return {{"unsupported", true}};
-} catch (const Json::exception&) {  // a question that has not the expected form
+} catch (const Json::exception&) {  // a question that does not have the expected form
   return {{"unsupported", true}};
 } catch (const std::system_error& failure) {
   return error(group.kind(failure.code()));

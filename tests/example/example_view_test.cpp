@@ -41,7 +41,7 @@ TEST_CASE("ExampleView: visits and finds the features of an Example", "[example]
   CHECK(view.find("empty").size() == 0);
 }
 
-TEST_CASE("ExampleView: of equal names the last one counts", "[example]") {
+TEST_CASE("ExampleView: if a name occurs twice, the last one counts", "[example]") {
   WireWriter wire;
   for (const float value : {1.0F, 2.0F}) {
     ExampleBuilder one;

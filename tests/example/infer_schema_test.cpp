@@ -54,7 +54,7 @@ TEST_CASE("infer_schema: infers the schema of a file", "[example]") {
   CHECK(features.size() > 5);
 }
 
-TEST_CASE("infer_schema: of equal names in a record only the last one counts", "[example]") {
+TEST_CASE("infer_schema: if a record has a name twice, only the last one counts", "[example]") {
   Record twice = record(ExampleBuilder{}.set("x", 1.0F));
   const Record again = record(ExampleBuilder{}.set("x", 2));
   twice.insert(twice.end(), again.begin(), again.end());

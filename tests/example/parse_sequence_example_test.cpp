@@ -80,7 +80,7 @@ TEST_CASE("parse_sequence_example: VarLen and Ragged lists", "[example]") {
   CHECK(ragged.feature_lists[2].row_splits == std::vector<Ints>{{0, 3}, {0, 1, 1, 3}, {0, 1, 1, 3}});
 }
 
-TEST_CASE("parse_sequence_example: of equal names the last list counts", "[example]") {
+TEST_CASE("parse_sequence_example: if a name occurs twice, the last list counts", "[example]") {
   Record twice = record(SequenceExampleBuilder{}.add("x", Floats{1}).add("x", Floats{2}));
   const Record again = record(SequenceExampleBuilder{}.add("x", Ints{3}));
   twice.insert(twice.end(), again.begin(), again.end());

@@ -154,7 +154,8 @@ TEST_CASE("RecordWriter: the destructor closes the file, also after a move", "[r
   }
 }
 
-TEST_CASE("RecordWriter: with rename_on_close others see the whole file or none", "[record][record_writer]") {
+TEST_CASE("RecordWriter: with rename_on_close other processes see the old file or the whole new one",
+          "[record][record_writer]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", support::framed("old"));
   {

@@ -79,7 +79,7 @@ TEST_CASE("ShardedRecordWriter: without close() it leaves no files", "[record][s
 
 TEST_CASE("ShardedRecordWriter: if one shard cannot be finished, none appears", "[record][sharded_writer]") {
   const support::TempDirectory directory;
-  std::filesystem::create_directory(directory / "train-00001-of-00003");  // this name cannot be given
+  std::filesystem::create_directory(directory / "train-00001-of-00003");  // no file can be renamed to this name
   ShardedRecordWriter writer{directory / "train", 3, {.index = GENERATE(false, true)}};
   for (int i = 0; i < 3; ++i) writer.append(as_bytes("x"));
   CHECK_THROWS_WITH(writer.close(), ContainsSubstring("train-00001-of-00003"));

@@ -50,8 +50,8 @@ using Entries = std::map<std::string, BundleEntry>;
 }  // namespace detail
 
 /// Reads the content of an index file (`PREFIX.index`) that TensorFlow or `plan_bundle` wrote. Performs no I/O. On
-/// failure returns false; `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and where. Memory is bounded
-/// by the size of the file.
+/// failure returns false; `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and where, and `index` must
+/// not be used. Memory is bounded by the size of the file.
 [[nodiscard]] DISTRIB_DECL auto parse_bundle_index(ByteView file, BundleIndex& index, Error& error) -> bool;
 
 }  // namespace v0

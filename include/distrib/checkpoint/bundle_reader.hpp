@@ -27,7 +27,7 @@ inline namespace v0 {
 namespace detail {
 
 /// Reads an index or part file. On failure returns false and sets `error` as `parse_bundle_index` does, or to
-/// `not_found` or `cannot_read`.
+/// `not_found` (there is no such file) or `cannot_read`.
 DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool;
 
 /// Reads the index of a checkpoint; reads no data file. If `prefix` is one of its files, "model.ckpt-9.index", it is
@@ -58,34 +58,37 @@ class BundleReader {
 
   /// Opens the part of the checkpoint `prefix` that shard `shard` of `shards` has written (see `plan_part`), as a
   /// checkpoint of its own. Only the data file of this shard has to exist. Of a tensor that the part holds in slices,
-  /// exactly these slices can be read. Fails as `open` does; with `corrupt_index` also if the file belongs to another
-  /// shard.
+  /// exactly these slices can be read. On failure returns nothing and sets `error`: `not_found` if there is no part
+  /// file, `corrupt_index` also if the file belongs to another shard, otherwise as `open` does.
   [[nodiscard]] DISTRIB_DECL static auto open_part(std::string prefix, std::size_t shard, std::size_t shards,
                                                    Error& error) -> std::optional<BundleReader>;
 
-  /// Returns the prefix, as corrected by `open`.
+  /// Returns the prefix, also if `open` was called with the name of a file.
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
-  /// Returns all that the index file says.
+  /// Returns the content of the index file, with the changes by `add_name` and `set_tensors`.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
-  /// Returns all tensors, in ascending order of their names.
+  /// Returns all tensors, in ascending order of their names; valid until `add_name` or `set_tensors` is called.
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
     return {index_.tensors.data(), index_.tensors.size()};
   }
-  /// Returns the tensor called `name`; nullptr if there is none.
+  /// Returns the tensor called `name`; nullptr if there is none. Valid until `add_name` or `set_tensors` is called.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* { return index_.find(name); }
 
   /// Lets the tensor called `name` be found as `other` too. Does nothing if there is no `name`, or if `other` exists.
   DISTRIB_DECL void add_name(std::string_view name, std::string other);
 
-  /// Replaces the tensors of the index file by `tensors`: some of them under other names, or tensors composed of the
-  /// pieces of several. Each name must occur once; all pieces must be pieces of tensors of this reader.
+  /// Replaces the tensors of the index file by `tensors`, in any order: for example tensors of the file under other
+  /// names, or tensors composed of the pieces of several tensors. Each name must occur once; all pieces must be pieces
+  /// of tensors of this reader.
   DISTRIB_DECL void set_tensors(std::vector<StoredTensor> tensors);
 
   /// Reads the slice `wanted` of a tensor into `out`, row-major; the tensor may be stored in any number of slices.
   /// `out` must have exactly the size of the slice. A slice that is stored as such can be read even if other slices are
-  /// missing. Memory: none if the slice is stored as such; otherwise the size of one stored slice. Errors: `not_found`,
-  /// `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`; the content of `out` is
-  /// then unspecified.
+  /// missing. Memory: none if the slice is stored as such; otherwise the size of one stored slice.
+  ///
+  /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported` (texts, for which
+  /// there is `read_strings`, and types that are not a DType), `missing_data_file` (removed after `open`),
+  /// `cannot_read`; the content of `out` is then unspecified.
   DISTRIB_DECL void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, ErrorRef to) const;
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
     Error error;
@@ -94,10 +97,12 @@ class BundleReader {
   }
 
   /// Reads rows `first` .. `first + count - 1` of axis 0 of a tensor that is stored whole, or cut along axis 0 only.
-  /// Calls `f(row, bytes)` repeatedly, in the order in which the pieces are stored; `bytes` are the whole rows from
-  /// `row` on that fit into 1 MiB. Each piece is read once and to its end. Trap: if there is an error in the end, the
-  /// rows that `f` got are not valid, because a piece has only one checksum. Memory: 1 MiB, or one row if it is longer.
-  /// Errors: as `read`; `unsupported` if the tensor is cut along another axis.
+  /// Calls `f(row, bytes)` repeatedly: `bytes` are one or more whole rows from `row` on, at most 1 MiB, or one row if
+  /// it is longer. The calls have the order in which the pieces are stored, so `row` need not ascend. Each piece that
+  /// has one of the rows is read once and to its end; memory: 1 MiB, or one row if it is longer. Trap: if `error` is
+  /// set in the end, the rows that `f` got are not valid, because a piece has only one checksum.
+  ///
+  /// Errors: as `read`; `unsupported` also if the tensor is cut along another axis.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};
@@ -134,8 +139,8 @@ class BundleReader {
     }
   }
 
-  /// Returns the texts of a string tensor, row-major. Fails as `read` does; with `mismatch` if the tensor holds no
-  /// texts.
+  /// Returns the texts of a string tensor, row-major. Fails as `read` does, but with `mismatch` if the tensor does not
+  /// hold texts, and `unsupported` if the texts are stored in slices; what it returns must then not be used.
   [[nodiscard]] DISTRIB_DECL auto read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string>;
   [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;
@@ -144,7 +149,7 @@ class BundleReader {
 
   /// Reads every byte of one tensor and verifies its checksums: 1 MiB at a time, texts all at once. Works for tensors
   /// of any type, also of types that `read` cannot read. Errors: `not_found`, `incomplete`, `corrupt_data`,
-  /// `cannot_read`.
+  /// `missing_data_file`, `cannot_read`.
   DISTRIB_DECL void verify(std::string_view name, ErrorRef to) const;
   void verify(std::string_view name) const {
     Error error;
@@ -200,7 +205,8 @@ class BundleReader {
   DISTRIB_DECL auto read_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> to,
                                Error& error) const -> bool;
 
-  // Calls f(offset in the piece, bytes) again and again, each time with as many bytes as the buffer holds.
+  // Calls f(offset in the piece, bytes) for all bytes of the piece, each time with as many as the buffer holds, the
+  // last time with the rest.
   template <class F>
   auto for_each_chunk(const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f, Error& error) const -> bool {
     const auto file = open_data(piece.shard, error);

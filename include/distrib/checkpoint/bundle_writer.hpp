@@ -105,7 +105,11 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
 /// wherever the plan stops, an index that exists has all its data. Performs no I/O; reads all bytes once, for their
 /// checksums.
 ///
-/// On failure the plan is empty and `to` names the tensor: `duplicate`, `incomplete`, `mismatch`.
+/// Trap: the temporary names do not depend on the step, so two plans for one series ("model.ckpt" of
+/// "model.ckpt-1234") in one directory must not be performed at the same time.
+///
+/// On failure the plan is empty and `to` names the tensor: `duplicate`, `incomplete`, `mismatch`. `mismatch` also if
+/// there are no parts, or more than `max_data_files`.
 [[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to)
     -> FilePlan;
 

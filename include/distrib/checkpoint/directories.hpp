@@ -13,7 +13,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Makes the directory `path`, and the directories above it that do not exist, durably. Fails as `perform` does.
+/// Makes the directory `path`, and the directories above it that do not exist, durably. A directory that exists already
+/// is no failure. Fails as `perform` does.
 DISTRIB_DECL void make_directories(const std::string& path, ErrorRef to);
 
 /// The same, and also fails if files cannot be written there.

@@ -16,7 +16,9 @@ enum class checkpoint_errc {
   corrupt_data,  ///< Bytes of a tensor are damaged or missing. Use the checkpoint before this one.
   missing_data_file,  ///< A data file that the index names does not exist. Copy all `.data-*` files with the index.
   corrupt_state,  ///< The file `checkpoint` is damaged. Correct it, or remove it: without it the directory is searched.
-  mismatch,  ///< A tensor has another dtype, shape or size than expected. Correct what the message names.
+  /// A tensor has another dtype, shape or size than expected, or the arguments of a call do not fit together. Correct
+  /// what the message names.
+  mismatch,
   incomplete,  ///< The slices of a tensor do not cover all of it. Save every part of it.
   /// A tensor or a part of it occurs twice, or a name means two tensors. Save each once, or use another name.
   duplicate,
@@ -38,7 +40,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::corrupt_index, failure::corrupt, "the checkpoint index is damaged"},
     {checkpoint_errc::corrupt_data, failure::corrupt, "the data of the checkpoint is damaged"},
     {checkpoint_errc::missing_data_file, failure::corrupt, "a data file is missing"},
-    {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged"},
+    {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged: correct or remove it"},
     {checkpoint_errc::mismatch, failure::mismatch, "the tensor has another dtype, shape or size than expected"},
     {checkpoint_errc::incomplete, failure::mismatch, "the slices do not cover the whole tensor"},
     {checkpoint_errc::duplicate, failure::invalid_argument, "adding duplicate key"},

@@ -32,9 +32,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the prefix of the newest checkpoint that the state file of `directory` names, if its index file exists, like
-/// `tf.train.latest_checkpoint`. Returns nothing, without an error, if there is none or the state file cannot be read.
-/// Looks only at names; `newest_complete` looks into the files.
+/// Returns the prefix of the checkpoint that the state file of `directory` names as the newest, like
+/// `tf.train.latest_checkpoint`. Returns nothing, without an error, if there is no file `PREFIX.index` (or `PREFIX`,
+/// for a checkpoint of version 1), or if the state file cannot be read. Looks only at names; `newest_complete` looks
+/// into the files.
 [[nodiscard]] DISTRIB_DECL auto latest_checkpoint(std::string_view directory) -> std::optional<std::string>;
 
 namespace detail {
@@ -46,13 +47,15 @@ inline auto last_preserved(std::string_view directory) -> std::optional<double> 
   return state ? state->last_preserved_timestamp : std::nullopt;
 }
 
-/// Returns when a checkpoint was saved if no state file says it: the time of change of its index file.
+/// Returns when a checkpoint was saved if no state file says it: the time of change of its index file, in seconds since
+/// 1970; 0 if it is not known.
 inline auto index_seconds(const SavedCheckpoint& checkpoint) noexcept -> double {
   return checkpoint.files.empty() ? 0 : change_seconds(checkpoint.files.front());
 }
 
-/// Returns the checkpoints found in a directory: first those without a step in their names, then by step; then by
-/// prefix. A directory that does not exist has none.
+/// Returns the checkpoints found in a directory, also without an index file: first the checkpoints without a step in
+/// their names, then the others by step; with equal steps by prefix. Times are not set. A directory that does not exist
+/// has none. If the directory cannot be read, sets `error` to `cannot_read`; otherwise `error` stays as it was.
 DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint>;
 
 }  // namespace detail
@@ -63,7 +66,7 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
 ///
 /// The directory may have been moved: a checkpoint that is not at the path in the state file, but has the same name in
 /// the directory, counts as the one that is meant. Times are taken from the state file, otherwise from the index files.
-/// A checkpoint is preserved if the state file has its time, and this is not after `last_preserved_timestamp`.
+/// A checkpoint is preserved if the state file has its time, and this time is not after `last_preserved_timestamp`.
 ///
 /// Errors: `error` is set if the directory or a damaged state file could not be read, and to `stale_state` if the
 /// newest checkpoint that the state file names is not at its path. What was found is returned all the same.
@@ -71,12 +74,12 @@ DISTRIB_DECL auto scan_checkpoints(const std::string& directory, Error& error) -
     -> std::vector<SavedCheckpoint>;
 
 /// Opens the newest checkpoint of `directory` whose bytes are all right. Tries first the checkpoints of
-/// `list_checkpoints`, then those that the state file does not name. A checkpoint with a fault is skipped, and the
-/// fault is added to `refused`; so is the fault of a state file that is damaged, or names a checkpoint that does not
-/// exist.
+/// `list_checkpoints`, then the checkpoints that the state file does not name, each time beginning with the newest. A
+/// checkpoint with a fault is skipped, and the fault is added to `refused`; so are the errors of `list_checkpoints`,
+/// such as a state file that is damaged, or whose newest checkpoint does not exist.
 ///
-/// Returns nothing if there is no good checkpoint. If `refused` is empty too, there has never been one, and a job may
-/// start from its initial values; otherwise ask the user before you overwrite anything.
+/// Returns nothing if there is no good checkpoint. If nothing was added to `refused` either, there has never been one,
+/// and a job may start from its initial values; otherwise ask the user before you overwrite anything.
 [[nodiscard]] DISTRIB_DECL auto newest_complete(const std::string& directory, std::vector<Error>& refused)
     -> std::optional<BundleReader>;
 

@@ -50,7 +50,8 @@ struct ObjectGraph {
   /// Returns the names of the tensors to which a path leads: "model/layer/kernel", or with an attribute
   /// "model/layer/kernel/.ATTRIBUTES/VARIABLE_VALUE". The names in the path may be written as they are, or as
   /// TensorFlow writes them in the names of tensors ('.' as "..", '/' as ".S"); if both lead to tensors, the second way
-  /// counts. Returns more than one name if the path has several meanings.
+  /// counts. A path without an attribute leads to the value of a variable, or to the only tensor of an object. Returns
+  /// no name if it leads to no tensor, and more than one if it has several meanings.
   [[nodiscard]] DISTRIB_DECL auto find_path(std::string_view path) const -> std::vector<std::string>;
 
   /// Returns the names of the tensors with this full name, each once.

@@ -36,8 +36,9 @@ inline auto seconds_now() noexcept -> double {
 /// the system's reason. Blocks. Threads: any.
 DISTRIB_DECL void perform(const FileAction& action, ErrorRef to);
 
-/// Performs a plan in order and stops at the first failure. It then removes what it has written but not renamed, so
-/// that this uses no disk space. Errors as of the other overload.
+/// Performs a plan in order and stops at the first failure. It then removes the files that it has written and not
+/// renamed, also the file for which there was no room, so that they use no disk space. A file whose write failed for
+/// another reason stays. Errors: as the other overload.
 DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to);
 
 /// The same, but throws `std::system_error` that names the file.

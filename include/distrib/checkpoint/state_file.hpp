@@ -46,8 +46,9 @@ struct CheckpointState {
 [[nodiscard]] DISTRIB_DECL auto to_string(const CheckpointState& state) -> std::string;
 
 /// Returns the state to save in `directory`, by TensorFlow's rules (update_checkpoint_state): adds the newest path to
-/// the list if it is missing; if the directory is relative, stores relative paths relative to it. If there are
-/// timestamps, but another number than of paths, returns nothing and sets `error` to `mismatch`.
+/// the list if it is missing, and then drops all timestamps, because its time is not known; if the directory is
+/// relative, stores relative paths relative to it. `last_preserved_timestamp` is not set. If there are timestamps, but
+/// not one for each path of `all`, returns nothing and sets `error` to `mismatch`.
 [[nodiscard]] DISTRIB_DECL auto make_checkpoint_state(std::string_view directory, std::string newest,
                                                       std::vector<std::string> all, std::vector<double> timestamps,
                                                       Error& error) -> std::optional<CheckpointState>;

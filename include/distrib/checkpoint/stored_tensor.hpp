@@ -21,7 +21,8 @@ struct StoredTensor {
     std::uint64_t shard = 0;  ///< Number of its data file.
     std::uint64_t offset = 0;  ///< Where its bytes begin in the data file.
     std::uint64_t size_bytes = 0;  ///< Number of its bytes.
-    std::uint32_t masked_crc = 0;  ///< Masked CRC-32C of its bytes; for string tensors see `parse_strings`.
+    /// Masked CRC-32C of its bytes; for texts see `parse_strings`, for variants `VariantSum`.
+    std::uint32_t masked_crc = 0;
   };
 
   std::string name;

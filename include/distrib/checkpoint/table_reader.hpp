@@ -74,7 +74,8 @@ template <class Visit> auto walk_block(ByteView block, std::uint64_t& key_budget
 
 /// Reads a sorted string table of LevelDB's format and calls `visit(std::string_view key, ByteView value) -> bool` for
 /// each entry, in ascending order of the keys; both are valid only during the call. Stops if `visit` returns false;
-/// `visit` must then have set `error`. Verifies every checksum, and checks lengths before it allocates memory.
+/// `visit` must then have set `error`. Verifies the checksum of every block that it reads (the meta-index block has no
+/// use here and is not read), and checks lengths before it allocates memory.
 ///
 /// On failure returns false; `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and at which byte. Throws
 /// only `std::bad_alloc`. `first_kind` is set to how the first block of entries is stored; it stays as it is if there

@@ -32,8 +32,9 @@ template <class T> struct RaggedRows {
 ///
 /// Memory: columns begin at multiples of `tensor_alignment`; a batch that is filled again allocates only if it grows.
 ///
-/// Lifetime: spans and records taken from a batch are valid until the batch is filled again or destroyed. The batch
-/// keeps alive what they point to outside it (the bytes of a mapped file) until then. Movable, not copyable.
+/// Lifetime: spans and records taken from a batch are valid until the batch is filled again or destroyed. Values of
+/// bytes point into the records that were parsed. A BatchSource lets the batch keep these alive until then; after
+/// `parse_examples` the caller must keep them. Movable, not copyable.
 ///
 /// Threads: const access from any thread; one thread may fill it.
 template <class E> class Batch {

@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Why a record does not fit a schema, or a schema does not fit its struct.
 enum class example_errc {
-  malformed = 1,  ///< The record is not a tf.train.Example. Check what the file contains.
+  malformed = 1,  ///< The record is not a tf.train.Example, or SequenceExample. Check what the file contains.
   missing_feature,  ///< The record lacks a feature, or it has no kind set. Write it, or set a default (`otherwise`).
   /// A feature holds another kind of list than its member or spec. Change the member or spec, or the records.
   wrong_kind,
@@ -26,7 +26,8 @@ enum class example_errc {
 
 namespace detail {
 inline constexpr ErrorText example_texts[] = {
-    {example_errc::malformed, failure::corrupt, "the record is not a tf.train.Example: check what the file contains"},
+    {example_errc::malformed, failure::corrupt,
+     "the record is not a tf.train.Example, or SequenceExample: check what the file contains"},
     {example_errc::missing_feature, failure::mismatch, "it is required but could not be found"},
     {example_errc::wrong_kind, failure::mismatch, "a feature has another kind than the schema"},
     {example_errc::wrong_count, failure::mismatch, "a feature has another number of values than the schema"},
@@ -36,7 +37,8 @@ inline constexpr ErrorText example_texts[] = {
     {example_errc::bad_spec, failure::invalid_argument, "the spec of a feature is wrong"},
     {example_errc::bad_index, failure::mismatch, "the indices of a sparse feature do not fit"},
     {example_errc::bad_partition, failure::mismatch, "a partition of a ragged feature does not fit its values"},
-    {example_errc::too_many_features, failure::exhausted, "the records have too many features"},
+    {example_errc::too_many_features, failure::exhausted,
+     "the records have too many different features: check what the file contains"},
 };
 
 /// The category "distrib.example".

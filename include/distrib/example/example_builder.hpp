@@ -79,7 +79,7 @@ template <class Name> class BasicExampleBuilder {
   auto set(std::string_view name, std::span<const ByteView> values) -> BasicExampleBuilder& {
     return put(name, detail::feature_values(values));
   }
-  /// Sets a feature to a single value.
+  /// Sets a feature to a single value. Integers of every type become int64.
   template <std::integral T> auto set(std::string_view name, T value) -> BasicExampleBuilder& {
     const auto number = static_cast<std::int64_t>(value);
     return set(name, std::span<const std::int64_t>{&number, 1});
@@ -95,7 +95,7 @@ template <class Name> class BasicExampleBuilder {
   /// Sets a feature without a kind, which most readers treat as missing.
   auto set_none(std::string_view name) -> BasicExampleBuilder& { return put(name, {}); }
 
-  /// Returns the bytes of the Example, valid until the next call; no bytes if there are no features.
+  /// Returns the bytes of the Example, valid until the next `build()`; no bytes if there are no features.
   [[nodiscard]] auto build() -> ByteView {
     wire_.clear();
     features_.write(wire_, 1);
@@ -143,7 +143,7 @@ template <class Name> class BasicSequenceExampleBuilder {
   /// Adds a step without a kind.
   auto add_none(std::string_view name) -> BasicSequenceExampleBuilder& { return step(name, {}); }
 
-  /// Returns the bytes, valid until the next call.
+  /// Returns the bytes of the SequenceExample, valid until the next `build()`; no bytes if there is nothing in it.
   [[nodiscard]] auto build() -> ByteView {
     wire_.clear();
     context_.features_.write(wire_, 1);

@@ -23,12 +23,13 @@ inline namespace v0 {
 ///     for (ByteView record : records) parser.add(record, error);   // stop at the first error: the batch stays empty
 ///     parser.finish();
 ///
-/// Understands every encoding that protobuf allows: lists packed or not or in several pieces, keys in any order, of
-/// equal keys the last one counts, parts of a split message are joined, unknown fields are skipped. Features that the
-/// schema does not name are not examined.
+/// Understands every encoding that protobuf allows: lists packed or not or in several pieces, keys in any order; if a
+/// key occurs twice, the last one counts; parts of a split message are joined, unknown fields are skipped. Features
+/// that the schema does not name are not examined.
 ///
-/// Lifetime: schema and batch must outlive the parser. Views of bytes point into the records, which must stay valid as
-/// long as the batch holds `keep_alive` (null: the caller ensures it).
+/// Lifetime: schema and batch must outlive the parser. Views of bytes point into the records. The batch holds
+/// `keep_alive`, an owner of the records, until it is filled again or destroyed; if it is null, the caller must keep
+/// the records valid while the batch is used. The bytes of defaults (`otherwise`) must stay valid, too.
 ///
 /// Threads: one at a time.
 template <class E, FeatureMember... Ms> class ExampleParser {
@@ -42,7 +43,8 @@ template <class E, FeatureMember... Ms> class ExampleParser {
 
   /// Parses the next record; at most `rows` may be added. On failure sets `error`, naming the feature:
   /// `example_errc::malformed` (without a feature), `missing_feature`, `wrong_kind` or `wrong_count`. Such a record is
-  /// not added, and the next one may be.
+  /// not added, but later records may be. Trap: on success `error` stays as it was, so clear it before you continue
+  /// after a failure.
   void add(ByteView record, Error& error) {
     assert(parser_.rows() < rows_);
     parser_.add(record, error);
@@ -51,7 +53,7 @@ template <class E, FeatureMember... Ms> class ExampleParser {
   /// Returns the number of records that were added without an error.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return parser_.rows(); }
 
-  /// Makes the added records the content of the batch.
+  /// Makes the added records the content of the batch; until then it is empty.
   void finish() { batch_.template finish<Ms...>(parser_.rows()); }
 
  private:
@@ -60,9 +62,9 @@ template <class E, FeatureMember... Ms> class ExampleParser {
   std::size_t rows_;
 };
 
-/// Parses `records`, one after another, into `batch`, whose views of bytes point into them. On failure sets `to`, with
-/// record and feature, and leaves the batch empty: `example_errc::malformed`, `missing_feature`, `wrong_kind`,
-/// `wrong_count`.
+/// Parses `records`, one after another, into `batch`, whose views of bytes point into them: the caller must keep them
+/// valid while the batch is used. On failure sets `to`, with record and feature, and leaves the batch empty:
+/// `example_errc::malformed`, `missing_feature`, `wrong_kind`, `wrong_count`.
 template <class E, FeatureMember... Ms>
 void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch, ErrorRef to) {
   detail::ErrorOut error{to};

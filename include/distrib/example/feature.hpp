@@ -68,8 +68,8 @@ struct MemberTraits<std::span<const T>> : MemberTraits<T> {
 /// | member | feature | missing |
 /// |---|---|---|
 /// | `float`, `std::int64_t`, `std::span<const std::byte>` | exactly one value | an error, or `otherwise` |
-/// | `std::array` of one of these, also of several axes | exactly as many values | an error, or `otherwise` |
-/// | `std::span<const T>` of one of these | any number of values | an empty span |
+/// | `std::array` of a first-row type, also of several axes | exactly as many values | an error, or `otherwise` |
+/// | `std::span<const T>`, T a first-row type | any number of values | an empty span |
 ///
 /// There are no others, because tf.train.Example has no others: its integers have 64 bits, its other numbers are
 /// floats.
@@ -136,7 +136,8 @@ template <class E, class M> constexpr auto feature(detail::FeatureName, M E::*) 
   constexpr bool fits = FeatureMember<M>;
   static_assert(fits,
                 "distrib: a feature fills float, std::int64_t, std::array of these, std::span<const std::byte>, "
-                "or std::span<const T> of one of these; change the type of the member");
+                "or std::span<const T> of float, std::int64_t or std::span<const std::byte>; change the type of the "
+                "member");
   return {};
 }
 

@@ -119,9 +119,9 @@ struct RaggedPartition {
   std::int64_t length = 0;
 };
 
-/// Values in one feature (`value_key`; if it is empty, the feature that the result is named after), cut by
-/// `partitions`, outermost first: ragged: the records, then an axis for each partition, then the values. It is always
-/// checked that the partitions fit.
+/// Values in one feature (`value_key`; if it is empty, the feature with the name of the result), cut by `partitions`,
+/// outermost first. The result is ragged: its axes are the records, then one for each partition, then the values. It is
+/// always checked that the partitions fit.
 struct Ragged {
   FeatureKind kind = FeatureKind::none;
   std::string value_key{};

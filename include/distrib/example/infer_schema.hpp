@@ -37,22 +37,23 @@ struct InferredFeature {
   [[nodiscard]] auto conflict() const noexcept -> bool {
     return (records[1] != 0) + (records[2] != 0) + (records[3] != 0) > 1;
   }
-  /// True if every record has it with the same number of values: then it fits a member of fixed size.
+  /// True if every record has it with the same number of values: then, without a `conflict()` and if the number is not
+  /// 0, it fits a member of fixed size.
   [[nodiscard]] auto fixed() const noexcept -> bool { return missing == 0 && fewest == most; }
 };
 
-/// Finds out which features Examples have, one record after another. Only records that are no Examples, or too many
-/// names, make it fail: a feature with different kinds in different records is reported as such. Memory grows with the
-/// number of different names, up to `most_features`.
+/// Finds out which features Examples have, one record after another. Fails only if a record is not an Example, or if
+/// there are too many names; a feature with different kinds in different records is reported as such. Memory grows with
+/// the number of different names, up to `most_features`.
 ///
 /// Threads: one at a time.
 class SchemaInference {
  public:
-  /// Most different names; records with more have no schema.
+  /// Most different names that all records together may have.
   static constexpr std::size_t most_features = 100'000;
 
   /// Adds a record. On failure sets `ec`: `example_errc::malformed`, and the record does not count; or
-  /// `example_errc::too_many_features`.
+  /// `example_errc::too_many_features`, and the record counts, but not its names beyond the limit.
   DISTRIB_DECL void add(ByteView record, std::error_code& ec);
 
   /// Returns the number of records that were added.
@@ -64,8 +65,8 @@ class SchemaInference {
  private:
   struct Seen {
     InferredFeature feature;  // what the records before `last` have
-    // the latest record that has it, counted from 1, and its kind and number of values: of equal names the last one
-    // counts
+    // the latest record that has it, counted from 1, and its kind and number of values: if a record has a name twice,
+    // the last one counts
     std::uint64_t last = 0;
     FeatureKind kind = FeatureKind::none;
     std::size_t values = 0;
@@ -80,7 +81,8 @@ class SchemaInference {
 };
 
 /// Returns the features of all `records`, a range of ByteViews, or of Records as a RecordReader returns them. On
-/// failure returns nothing and sets `to`, with the record: `example_errc::malformed` or `too_many_features`.
+/// failure returns no features and sets `to`, with the record: `example_errc::malformed` or `too_many_features`. What
+/// the range itself throws, such as a RecordReader for a damaged file, is not caught.
 template <class Records>
 [[nodiscard]] auto infer_schema(Records&& records, ErrorRef to) -> std::vector<InferredFeature> {
   detail::ErrorOut error{to};

@@ -43,7 +43,8 @@ inline void say_record(Error& error, std::size_t record) {
 
 /// Parses serialized tf.train.Examples into one tensor for each spec, in the order of their names. For specs that are
 /// known only at run time; for features that fit into a struct, `parse_examples` is faster. Follows the rules of
-/// TensorFlow's `parse_example`. `records` is a range whose elements convert to ByteView.
+/// TensorFlow's `parse_example`. `records` is a range whose elements convert to ByteView, and which can be walked over
+/// several times (so not a RecordReader).
 ///
 ///     const std::vector<NamedSpec> specs{{"label", FixedLen{.shape = {}, .kind = FeatureKind::int64s}},
 ///                                        {"words", VarLen{.kind = FeatureKind::bytes}}};
@@ -53,7 +54,7 @@ inline void say_record(Error& error, std::size_t record) {
 /// `example_errc::bad_spec`, `duplicate_feature`; then `malformed`, `missing_feature`, `wrong_kind`, `wrong_count`,
 /// `bad_index`, `bad_partition`.
 ///
-/// Lifetime: views of bytes point into `records`.
+/// Lifetime: views of bytes point into the bytes of the records, which must outlive the result.
 template <class Records>
 [[nodiscard]] auto parse_example(std::span<const NamedSpec> specs, const Records& records, ErrorRef to)
     -> std::vector<ParsedFeature> {

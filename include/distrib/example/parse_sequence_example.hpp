@@ -69,7 +69,10 @@ class ListParser {
 /// FixedLenSequence (dense, [records, steps] + shape, padded), VarLen (sparse, [records, steps, longest]) or Ragged
 /// (records, steps, then one axis for each partition, then values). A list that is missing has no steps; for a
 /// FixedLenSequence this is an error unless it has `allow_missing`. Follows the rules of TensorFlow's
-/// `parse_sequence_example`. Errors, lifetime and `records` are as in `parse_example`.
+/// `parse_sequence_example`.
+///
+/// Errors, lifetime and `records`: as in `parse_example`. But for a partition of a feature list that does not fit, the
+/// error does not name the record; the step that it may name is counted over all records.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(std::span<const NamedSpec> context, std::span<const NamedSpec> lists,
                                           const Records& records, ErrorRef to) -> ParsedSequence {

@@ -73,7 +73,8 @@ class SequenceExampleView {
   /// Returns the features of the context.
   [[nodiscard]] auto context() const -> ExampleView { return ExampleView{record_}; }
 
-  /// Calls `visit` with the FeatureListViews in the order of the bytes; of equal names the last one counts.
+  /// Calls `visit` with the FeatureListViews in the order of the bytes. A name that occurs twice there is visited
+  /// twice; the last one counts.
   template <class F> void for_each_list(F&& visit) const {
     detail::for_each_entry(record_, detail::second_message, [&](ByteView entry) { visit(FeatureListView{entry}); });
   }

@@ -15,8 +15,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A `ByteSource` of any type, which is hidden. Copies share one source: bytes read by one copy are not read again by
-/// another.
+/// Holds a `ByteSource` of any type, and is one itself. Copies share the source: bytes read by one copy are not read
+/// again by another.
+///
+/// Threads: one at a time, for all copies together.
 class AnyByteSource {
  public:
   template <class S>

@@ -16,9 +16,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Returns the compression that TensorFlow calls `name`: "", "GZIP" or "ZLIB"; case counts. Any other name is an error,
-/// although TensorFlow's data sets read on without compression: sets `ec` to `record_errc::unknown_compression` and
-/// returns `none`. The overload without `ec` throws it as `std::system_error`.
+/// Returns the compression that TensorFlow calls `name`: "", "GZIP" or "ZLIB"; case counts. For any other name sets
+/// `ec` to `record_errc::unknown_compression` and returns `none`; the overload without `ec` throws `std::system_error`.
+/// (TensorFlow's data sets do not fail: they read the file as if it were not compressed.)
 [[nodiscard]] DISTRIB_DECL auto parse_compression(std::string_view name, std::error_code& ec) noexcept -> Compression;
 
 [[nodiscard]] DISTRIB_DECL auto parse_compression(std::string_view name) -> Compression;
@@ -40,16 +40,17 @@ inline constexpr std::size_t detection_bytes = record_header_bytes;
 /// magic bytes of gzip or zlib decide. Any other file is `none` too, so that the reader reports it as damaged.
 [[nodiscard]] DISTRIB_DECL auto detect_compression(ByteView head) noexcept -> Compression;
 
-/// Returns success if a compressor accepts these options, otherwise `record_errc::bad_level` or `bad_deflate_option`.
+/// Returns an empty code if a compressor accepts these options, otherwise `record_errc::bad_level` or
+/// `bad_deflate_option`.
 [[nodiscard]] DISTRIB_DECL auto check_options(const DeflateOptions& options) noexcept -> std::error_code;
 
 /// A decompressor for bytes that arrive in pieces: of a gzip file (all its members, one after another), or of one zlib
 /// stream. It is constructed for one of the two.
 ///
 /// `inflate(in, out, ec)` removes the bytes that it uses from the front of `in`, writes to `out`, and returns how many
-/// bytes it wrote. If it wrote less than all of `out`, all of `in` is used. Damaged data, or bytes after the end, set
-/// `ec` to `record_errc::corrupt_compression`; the object must not be used after that. Its memory does not grow with
-/// the input.
+/// bytes it wrote. If it wrote less than all of `out`, all of `in` is used. Damaged data, or bytes after the end of a
+/// zlib stream, set `ec` to `record_errc::corrupt_compression`; the object must not be used after that. Otherwise it
+/// clears `ec`. Its memory does not grow with the input.
 ///
 /// `complete()` is true if the bytes so far end exactly where a stream or a member ends, and its trailer matched.
 template <class T>

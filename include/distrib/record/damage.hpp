@@ -12,11 +12,11 @@ struct DamagePolicy {
   /// What a reader does when it meets damage.
   enum class OnDamage {
     stop,  ///< Fails, and says where.
-    /// Continues after a damaged payload, if the next record, or the end of the file, stands where the record's length
+    /// Continues after a damaged payload, if another header, or the end of the file, stands where the record's length
     /// says. Fails at any other damage.
     skip,
-    /// As `skip`, and also searches for the next record after a damaged header. Where no record follows, for example
-    /// after a cut end, the file ends without a failure.
+    /// As `skip`, but at any other damage searches for the next record. If no record follows, for example because the
+    /// end of the file was cut off, the file ends there without a failure.
     salvage,
   };
 
@@ -30,7 +30,9 @@ struct DamagePolicy {
 /// A range of a file whose records were lost.
 struct Damage {
   std::uint64_t offset = 0;  ///< Where the range begins in the file; for a compressed file, in the inflated bytes.
-  std::uint64_t bytes = 0;  ///< Length of the range: it ends where the next record was found.
+  /// Length of the range: it ends where the next record was found, or at the end of the file. In a compressed file it
+  /// counts only the bytes that could be inflated.
+  std::uint64_t bytes = 0;
   std::uint64_t record = 0;  ///< Number of the range's first record. The whole range counts as one record.
   std::error_code code;  ///< What was found at `offset`.
 

@@ -25,7 +25,8 @@ enum class record_errc {
   /// The gzip or zlib data is damaged, other bytes follow it, or the file is not compressed as `RecordReaderOptions`
   /// says. Restore the file, or change the option.
   corrupt_compression,
-  /// The gzip or zlib data ends early: its writer was not closed. Use the records before the end.
+  /// The gzip or zlib data ends early: its writer was not closed, or the file was cut off. Use the records before the
+  /// end.
   truncated_compression,
   compressed,  ///< Random access needs a file without compression. Write it without compression.
   not_regular,  ///< Only regular files can be mapped. Read pipes and devices with `RecordReader`.
@@ -55,7 +56,8 @@ inline constexpr ErrorText record_texts[] = {
     {record_errc::too_large, failure::exhausted, "the record is longer than max_record_bytes"},
     {record_errc::corrupt_compression, failure::corrupt,
      "the compressed data is damaged, or the file is not compressed as expected"},
-    {record_errc::truncated_compression, failure::corrupt, "the compressed data ends early: its writer was not closed"},
+    {record_errc::truncated_compression, failure::corrupt,
+     "the compressed data ends early: its writer was not closed, or the file was cut off"},
     {record_errc::compressed, failure::unsupported,
      "the file is compressed: random access needs a file without compression"},
     {record_errc::not_regular, failure::unsupported,

@@ -57,7 +57,7 @@ DISTRIB_DECL void announce_gzip_member(std::span<std::byte> room, std::uint64_t 
 
 /// Returns what the member at the front of `bytes` announces, with sums of 0. Returns nothing if no member begins
 /// there, `RecordWriter` did not write it, or it announces something impossible. Trap: even possible numbers may be
-/// wrong. Compare `size` with the number of bytes that there are, and trust only what was inflated.
+/// wrong. Compare `size` with the number of bytes that exist, and trust only what was inflated.
 [[nodiscard]] DISTRIB_DECL auto parse_gzip_member(ByteView bytes) noexcept -> std::optional<GzipMember>;
 
 /// Returns where the next member of `RecordWriter` begins in `bytes`; their size if there is none. For continuing after

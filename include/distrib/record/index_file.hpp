@@ -36,9 +36,10 @@ DISTRIB_DECL auto load_index(const std::string& path) -> std::optional<RecordInd
 }
 
 /// Writes the index of the record file `path` beside it. An older index is replaced as a whole or not at all.
-/// `offsets`: where each record begins, and where the last one ends, which must be the size of the file. A
-/// `RecordIndex` knows them, and so does the program that wrote the file. On failure sets `ec`: to the system's reason,
-/// or to `record_errc::bad_index` if the offsets do not fit the file, for example because it has changed.
+/// `offsets`: where each record begins, and where the last one ends, which must be the size of the file; so for a file
+/// without records only a 0. `RecordIndex::offsets` returns them, and the program that wrote the file knows them. On
+/// failure sets `ec`: to the system's reason, to `record_errc::not_regular`, or to `bad_index` if the last offsets do
+/// not fit the file, for example because it has changed. The other offsets are checked when the index is read.
 DISTRIB_DECL void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets,
                                    std::error_code& ec);
 
@@ -55,7 +56,8 @@ struct OpenIndexOptions {
 };
 
 /// Returns the index of `path`: the one kept beside it if it fits the file, which takes one read of 8 bytes a record;
-/// otherwise one built from the headers. Fails as the constructor of `RecordIndex` does; `to` then says what and where.
+/// otherwise one built from the headers. Fails as the constructor of `RecordIndex` does: `to` then says what and where,
+/// and the index is empty.
 [[nodiscard]] DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, ErrorRef to)
     -> RecordIndex;
 

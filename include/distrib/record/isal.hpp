@@ -49,7 +49,8 @@ class IsalInflater {
     begin();
   }
 
-  /// See `Inflates`. On damage sets `ec` to `record_errc::corrupt_compression`; the object must not be used after that.
+  /// See `Inflates`. On damage, and at bytes after the end of a zlib stream, sets `ec` to
+  /// `record_errc::corrupt_compression`; the object must not be used after that.
   auto inflate(ByteView& in, std::span<std::byte> out, std::error_code& ec) -> std::size_t {
     ec.clear();
     std::size_t written = 0;

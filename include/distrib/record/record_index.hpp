@@ -23,8 +23,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Random access to the records of a plain TFRecord file. Building the index walks over the headers and verifies them;
-/// payloads are read and verified only by `at`. Costs 8 bytes of memory a record and the mapping. `open_index` keeps
-/// the index beside the file.
+/// payloads are read and verified only by `at`. Costs 8 bytes of memory a record and the mapping. `open_index` can keep
+/// the index in a file beside the record file.
 ///
 /// The bytes of records live as long as the index, also when the index is moved: they lie in the mapping (see the
 /// hazard at `MappedFile`). Movable.

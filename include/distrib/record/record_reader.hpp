@@ -38,10 +38,11 @@ struct RecordReaderOptions {
   /// What it means that a file ends inside the header of a record.
   enum class TruncatedHeader {
     report,  ///< A failure, `record_errc::truncated_header`: something was lost.
-    /// The end of the file. So is the end of compressed data that ends early, between two records or inside a header.
+    /// The end of the file, without a failure. The same holds if compressed data ends early, between two records or
+    /// inside a header.
     end_like_tensorflow,
-    /// The end of the file if only 1 to 7 bytes are left, so that the length is cut; `truncated_header` from 8 bytes
-    /// on.
+    /// The end of the file, without a failure, if only 1 to 7 bytes are left, so that the length is cut;
+    /// `truncated_header` from 8 bytes on.
     end_like_hadoop,
   };
 
@@ -56,7 +57,7 @@ struct RecordReaderOptions {
   enum class Checksums {
     verify,  ///< Verifies both checksums of each record.
     /// Verifies nothing, as Hadoop does with `tensorflow.read.crc32check=false`; a file may even end inside its last
-    /// checksum. Only for files that were written with wrong checksums. `DamagePolicy` has no effect.
+    /// checksum. Only for files that were written with wrong checksums, and only with `DamagePolicy::OnDamage::stop`.
     ignore_like_hadoop,
   };
 
@@ -80,20 +81,23 @@ struct RecordReaderOptions {
 /// Reads the records of a TFRecord file in order and verifies both checksums of each. Plain, gzip and zlib files are
 /// recognised by their content. An empty file has no records.
 ///
-/// There are two ways to read. As an input range the reader throws `std::system_error`; `try_next` returns nothing, and
-/// `error()` says why. In both cases the text names file, record and offset, the first failure is final, and all
-/// records returned before it were valid. `for (const Record& record : RecordReader{"train-0.tfrecord"}) ...`
+/// There are two ways to read. As an input range the reader fails by throwing `std::system_error`; `try_next` fails by
+/// returning nothing, and `error()` says why. In both cases the failure names file, record and offset; the first
+/// failure is final, and all records returned before it were valid.
+/// `for (const Record& record : RecordReader{"train-0.tfrecord"}) ...`
 ///
 /// Damage is a failure, unless `RecordReaderOptions::damage` lets the reader continue; `damage()` then lists what
-/// was lost. To salvage a plain file the reader searches it, and for a pipe it reads all the rest into memory first. In
-/// a compressed file it continues at the next member that `RecordWriter` began, and counts what is lost only as far as
-/// that could be inflated.
+/// was lost. To salvage a plain file the reader searches it. If it is not mapped (a pipe, a remote file, a file that is
+/// read in pieces), the reader first reads all the rest of it into memory. In a compressed file it continues at the
+/// next member that `RecordWriter` began, and counts what is lost only as far as that could be inflated.
 ///
 /// Lifetime of a record's bytes: for a mapped file, that of the reader, also when the reader is moved, since the bytes
-/// lie in the mapping and are not copied; for other files, until the next record is read.
+/// lie in the mapping and are not copied; for bytes in memory, that of these bytes; for other files, until the next
+/// record is read.
 ///
-/// Memory: none for a mapped file; otherwise 256 KiB or twice the longest record, and for a compressed file 256 KiB
-/// more and what its decompressor `I` needs.
+/// Memory: none for a mapped file or bytes in memory; otherwise 256 KiB or twice the longest record, and for a
+/// compressed file 256 KiB more and what its decompressor `I` needs. To salvage a plain file that is not mapped: the
+/// size of its rest.
 ///
 /// Threads: one at a time.
 ///
@@ -116,15 +120,16 @@ template <Inflates I = Inflater> class BasicRecordReader {
     ec = error_.code;
   }
 
-  /// Reads `file`, the bytes of a plain file in memory. The caller keeps them valid as long as the records are used.
-  /// They can be the bytes of a `MappedFile`, whose pages are then fetched once for all readers. `name` is what errors
-  /// call the file.
+  /// Reads `file`, the bytes of a plain file in memory. The caller keeps them valid while the reader or its records are
+  /// used. They can be the bytes of a `MappedFile`, whose pages are then fetched once for all readers. `name` is what
+  /// errors call the file.
   BasicRecordReader(ByteView file, std::string name, const RecordReaderOptions& options = {})
       : path_{std::move(name)}, options_{options}, window_{file} {
     set_limit();
   }
 
-  /// Reads the bytes of `source`, plain or compressed. `name` is what errors call it.
+  /// Reads the bytes of `source`, plain or compressed, in pieces; reads nothing before the first record is asked for.
+  /// `name` is what errors call the file.
   template <ByteSource S>
   BasicRecordReader(S source, std::string name, const RecordReaderOptions& options = {})
       : BasicRecordReader{ByteView{}, std::move(name), options} {
@@ -151,7 +156,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   /// Returns the number of the next record: the number of records returned, plus one for each range that was lost.
   [[nodiscard]] auto number() const noexcept -> std::uint64_t { return ahead_.number_or(number_); }
 
-  /// Reads on as an input range. Trap: begin() fetches a record, so call it once.
+  /// Returns the remaining records as an input range. Trap: begin() reads a record, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
@@ -196,7 +201,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
     stream_.reset();
   }
 
-  /// Makes `window_` at least `size` bytes long, by reading. False if the file ends before.
+  /// Makes `window_` at least `size` bytes long, by reading. Returns false if the file ends before that, or reading
+  /// fails.
   auto has(std::uint64_t size) -> bool {
     return size <= window_.size() || (stream_ != nullptr && !finder_ && stream_->fill(window_, size));
   }
@@ -205,7 +211,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return stream_ != nullptr ? stream_->error() : std::error_code{};
   }
 
-  /// True if the file is compressed as the options say. A file that is to be read as plain is always right.
+  /// True if the file is compressed as the options say; otherwise fails. A file that is read as plain is always right.
   auto wrapped_right() -> bool {
     if (!options_.compression || *options_.compression == Compression::none || !has(1)) return true;
     const Compression found = stream_ != nullptr ? stream_->compression() : Compression::none;
@@ -227,7 +233,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return ahead_.take();
   }
 
-  /// Reads and verifies some records. Returns false if there are no more.
+  /// Reads and verifies some records. Returns false if there are no more, and after a failure.
   auto read_ahead() -> bool {
     ahead_.clear();
     if (offset_ == 0 && !wrapped_right()) return false;
@@ -253,14 +259,14 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return lose_header(record_errc::corrupt_payload);
   }
 
-  /// True if a record, or the end of the file, stands `size` bytes further on.
+  /// True if a valid header stands `size` bytes further on, or less than a header is left there.
   auto ends_right(std::uint64_t size) -> bool {
     if (!has(size + record_header_bytes)) return true;
     const ByteView next = window_.subspan(static_cast<std::size_t>(size));
     return parse_record_header(next.template first<record_header_bytes>()).has_value();
   }
 
-  /// Called when less than a header is left: ends, or fails.
+  /// Called when less than a header is left: ends, or fails. Returns true only if reading continues at a later member.
   auto finish() -> bool {
     if (error_) return false;
     const std::error_code ec = stream_error();
@@ -273,7 +279,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return false;
   }
 
-  /// Called when it is not known where the next record ends: searches for the record after it, or fails.
+  /// Called when it is not known where the next record ends: searches for the record after it, or fails. Returns false
+  /// if nothing more can be read.
   auto lose_header(record_errc found) -> bool {
     std::error_code code = found;
     if (code == record_errc::truncated_payload && stream_error()) code = stream_error();
@@ -290,7 +297,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return lose(static_cast<std::size_t>(found_next->offset - (offset_ - finder_offset_)), code);
   }
 
-  /// Adds `size` bytes to the list of damage, and moves behind them if the policy allows it.
+  /// Adds `size` bytes to the list of damage and moves behind them. Fails, and returns false, if the policy does not
+  /// allow so much damage.
   auto lose(std::size_t size, std::error_code code) -> bool {
     damage_.push_back({offset_, size, number_, code});
     lost_bytes_ += size;
@@ -312,14 +320,15 @@ template <Inflates I = Inflater> class BasicRecordReader {
     return false;
   }
 
-  /// True if the next record is longer than the limit and really that long: a length that the file is too short for is
-  /// damage. Of a stream no more is read than the limit.
+  /// True if the next record is longer than the limit, and the file is long enough for it: a length that the file is
+  /// too short for is damage. From a stream reads only as many bytes as the limit allows: the length counts as true if
+  /// these exist.
   auto is_too_long(std::uint64_t length) -> bool {
     if (length <= limit_) return false;
     return has(record_frame_bytes + std::min(stream_ != nullptr ? limit_ : length, longest));
   }
 
-  /// Fails. A long record is not damage, so no policy continues after it.
+  /// Fails, since a long record is not damage, so no policy continues after it. Returns false.
   auto refuse_length(std::uint64_t length) -> bool {
     static_cast<void>(fail(record_errc::too_large));
     error_.where += detail::over_limit(length, limit_);

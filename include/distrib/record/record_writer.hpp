@@ -43,10 +43,11 @@ struct RecordWriterOptions {
   /// Size of the members into which a gzip file is cut (see `GzipMembers`): a member ends with the first record that
   /// brings it to this many bytes before compression, and is kept in memory until then. Readers can inflate members in
   /// parallel, count records without inflating, and continue after damage; 1 MiB makes the file a thousandth larger. 0:
-  /// one member, for readers that accept no more.
+  /// one ordinary member, for readers that do not accept several. No effect without gzip.
   std::uint64_t member_bytes = 1 << 20;
-  /// True: writes under a hidden name beside the file, and `close()` gives the file its own name, after fsync, so that
-  /// other processes see the whole file or none. A writer that is destroyed before `close()` leaves no file.
+  /// True: writes under a hidden name beside the file, and `close()` gives the file its own name, after fsync. Until
+  /// then other processes see the older file of this name, or none, and after it the whole new file. A writer that is
+  /// destroyed before `close()` leaves no new file.
   bool rename_on_close = false;
   /// True: `close()` writes an index beside the file, the same that `open_index` would write. It costs 8 bytes of
   /// memory a record, but no reading. Not for compressed files.
@@ -55,18 +56,20 @@ struct RecordWriterOptions {
 
 template <Deflates D> class BasicShardedRecordWriter;
 
-/// Writes a TFRecord file. An existing file is replaced.
+/// Writes a TFRecord file. An existing file is replaced: it is emptied when the writer is constructed or, with
+/// `rename_on_close`, replaced in `close()`.
 ///
 /// Errors: each call has an overload that throws `std::system_error` and one that sets `ec`. The first failure is
 /// final: every later call reports it again, and `error()` names the file and the record. If the system accepts no more
 /// bytes, the file is cut back to whole records or members; a file that is one compressed stream is not. The destructor
 /// closes the file but cannot report a failure, so call `close()`.
 ///
-/// Memory: `buffer_bytes`, and for a gzip file the compressed size of one member.
+/// Memory: `buffer_bytes`; for a gzip file up to twice the compressed size of one member, if that is more; and 8 bytes
+/// a record for an index.
 ///
 /// Threads: one at a time.
 ///
-/// Movable. `D` is the compressor: zlib's by default.
+/// Can be moved into a new writer, not assigned. `D` is the compressor: zlib's by default.
 template <Deflates D = Deflater> class BasicRecordWriter {
  public:
   /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`,
@@ -119,8 +122,9 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     ec = error_.code;
   }
 
-  /// Writes what is left and closes the file; with `rename_on_close` also gives it its name. A second call does
-  /// nothing.
+  /// Writes what is left and closes the file; with `rename_on_close` also gives it its name, and with `index` writes
+  /// the index. If only the index cannot be written, this is a failure that names the index, and the file itself is
+  /// whole. A second call does nothing, except that it reports the first failure again.
   void close() {
     std::error_code ec;
     close(ec);
@@ -138,7 +142,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   /// Returns the number of records that were appended.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
-  /// Returns the path of the file that is written.
+  /// Returns the path of the file, also while it has a hidden name.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:

@@ -19,7 +19,7 @@ inline namespace v0 {
 struct HeaderWalk {
   std::uint64_t offset = 0;  ///< End of the last valid frame.
   std::uint64_t records = 0;  ///< Number of frames passed.
-  bool broken = false;  ///< True if no valid frame begins at `offset` and it is not the end of the file.
+  bool broken = false;  ///< True if the walk stopped because no valid frame begins at `offset`.
 };
 
 /// Walks over the headers of a plain TFRecord file from `offset` on, until it stands at or after `until`, has passed

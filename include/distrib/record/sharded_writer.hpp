@@ -27,7 +27,8 @@ inline namespace v0 {
 
 /// Writes records into `shards` TFRecord files, in turn or where the caller says. The files get their names in
 /// `close()` and not before: if one of them cannot be finished, none appears. (They are renamed one after another. If
-/// that fails half-way, the files renamed so far are removed; older files that had these names are then lost.)
+/// this fails for one of them, that file and the files renamed before it are removed; older files that had these names
+/// are then lost.)
 ///
 /// Errors, options and the destructor are as with `RecordWriter`, and `rename_on_close` is always set: a writer that is
 /// destroyed before `close()` leaves no file. Each shard needs the memory and the open file of a `RecordWriter`.
@@ -63,7 +64,8 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     if (++turn_ >= shards_.size()) turn_ = 0;
   }
 
-  /// Adds a record to the shard of this number; the turn of `append` does not change.
+  /// Adds a record to shard number `shard`; the turn of `append` does not change. If `shard` is not below `shards()`,
+  /// fails with `record_errc::no_such_shard`. Trap: like every failure this one is final, and no file appears.
   void append_to(std::size_t shard, ByteView payload) {
     std::error_code ec;
     append_to(shard, payload, ec);
@@ -79,7 +81,8 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     ec = error_.code;
   }
 
-  /// Finishes all files, then gives all of them their names. A second call does nothing.
+  /// Finishes all files, then gives all of them their names. A second call does nothing, except that it reports the
+  /// first failure again.
   void close() {
     std::error_code ec;
     close(ec);

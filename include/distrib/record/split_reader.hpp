@@ -23,8 +23,9 @@ namespace distrib {
 inline namespace v0 {
 
 /// Reads the records of one split of a plain TFRecord file in order and verifies both checksums of each. As with
-/// `RecordReader` there are two ways to read: as an input range it throws `std::system_error`; `try_next` returns
-/// nothing, and `error()` says why. The text names file, record and offset; the first failure is final.
+/// `RecordReader` there are two ways to read: as an input range it fails by throwing `std::system_error`; `try_next`
+/// fails by returning nothing, and `error()` says why. The failure names file, record and offset; the first failure is
+/// final.
 ///
 /// The bytes of a record live as long as the reader, also when the reader is moved: they lie in the mapping (see the
 /// hazard at `MappedFile`).
@@ -64,7 +65,7 @@ class SplitReader {
   /// Returns the number of the next record, counted from `RecordSplit::number`.
   [[nodiscard]] auto number() const noexcept -> std::uint64_t { return ahead_.number_or(number_); }
 
-  /// Reads on as an input range. Trap: begin() fetches a record, so call it once.
+  /// Returns the remaining records as an input range. Trap: begin() reads a record, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 

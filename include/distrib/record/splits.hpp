@@ -57,8 +57,8 @@ DISTRIB_DECL auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t 
 
 /// Finds the records that begin in [begin, end) of a plain TFRecord file, from the bytes of that file alone. An `end`
 /// beyond the file means the end of the file. Exact for `begin == 0`, and for every undamaged file, even if its records
-/// hold TFRecords. Only a file made on purpose against the rule below can mislead it. In a damaged file, ranges before
-/// the damage are `uncertain`.
+/// hold TFRecords. Only a file made on purpose against the rule below can mislead it. In a damaged file, a range in
+/// which a record begins before the damage is `uncertain`, unless the range begins at 0.
 ///
 /// The rule: the first record from `begin` on (also beyond `end`) whose headers lead exactly to the end of the file is
 /// a record of the file. If nothing before it looks like a record, it is the first one. Otherwise, what looks like a
@@ -77,9 +77,9 @@ DISTRIB_DECL auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t 
 }
 
 /// Makes guesses exact. `splits[k]` is the guess for [borders[k], borders[k + 1]); `borders` ascends from 0 to the size
-/// of the file. Corrects `splits` in place, and returns how many guesses were wrong, so that their headers were walked
-/// again. If the file is damaged, the split with the damage is `broken`, and all splits after it are empty, since
-/// nothing proves where records begin there.
+/// of the file and has one element more than `splits`. Corrects `splits` in place, and returns how many guesses were
+/// wrong, so that their headers were walked again. If the file is damaged, the split with the damage is `broken`, and
+/// all splits after it are empty, since nothing proves where records begin there.
 DISTRIB_DECL auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders,
                                 std::span<RecordSplit> splits) noexcept -> std::size_t;
 
@@ -91,8 +91,8 @@ struct FileSplits {
   std::size_t wrong_guesses = 0;
 };
 
-/// Cuts the plain TFRecord file `path` into `parts` ranges of equal size, and finds the records of each. Verifies all
-/// headers; reads payloads only to find the first record of each range.
+/// Cuts the plain TFRecord file `path` into `parts` ranges whose sizes are as equal as possible, and finds the records
+/// of each. Verifies all headers; reads payloads only to find the first record of each range.
 ///
 /// `run(count, job)` must call `job(0)` ... `job(count - 1)`, in any order and on any threads, and return when all have
 /// returned; the jobs do not throw.

@@ -36,8 +36,9 @@ class Inflater {
   }
 
   /// Removes the bytes that it uses from the front of `in`, writes what they inflate to, and returns how many bytes it
-  /// wrote. If that is less than all of `out`, all of `in` is used. On damage sets `ec` to
-  /// `record_errc::corrupt_compression`; the object must not be used after that. Throws `std::bad_alloc`.
+  /// wrote. If that is less than all of `out`, all of `in` is used. On damage, and at bytes after the end of a zlib
+  /// stream, sets `ec` to `record_errc::corrupt_compression`; the object must not be used after that. Otherwise clears
+  /// `ec`. Throws `std::bad_alloc`.
   DISTRIB_DECL auto inflate(ByteView& in, std::span<std::byte> out, std::error_code& ec) -> std::size_t;
 
   /// True if the bytes so far end exactly where a stream or a member ends, and its trailer matched.

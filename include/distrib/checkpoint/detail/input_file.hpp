@@ -41,8 +41,8 @@ class InputFile {
   std::uint64_t size_;
 };
 
-/// Reads a whole file of at most `limit` bytes; for a larger file `error` is set to `too_large`. On failure returns
-/// false.
+/// Reads a whole file of at most `limit` bytes into `bytes`. On failure returns false and sets `error`: `too_large` if
+/// the file is larger, `not_found` if there is no such file, otherwise as `InputFile` does.
 DISTRIB_DECL auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large,
                             std::vector<std::byte>& bytes, Error& error) -> bool;
 

@@ -21,7 +21,7 @@ class TextFields {
     return rest_.empty();
   }
 
-  /// Reads a name and the colon after it. Returns false if there is none.
+  /// Reads a name and the colon after it. Returns false if one of them is missing.
   [[nodiscard]] DISTRIB_DECL auto name(std::string& name) -> bool;
 
   /// Reads a text in double or single quotes; several texts in a row are joined. Returns false if there is none, or it

@@ -55,7 +55,8 @@ class RowParser {
   /// Reads any entry, or another field. Returns where the next one begins; null if it is malformed.
   [[nodiscard]] DISTRIB_DECL auto read_entry_at(const std::byte* at, const std::byte* const end) -> const std::byte*;
 
-  /// Takes a field of bytes off the front of [at, end), if it has this tag of one byte. Returns false if it has not.
+  /// Takes a field of bytes off the front of [at, end), if it has this tag of one byte. Returns false, and takes
+  /// nothing, if it has another tag, or is not whole.
   [[gnu::always_inline]] static auto take_message(const std::byte*& at, const std::byte* end, std::uint64_t tag,
                                                   ByteView& message) noexcept -> bool {
     if (end - at < 2 || static_cast<std::uint64_t>(at[0]) != tag) return false;

@@ -58,7 +58,7 @@ class SpecKeys {
   DISTRIB_DECL auto fallback_of(const FeatureDefault& values) -> const std::byte*;
 
  public:
-  /// Returns the key of the feature that has the values of a ragged feature.
+  /// Returns the key of the feature that has the values of a spec: its `value_key`, or its name if that is empty.
   [[nodiscard]] DISTRIB_DECL static auto value_key(const NamedSpec& named) noexcept -> std::string_view;
 
  private:

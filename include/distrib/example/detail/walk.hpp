@@ -24,8 +24,8 @@ inline constexpr std::uint32_t first_message = wire_tag(1, WireType::bytes);
 inline constexpr std::uint32_t second_message = wire_tag(2, WireType::bytes);
 
 /// Passes the values of a BytesList, FloatList or Int64List (`kind`) to a sink: `bytes(ByteView)`, `floats(ByteView)`
-/// (whole numbers of little-endian floats), `int64(number)`, and `int64s(ByteView packed) -> bool`, which returns false
-/// if these are not varints. Returns false if the list is malformed.
+/// (any number of whole little-endian floats), `int64(number)`, and `int64s(ByteView packed) -> bool`, which returns
+/// false if these are not varints. Returns false if the list is malformed.
 template <class Sink>
 [[nodiscard]] auto read_list(FeatureKind kind, ByteView list, unsigned levels, Sink& sink) -> bool {
   FieldReader reader{list, levels};
@@ -66,8 +66,8 @@ template <class Sink> [[nodiscard]] auto read_feature(ByteView feature, unsigned
 
 /// Passes an entry of a map (key 1, value 2, in any order, with unknown fields between) to a sink. `begin(name) ->
 /// bool` returns whether the value is wanted; then `value(ByteView, levels) -> bool` is called for each part of it.
-/// Several values of one entry are parts of one message; of several keys the last one counts. Returns false if the
-/// entry is malformed.
+/// Several values of one entry are parts of one message; if an entry has several keys, the last one counts. Returns
+/// false if the entry is malformed.
 template <class Sink> [[nodiscard]] auto read_entry(ByteView bytes, unsigned levels, Sink& sink) -> bool {
   std::string_view key;
   ByteView value;

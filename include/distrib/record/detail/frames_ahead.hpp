@@ -40,9 +40,10 @@ class FramesAhead {
     count_ = 1;
   }
 
-  /// Verifies records at the front of `window`; `offset` and `number` belong to the first. Moves all three behind
-  /// the records that are valid. Returns false if the first is invalid or incomplete, or has more than `longest`
-  /// payload bytes. `suspect`: see `Record`.
+  /// Verifies records at the front of `window`, and replaces the records held so far by the valid ones. `offset` and
+  /// `number` belong to the first record. Moves `window`, `offset` and `number` behind the valid records. Returns
+  /// false, and moves nothing, if the first record is invalid or incomplete, or has more than `longest` payload bytes.
+  /// `suspect`: see `Record`.
   auto verify(ByteView& window, std::uint64_t longest, bool suspect, std::uint64_t& offset,
               std::uint64_t& number) noexcept -> bool {
     next_ = 0;

@@ -68,7 +68,8 @@ template <Inflates I> class RecordStream {
   [[nodiscard]] auto asked() const -> std::string { return asked_.empty() ? asked_ : " (" + asked_ + ")"; }
 
   /// Continues after damage in compressed data, at the next member that `RecordWriter` wrote, where a record begins.
-  /// The caller must drop its window. Returns false if there is no such member; nothing more can be read then.
+  /// The caller must drop its window. Returns false if there is no such member, if the file is not a gzip file, or if
+  /// reading fails, which `error()` then says; nothing more can be read then.
   [[nodiscard]] auto resume() -> bool {
     if (!inflater_ || compression_ != Compression::gzip) return false;
     error_.clear();
@@ -90,7 +91,7 @@ template <Inflates I> class RecordStream {
  private:
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
-  /// Writes the next bytes to `to`: at least one, or none at the end and after a failure.
+  /// Writes the next bytes to `to` and returns their number: at least 1; 0 at the end, and after a failure.
   auto read(std::span<std::byte> to) -> std::size_t {
     if (!started_) return start(to);
     if (!inflater_) {
@@ -119,7 +120,8 @@ template <Inflates I> class RecordStream {
     return count;
   }
 
-  /// Inflates the raw bytes that were read, at most to the end of a member whose size is known.
+  /// Inflates the raw bytes that were read into `to` and returns how many bytes it wrote. Goes at most to the end of a
+  /// member whose size is known.
   auto inflate(std::span<std::byte> to) -> std::size_t {
     if (border_) {
       while (raw_.size() < gzip_member_header_bytes && refill()) {
@@ -140,7 +142,7 @@ template <Inflates I> class RecordStream {
     return count;
   }
 
-  /// Reads more raw bytes behind those that are not inflated yet. Returns false if no more come.
+  /// Reads more raw bytes behind the bytes that are not inflated yet. Returns false at the end, and after a failure.
   auto refill() -> bool {
     if (raw_.data() != raw_buffer_.data()) std::copy(raw_.begin(), raw_.end(), raw_buffer_.begin());
     const std::size_t count = take(std::span{raw_buffer_}.subspan(raw_.size()));

@@ -14,7 +14,7 @@ inline namespace v0 {
 DISTRIB_DECL MappedFile::MappedFile(const std::string& path, std::error_code& ec) noexcept {
   struct stat status{};
   ec = ::stat(path.c_str(), &status) == 0 ? std::error_code{} : detail::last_os_error();
-    // Checked before opening: opening a pipe would wait for its writer.
+  // Checked before opening: opening a pipe would wait for its writer.
   if (!ec && !S_ISREG(status.st_mode)) ec = record_errc::not_regular;
   if (ec) return;
   const detail::FileDescriptor file{path, O_RDONLY, ec};

@@ -47,7 +47,7 @@ DISTRIB_DECL auto RecordIndex::step(ByteView file) -> std::error_code {
   const std::uint64_t begin = offsets_.back();
   const std::optional<std::uint64_t> length = detail::frame_at(file, begin);
   if (!length) return detail::frame_error(file, begin);
-    // Records tend to have similar sizes, so this is about where a header will be read soon.
+  // Records tend to have similar sizes, so this is about where a header will be read soon.
   const std::uint64_t ahead = 8 * (record_frame_bytes + *length);
   if (ahead < file.size() - begin) __builtin_prefetch(file.data() + begin + ahead);
   offsets_.push_back(begin + record_frame_bytes + *length);

@@ -30,7 +30,7 @@ DISTRIB_DECL auto SplitReader::verify_more() -> bool {
   constexpr std::uint64_t any_length = std::numeric_limits<std::uint64_t>::max();
   if (ahead_.verify(window_, any_length, false, offset_, number_)) return true;
   if (window_.empty() && !split_.broken) return false;
-    // A frame that ends after the split is damage as well: the file has changed since it was split.
+  // A frame that ends after the split is damage as well: the file has changed since it was split.
   const std::optional<std::uint64_t> length = detail::frame_at(mapping_.bytes(), offset_);
   const bool fits = length && record_frame_bytes + *length <= window_.size();
   error_ = {fits     ? make_error_code(record_errc::corrupt_payload)
