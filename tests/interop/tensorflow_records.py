@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks that this library reads the records, Examples and SequenceExamples that TensorFlow writes, and that its
-parse_example makes the same tensors of random Examples as TensorFlow's, or fails where that one fails.
+parse_example makes the same tensors of random Examples as TensorFlow's, or fails where TensorFlow fails.
 
 usage: tensorflow_records.py PROGRAMS
 

@@ -134,7 +134,7 @@ def refusals(files, stranger):
     contains("a user without permission", stranger.refusal("write", "/t/x", 10), "AccessControlException: Permission denied",
              "user=stranger", "the user has no permission")
     contains("below a file", files.refusal("write", "/t/small/x", 10), "ParentNotDirectoryException")
-    contains("a name that exists", files.refusal("rename", "/t/small", "/t/empty"), "it already exists")
+    contains("a name that exists", files.refusal("rename", "/t/small", "/t/empty"), "the target already exists")
 
 
 def standby(hdfs, programs):

@@ -56,8 +56,8 @@ template <BatchSource Source> class BatchReader {
   BatchReader(BatchReader&&) = default;
   auto operator=(BatchReader&&) -> BatchReader& = delete;
 
-  /// Returns the next batch, valid until the next call; null after the last batch. Throws what the source threw for
-  /// this batch.
+  /// Returns the next batch, valid until the next call of `next` or `resume`; null after the last batch. Throws what
+  /// the source threw for this batch.
   [[nodiscard]] auto next() -> const BatchType* {
     ask_ahead();
     if (given_ == asked_) return nullptr;
@@ -71,9 +71,11 @@ template <BatchSource Source> class BatchReader {
   }
 
   /// Continues behind the batches that all workers together had read when `state` was made. The number of workers may
-  /// differ from then: no batch is left out, none comes twice.
+  /// have changed since then: no batch is left out, and none is read twice. If the state is behind the last batch,
+  /// `next` returns null.
   ///
-  /// Errors: sets `ec` to `data_errc::other_data` or `no_such_batch`, and changes nothing.
+  /// Errors: sets `ec` and changes nothing. `data_errc::other_data`: the state belongs to another source or to a
+  /// `Pipeline` with epochs. `no_such_batch`: its position is 2^63 or more.
   void resume(const DataState& state, std::error_code& ec) {
     ec.clear();
     if (state.data != detail::data_hash(source_->describe()) || state.epoch != 0) ec = data_errc::other_data;

@@ -28,7 +28,7 @@ inline auto is_side_file(const std::string& path) -> bool {
 /// subdirectories, hidden files, and names that begin with "_" or end in ".crc".
 ///
 /// Errors: `to` is `data_errc::no_files` with pattern and directory if a source matches nothing, also because the
-/// directory is missing or cannot be read; the result is then empty.
+/// directory is missing or cannot be read; and if `sources` is empty. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to)
     -> std::vector<std::string>;
 

@@ -116,7 +116,7 @@ template <Inflates I> struct InflateMembers {
 
 /// Options of `ParallelRecordReader`.
 struct ParallelReadOptions {
-  RecordReaderOptions reader{};
+  RecordReaderOptions reader{};  ///< How to read. Some of them make the reader read as one stream: see there.
   /// Most inflated bytes that wait to be read. A file that has a longer member is read as one stream.
   std::uint64_t max_bytes_ahead = 64 << 20;
 };
@@ -125,8 +125,9 @@ struct ParallelReadOptions {
 /// verify ahead. This works for gzip files that consist of several members whose headers say their sizes, as
 /// `RecordWriter` writes them. `RecordReader` reads as one stream: all other files, files on network file systems
 /// unless `FileAccess::mapped` is set, and every file with buffered access, unverified checksums, or a damage policy
-/// other than `DamagePolicy::OnDamage::stop`. Records, order and failures are the same either way, with one exception:
-/// a member whose header has a wrong size counts as damaged here, but may be accepted there.
+/// other than `DamagePolicy::OnDamage::stop`. Records, order and failures are the same either way, with two exceptions:
+/// a member whose header has a wrong size counts as damaged here, but may be accepted there; and members that end
+/// inside a record's header are always reported here, whatever `RecordReaderOptions::truncated_header` says.
 ///
 /// Instead of waiting, the caller's thread inflates too: a pool of one thread makes two threads. The reader also works
 /// if the pool is busy or stopped, or if the caller itself runs on it.

@@ -89,15 +89,15 @@ template <Inflates I> class InflatedRecords {
 /// How `RecordFiles` reads files.
 struct RecordFilesOptions {
   std::uint64_t max_inflated_bytes = std::uint64_t{1} << 30;  ///< Limit for all files held in memory together.
-  /// Read a plain file with damaged headers into memory, and skip what cannot be read in it and in files held in
-  /// memory.
+  /// True: reads a plain file with damaged headers into memory, and skips what cannot be read in it and in the other
+  /// files that are read into memory. False: such damage is an error.
   bool salvage = false;
 };
 
 /// TFRecord files, one after the other, as one list of records with numbers from 0. Plain files are mapped (see
 /// `MappedFile`) and indexed by their headers, or by the index file beside them (`open_index`), with 8 bytes for each
-/// record; a record is verified when it is requested. gzip and zlib files are inflated into memory and verified when
-/// they are opened.
+/// record; a record is verified when it is requested. Compressed files, remote files, and damaged files with
+/// `RecordFilesOptions::salvage` are read into memory and verified when they are opened.
 ///
 /// Lifetime: the bytes of records are valid as long as this object, also after it was moved.
 ///
@@ -107,7 +107,7 @@ template <Inflates I> class BasicRecordFiles {
   /// Opens `paths`. Files that `remote` opens are read into memory, as compressed files are.
   ///
   /// Errors: sets `error` to `data_errc::inflated_too_large`, a `record_errc`, or the operating system's reason, with
-  /// file, record and offset.
+  /// file, record and offset. The object then holds only the files before the one that failed.
   BasicRecordFiles(std::span<const std::string> paths, const RecordFilesOptions& options, Error& error,
                    const OpenRemote& remote = {}) {
     firsts_.push_back(0);
@@ -143,7 +143,8 @@ template <Inflates I> class BasicRecordFiles {
 
   /// Returns the verified payload of record `i < size()`.
   ///
-  /// Errors: sets `error` to `record_errc::corrupt_payload` with the place of the record.
+  /// Errors: sets `error` to `record_errc::corrupt_payload`, or to `corrupt_length` (the file or its index file was
+  /// changed), with the place of the record, and returns no bytes.
   [[nodiscard]] auto at(std::uint64_t i, Error& error) const -> ByteView {
     const auto [file, record] = locate(i);
     if (const auto* inflated = std::get_if<Inflated>(&file.records)) return inflated->at(record);

@@ -83,7 +83,7 @@ template <class Reader = SplitReader> class SplitStream {
     } else if (error && (error.code != failure::corrupt || found.splits.empty())) {
       return;
     } else {
-      error = {};  // the reader of the share that holds the damage tells it
+      error = {};  // the reader of the share that contains the damage reports it
       part_ = std::make_unique<Reader>(path, found.splits[static_cast<std::size_t>(index_)], ec);
     }
     if (!ec) return;

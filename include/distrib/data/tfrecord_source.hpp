@@ -73,8 +73,8 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
 
   /// Fills `batch` with batch `number`, from 0.
   ///
-  /// Errors: sets `to` to `record_errc::corrupt_payload` or an `example_errc` with the feature, both with file, record
-  /// and offset, or to `data_errc::no_such_batch`. The batch is then empty.
+  /// Errors: sets `to` to `record_errc::corrupt_payload` or `corrupt_length`, or to an `example_errc` with the feature,
+  /// all with file, record and offset; or to `data_errc::no_such_batch`. The batch is then empty.
   void fill(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
     parse(order_, batching_, number, batch, error);
@@ -108,8 +108,8 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   [[nodiscard]] auto ignored() const noexcept -> std::span<const Error> { return ignored_; }
 
   /// Returns "tfrecords records=60000 batch=64 shuffle=7 repeat=forever fingerprint=0123456789abcdef" ("shuffle=none"
-  /// without a seed), with each step in its place. Equal lines mean equal batches, as far as the sizes and record
-  /// counts of the files can tell.
+  /// without a seed), with each step in its place. Equal lines mean the same records in every batch, as far as the
+  /// sizes and record counts of the files show. The schema is not part of the line.
   [[nodiscard]] auto describe() const -> std::string {
     return "tfrecords records=" + std::to_string(files_->size()) + " batch=" + std::to_string(batching_.size) +
            (batching_.remainder == Remainder::keep ? " remainder=kept" : "") + (O::shuffles ? "" : " shuffle=none") +

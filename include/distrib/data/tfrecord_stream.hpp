@@ -33,12 +33,12 @@ template <class R = RecordReader> struct OpenReader {
 /// pipes, and compressed files that do not fit into memory. The first `rewind` finds the files; each is opened when its
 /// turn comes.
 ///
-/// Up to `cycle_length` files are open, and each gives `block_length` records when its turn comes, in the deterministic
-/// order of TensorFlow's interleave. 1 and 1: one file after the other.
+/// Up to `cycle_length` files are open, and each returns `block_length` records at its turn, in the deterministic order
+/// of TensorFlow's interleave. 1 and 1: one file after the other.
 ///
 /// Errors: `next` reports a `record_errc` with file, record and offset, or why a file cannot be opened. The rest of
 /// that file is skipped, as TensorFlow does, and the next call continues behind it. `rewind` reports
-/// `data_errc::no_files` or `bad_interleave`.
+/// `data_errc::no_files` or `bad_interleave`; `next` must not be called after that.
 ///
 /// `open(path, ec)` returns a reader by `std::unique_ptr`; its type is `Open::Reader`. If `Open` has `find(error)`,
 /// that function returns the files instead of `sources`: see `OpenRemoteFiles`.

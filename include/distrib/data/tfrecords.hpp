@@ -68,16 +68,17 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
     return copy;
   }
 
-  /// Sets the limit for the files that are held in memory (compressed and remote ones): payloads of all files together,
-  /// with 16 bytes for each record. 1 GiB by default.
+  /// Sets the limit for the files that are held in memory (compressed, remote, or damaged and read with
+  /// `ignore_errors`): bytes of the payloads of all these files together, plus 16 bytes for each record. 1 GiB by
+  /// default.
   [[nodiscard]] auto max_inflated_bytes(std::uint64_t bytes) const -> TfRecordDataset {
     TfRecordDataset copy = *this;
     copy.max_inflated_bytes_ = bytes;
     return copy;
   }
 
-  /// Opens the data: finds the files, reads the headers of all records and inflates compressed files. filter and
-  /// ignore_errors read the records.
+  /// Opens the data: finds the files, reads the headers of all records (or the index file beside a file), and reads
+  /// compressed and remote files into memory. filter and ignore_errors read records, too.
   ///
   /// Errors: returns nothing and sets `to` to a `data_errc`, a `record_errc`, an `example_errc` or the operating
   /// system's reason, with its place.
@@ -152,8 +153,8 @@ class TfRecords {
   }
 
   /// Returns the records themselves, one after the other, without an index: for pipes, and for compressed files that do
-  /// not fit into memory. Files are interleaved as in `TfRecordStream`. No file is touched before the first record is
-  /// requested.
+  /// not fit into memory. Files are interleaved as in `TfRecordStream`. No file is touched before the first call of
+  /// `next`, `state` or `resume` of the pipeline.
   template <class Reader = RecordReader>
   [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
       -> Pipeline<TfRecordStream<OpenReader<Reader>>> {

@@ -12,7 +12,9 @@ inline namespace v0 {
 enum class hadoop_errc {
   not_a_task = 1,  ///< The environment names neither a port nor a command file. Let Hadoop Pipes start the program.
   bad_port,  ///< `mapreduce.pipes.command.port` is not 1 .. 65535. Let Hadoop Pipes start the program.
-  bad_secret,  ///< The file of the job's token is missing, empty or over 512 bytes. Use the one that Hadoop wrote.
+  /// The environment names no file of the job's token, or that file is empty or over 512 bytes. Use the file that
+  /// Hadoop wrote.
+  bad_secret,
   wrong_digest,  ///< The other side does not know the job's token. Check which other programs can reach the port.
   unknown_digest,  ///< The length of a digest fits no known hash. Use HmacSHA1, HmacSHA256, HmacSHA384 or HmacSHA512.
   unauthenticated,  ///< A message arrived before authentication. Check which other programs can reach the port.
@@ -21,13 +23,15 @@ enum class hadoop_errc {
   unknown_message,  ///< No message has this code: damage, or not Hadoop Pipes. Run the task again.
   unexpected_message,  ///< A message arrived where the protocol does not allow it. Run the task again.
   bad_number,  ///< A number or a length is out of range: damage. Run the task again.
-  too_large,  ///< A key, a value or the job's settings exceed the limits of `PipesOptions`. Raise the limit.
+  /// A key, a value or the job's settings exceed the limits of `PipesOptions` or of `serve_streaming`: raise the limit.
+  /// Or typed values are nested more than 32 levels deep.
+  too_large,
   truncated,  ///< The received data end too early: the other side died. Read its log.
   aborted,  ///< Hadoop aborted the task. Read the log of this attempt.
   bad_setting,  ///< A setting of the job is missing or has a wrong value. The message names it; correct the job.
   bad_split,  ///< The split of the input is not a part of a file. Use a FileInputFormat.
-  no_record_reader,  ///< The job says isjavarecordreader=false. Pass a RecordReader to `run_task`, or say true.
-  no_record_writer,  ///< The job says isjavarecordwriter=false. Pass a RecordWriter to `run_task`, or say true.
+  no_record_reader,  ///< The job says isjavarecordreader=false. Pass a RecordReader to `run_task`, or set true.
+  no_record_writer,  ///< The job says isjavarecordwriter=false. Pass a RecordWriter to `run_task`, or set true.
   no_reducer,  ///< The job has reduces. Pass a Reducer to `run_task`, or set mapreduce.job.reduces to 0.
   bad_partition,  ///< A Partitioner returned a number that is not below the number of reduces. Correct it.
   /// The file is on a file system that cannot be read here. Use a supported one, such as file:/DIRECTORY.
@@ -43,29 +47,33 @@ inline constexpr ErrorText hadoop_texts[] = {
      "program"},
     {hadoop_errc::bad_port, failure::invalid_argument, "not a port number from 1 to 65535"},
     {hadoop_errc::bad_secret, failure::invalid_argument,
-     "the file of the job's token is missing, or does not have 1 to 512 bytes"},
-    {hadoop_errc::wrong_digest, failure::mismatch, "the other side does not know the job's token"},
+     "the environment names no file of the job's token, or that file does not have 1 to 512 bytes"},
+    {hadoop_errc::wrong_digest, failure::mismatch,
+     "the other side does not know the job's token: is it another program than Hadoop?"},
     {hadoop_errc::unknown_digest, failure::unsupported, "a digest must have 28, 44, 64 or 88 characters"},
-    {hadoop_errc::unauthenticated, failure::mismatch, "a message came before authentication"},
+    {hadoop_errc::unauthenticated, failure::mismatch,
+     "a message arrived before authentication: is the other side another program than Hadoop?"},
     {hadoop_errc::unknown_version, failure::unsupported, "the other side uses another version of the protocol than 0"},
-    {hadoop_errc::unknown_message, failure::corrupt, "no message has this code"},
+    {hadoop_errc::unknown_message, failure::corrupt,
+     "no message has this code: the data are damaged, or not from Hadoop Pipes"},
     {hadoop_errc::unexpected_message, failure::corrupt, "the protocol does not allow this message here"},
     {hadoop_errc::bad_number, failure::corrupt, "a number or a length is out of range"},
     {hadoop_errc::too_large, failure::exhausted, "longer than the limit"},
-    {hadoop_errc::truncated, failure::corrupt, "the data end too early"},
+    {hadoop_errc::truncated, failure::corrupt, "the data end too early: read the log of the other side"},
     {hadoop_errc::aborted, failure::cancelled, "Hadoop aborted the task: read the log of this attempt"},
     {hadoop_errc::bad_setting, failure::invalid_argument, "the job's setting is missing or has a wrong value"},
     {hadoop_errc::bad_split, failure::invalid_argument, "not a part of a file: use a FileInputFormat"},
     {hadoop_errc::no_record_reader, failure::invalid_argument,
-     "isjavarecordreader=false, and the program has no RecordReader"},
+     "isjavarecordreader=false, and the program has no RecordReader: pass one to run_task, or set it to true"},
     {hadoop_errc::no_record_writer, failure::invalid_argument,
-     "isjavarecordwriter=false, and the program has no RecordWriter"},
-    {hadoop_errc::no_reducer, failure::invalid_argument, "the job has reduces, and the program has no Reducer"},
+     "isjavarecordwriter=false, and the program has no RecordWriter: pass one to run_task, or set it to true"},
+    {hadoop_errc::no_reducer, failure::invalid_argument,
+     "the job has reduces, and the program has no Reducer: pass one to run_task, or set mapreduce.job.reduces to 0"},
     {hadoop_errc::bad_partition, failure::invalid_argument,
      "the Partitioner returned a number that is not below the number of reduces"},
     {hadoop_errc::unsupported_path, failure::unsupported,
      "not a file that can be read here: use a supported path, such as file:/DIRECTORY"},
-    {hadoop_errc::bad_type, failure::corrupt, "no type has this code"},
+    {hadoop_errc::bad_type, failure::corrupt, "no type has this code: start the job with -io typedbytes"},
 };
 
 /// Category "distrib.hadoop".

@@ -28,7 +28,7 @@ struct FileSplit {
   /// Parses a serialised split.
   ///
   /// Errors: `hadoop_errc::bad_split` if the bytes are not exactly one split, its path is empty, or its start or length
-  /// is 2^63 or more.
+  /// is 2^63 or more; the result is then empty.
   [[nodiscard]] DISTRIB_DECL static auto parse(ByteView bytes, ErrorRef to) -> FileSplit;
 
   /// The same, but throws `std::system_error` on failure.
@@ -42,7 +42,7 @@ namespace detail {
 
 /// Returns the path of a local file: for "file:/a/b", "file:///a/b" and "/a/b" this is "/a/b".
 ///
-/// Errors: `hadoop_errc::unsupported_path` for every other scheme.
+/// Errors: `hadoop_errc::unsupported_path` for everything else; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, ErrorRef to) -> std::string;
 
 /// The same, but throws `std::system_error` on failure.

@@ -42,13 +42,13 @@ class JobConf {
   /// Returns the value of a setting, or nothing if it is not set. Valid until it is set again.
   [[nodiscard]] DISTRIB_DECL auto find(std::string_view name) const -> std::optional<std::string_view>;
 
-  /// Returns the value of a setting, or `otherwise` if it is not set.
+  /// Returns the value of a setting, or `otherwise` if it is not set. Valid as in `find`.
   [[nodiscard]] auto text(std::string_view name, std::string_view otherwise = {}) const -> std::string_view {
     return find(name).value_or(otherwise);
   }
 
-  /// Returns true for the value "true" and false for "false", in upper or lower case; otherwise `otherwise`, as in
-  /// Hadoop.
+  /// Returns true for the value "true" and false for "false", in upper or lower case, with or without blanks around it;
+  /// for every other value, and if it is not set, `otherwise`, as Hadoop does.
   [[nodiscard]] auto flag(std::string_view name, bool otherwise) const -> bool {
     std::string value{trimmed(text(name))};
     for (char& letter : value)
@@ -58,7 +58,8 @@ class JobConf {
 
   /// Returns the value of a setting as a whole number, or `otherwise` if it is not set or blank.
   ///
-  /// Errors: `hadoop_errc::bad_setting`, with name and value as its place, if the value is not 0 .. 2^64 - 1.
+  /// Errors: `hadoop_errc::bad_setting`, with name and value as its place, if the value is not 0 .. 2^64 - 1; the
+  /// result is then `otherwise`.
   [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, ErrorRef to) const
       -> std::uint64_t;
 

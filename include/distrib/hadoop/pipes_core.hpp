@@ -29,7 +29,7 @@ struct PipesOptions {
   std::optional<Bytes> token{};
   /// Limit for a key, value or split, in bytes. The default is what Java can hold.
   std::size_t most_bytes = (std::size_t{1} << 31) - 1;
-  /// Limit for all settings of the job together, in bytes; typical jobs have about 100 KiB.
+  /// Limit for all settings of the job together, in bytes, each with 16 more; typical jobs have about 100 KiB.
   std::size_t most_conf_bytes = std::size_t{16} << 20;
 };
 
@@ -72,8 +72,8 @@ class PipesCore {
     received(bytes.size());
   }
 
-  /// Tells the core that no more bytes will arrive. Fails with `hadoop_errc::truncated` unless all input has arrived,
-  /// or none is expected.
+  /// Tells the core that no more bytes will arrive. `error()` is then `hadoop_errc::truncated`, unless `input_ended()`
+  /// and `next` has returned everything.
   void end() {
     if (!error_ && (stage_ != Stage::closed || filled_ != used_)) fail(hadoop_errc::truncated);
   }

@@ -27,10 +27,12 @@ namespace hadoop {
 /// Threads: one at a time.
 class SocketLink {
  public:
-  /// Connects to 127.0.0.1. Fails after at most ten seconds, with `net_errc::refused` or `timed_out`.
+  /// Connects to 127.0.0.1. After at most ten seconds without success it sets `error` to `net_errc::refused` or
+  /// `timed_out`; the link must then not be used.
   DISTRIB_DECL SocketLink(std::uint16_t port, Error& error);
 
-  /// Waits for at least one byte. Returns the number of bytes read; 0 at the end.
+  /// Waits for at least one byte. Returns the number of bytes read; 0 at the end, and after a failure, which sets `ec`.
+  /// After that it returns 0 at once and leaves `ec` as it is.
   DISTRIB_DECL auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t;
 
   /// Sends all of `bytes`.
@@ -69,10 +71,11 @@ class SocketLink {
 /// A recorded conversation: reads Hadoop's messages from one file and writes the answers to another.
 class ReplayLink {
  public:
-  /// Reads `path`, writes `path` + ".out". Fails with the operating system's reason.
+  /// Reads `path`, writes `path` + ".out". On failure `error` is the operating system's reason; the link must then not
+  /// be used.
   DISTRIB_DECL ReplayLink(const std::string& path, Error& error);
 
-  /// Reads the next bytes of the file; returns 0 at its end.
+  /// Reads the next bytes of the file and returns their number; 0 at its end, and after a failure, which sets `ec`.
   auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t { return from_.read(space, ec); }
 
   /// Writes all of `bytes`.

@@ -12,8 +12,8 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// The messages of Hadoop Pipes, by the code (a VInt) with which each begins. Codes below 50 and
-/// `authentication_request` are sent by Hadoop, the others by the task. The comments say what follows the code.
+/// The messages of Hadoop Pipes, by the code (a VInt) with which each begins. Hadoop sends the codes below 50, the task
+/// the others. The comments say what follows the code.
 enum class PipesMessage : std::int32_t {
   start = 0,  ///< Version of the protocol, 0.
   job_conf = 1,  ///< Number of strings; then names and values in turn.

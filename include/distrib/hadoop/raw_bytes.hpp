@@ -18,7 +18,7 @@ namespace hadoop {
 /// BytesWritable is sent as its bytes. Any other Writable is sent as it serialises itself: a Text begins with a VInt
 /// length (see `text_in`), and a LongWritable has 8 bytes.
 struct RawBytes {
-  /// Reads the next bytes of `reader`, at most `most`.
+  /// Reads the next key or value of `reader`; one longer than `most` bytes is `hadoop_errc::too_large`.
   static auto read(WritableReader& reader, std::size_t most) -> ByteView { return reader.long_bytes(most); }
 
   /// Appends the length and `bytes`.
@@ -30,7 +30,8 @@ struct RawBytes {
 
 /// Returns the text of a serialised Text.
 ///
-/// Errors: `hadoop_errc::truncated` or `bad_number` if the bytes are not exactly one Text.
+/// Errors: `hadoop_errc::truncated`, `too_large` or `bad_number` if the bytes are not exactly one Text; the result is
+/// then empty.
 [[nodiscard]] inline auto text_in(ByteView writable, std::error_code& ec) -> ByteView {
   WritableReader reader{writable};
   const ByteView text = reader.bytes(writable.size());

@@ -29,7 +29,7 @@ class DescriptorLink {
  public:
   explicit DescriptorLink(int in = 0, int out = 1, int err = 2) noexcept : in_{in}, out_{out}, err_{err} {}
 
-  /// Waits for at least one byte. Returns the number of bytes read; 0 at the end.
+  /// Waits for at least one byte. Returns the number of bytes read; 0 at the end, and after a failure, which sets `ec`.
   DISTRIB_DECL auto read_some(std::span<std::byte> space, std::error_code& ec) const -> std::size_t;
 
   /// Writes all of `bytes`.

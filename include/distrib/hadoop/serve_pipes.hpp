@@ -75,7 +75,8 @@ template <PipesLink Link> class PipesTalk {
     if (ec) throw_error(ec, "what is sent to Hadoop");
   }
 
-  /// Called with each pair. True once a second: report the counters now.
+  /// Called with each pair. True once a second: report the counters now. Also sends the collected bytes when there are
+  /// 64 KiB or more.
   auto is_time() -> bool {
     constexpr std::size_t enough = 64 << 10;
     if (core_.outbox().size() >= enough) flush();
@@ -113,7 +114,7 @@ template <PipesLink Link> class PipesTalk {
 
 inline constexpr std::string_view java_writer = "mapreduce.pipes.isjavarecordwriter";
 
-/// Writes the output with `Writer`. Opened when needed, so that a map that emits nothing needs no writer.
+/// Writes the output with `Writer`. Without a Writer only `write` fails, so that a map that emits nothing needs none.
 template <class Writer> class WriterOutlet {
  public:
   WriterOutlet(Writer& writer, TaskContext& context) : writer_{writer}, context_{context} {}
@@ -239,8 +240,8 @@ void serve_reduce(PipesTalk<Link>& talk, TaskContext& context, const PipesEvent&
 /// Performs one task of a Pipes job over `link`: as `run_task`, but with a given link. `now` returns the time; counters
 /// are reported once a second.
 ///
-/// Errors: throws what the roles throw, the link's failures, and `hadoop_errc` with the place. Before that it sends the
-/// reason to Hadoop as the status of the task, if the link still works.
+/// Errors: throws what the roles throw, and `std::system_error` with the link's failure or with a `hadoop_errc`. Before
+/// that it sends the text of the exception to Hadoop as the status of the task, if the link still works.
 template <PipesLink Link, class... Roles>
   requires detail::TaskRoles<Roles...>
 void serve_pipes(Link& link, PipesOptions options, const std::function<Instant()>& now, Roles&... roles) {

@@ -59,7 +59,7 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
  public:
   StreamingTalk(Link& link, std::size_t most_bytes) : link_{link}, most_bytes_{most_bytes} {}
 
-  /// Returns the next pair, valid until the one after it; nothing at the end. Throws `std::system_error`.
+  /// Returns the next pair, valid until the next call; nothing at the end. Throws `std::system_error`.
   auto next() -> std::optional<KeyValue> {
     while (true) {
       WritableReader reader{ByteView{buffer_}.first(filled_).subspan(used_)};
@@ -177,8 +177,8 @@ void stream_reduce(Talk& talk, TaskContext& context, Tick& tick, R& reducer) {
 }  // namespace detail
 
 /// Performs one task of a Streaming job over `link`: as `run_streaming`, but with a given link. With two roles,
-/// `mapreduce.task.ismap` of `conf` says whether the task is a map. No key and no value may be longer than
-/// `most_bytes`.
+/// `mapreduce.task.ismap` of `conf` says whether the task is a map (which it is if that is not set). `now` returns the
+/// time; counters are reported about once a second. No key and no value may be longer than `most_bytes`.
 ///
 /// Errors: throws what the roles throw, and `std::system_error` with the number of the pair.
 template <StreamingCodec Codec = RawBytes, StreamingLink Link, class... Roles>

@@ -56,7 +56,7 @@ class TaskContext {
   [[nodiscard]] auto conf() const noexcept -> const JobConf& { return conf_; }
 
   /// Returns the number of this map or of this reduce, from 0. Throws `std::system_error` with
-  /// `hadoop_errc::bad_setting` if the job does not say it.
+  /// `hadoop_errc::bad_setting` if `mapreduce.task.partition` is not set, or is not a number.
   [[nodiscard]] auto task_index() const -> std::uint32_t {
     constexpr std::string_view name = "mapreduce.task.partition";
     if (!conf_.find(name)) throw_error(hadoop_errc::bad_setting, name);

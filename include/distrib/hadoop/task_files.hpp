@@ -16,6 +16,8 @@ namespace hadoop {
 /// - `files.fetch(name, context, error)`: returns the path of a local file with the content of the file `name`.
 /// - `files.begin(name, context, error)`: returns the path of a local file, into which the caller writes.
 /// - `files.publish(name, context, error)`: makes what was written there the complete content of the file `name`.
+///
+/// Errors: all of them set `error`; a returned path then has no meaning.
 template <class F>
 concept TaskFiles = std::move_constructible<F> &&
                     requires(F& files, const std::string& name, const TaskContext& context, Error& error) {

@@ -58,8 +58,8 @@ concept RecordReader = std::move_constructible<R> && requires(R& reader, ByteVie
 };
 
 /// Writes the output of a reduce, or of a map if the job has no reduces, for jobs with `isjavarecordwriter=false`:
-/// `open(TaskContext&)`, then `write(ByteView key, ByteView value)`, then `close()`. If it is destroyed before
-/// `close()`, what it wrote must not count.
+/// `open(TaskContext&)`, then `write(ByteView key, ByteView value)` for each pair, then `close()`. If it is destroyed
+/// before `close()`, what it wrote must not count.
 template <class W>
 concept RecordWriter =
     std::move_constructible<W> && requires(W& writer, ByteView key, ByteView value, TaskContext& context) {

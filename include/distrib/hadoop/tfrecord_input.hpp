@@ -33,12 +33,12 @@ namespace hadoop {
 /// split that begins at 0 reads the whole file, and the others read nothing.
 ///
 /// Both checksums of each record are verified. `tensorflow.read.crc32check=false` turns that off, but only for a split
-/// that is a whole file.
+/// that reads a whole file.
 ///
 /// `Files` provides the file; the default reads local files ("file:").
 ///
-/// Errors: throws `std::system_error` with file, record and offset.
-/// record and offset.
+/// Errors: throws `std::system_error`: damage with file, record and offset; `hadoop_errc::bad_split`; or what `Files`
+/// or the operating system reports.
 template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
  public:
   BasicTFRecordInput() = default;
@@ -68,7 +68,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
     }
   }
 
-  /// Returns the next record; nothing at the end of the split.
+  /// Returns the next record, valid until the next call; nothing at the end of the split.
   [[nodiscard]] auto next() -> std::optional<KeyValue> {
     if (whole_) return next_of(*whole_);
     if (part_) return next_of(*part_);

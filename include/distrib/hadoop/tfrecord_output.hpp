@@ -33,15 +33,15 @@ namespace hadoop {
 ///
 /// Writes `part-r-00003`, or for a map `part-m-00003`, into `mapreduce.task.output.dir`, the directory of this attempt.
 /// Hadoop's committer moves the files of a successful attempt to the output and drops all others, so an attempt that
-/// fails or loses a race leaves nothing. The file gets its name when it is complete.
+/// fails or loses a race leaves nothing. The file appears under its name when it is complete.
 ///
 /// Compression is set by the job: `mapreduce.output.fileoutputformat.compress`, and `.codec`: GzipCodec (".gz"; also if
 /// there is no such setting), or DefaultCodec or DeflateCodec (".deflate", which is zlib).
 ///
 /// `Files` writes the file; the default writes local files ("file:").
 ///
-/// Errors: throws `std::system_error` with `hadoop_errc::bad_setting` if there is no directory or the codec is another
-/// one, with `unsupported_path`, or with what the writer reports.
+/// Errors: throws `std::system_error` with `hadoop_errc::bad_setting` if the job names no directory, no number of the
+/// task or another codec; with `unsupported_path`; or with what the writer reports.
 template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
  public:
   BasicTFRecordOutput() = default;
@@ -49,7 +49,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   /// For other files than local ones.
   explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
 
-  /// Begins the file of this task.
+  /// Begins the file of this task. `context` must live until `close`.
   void open(TaskContext& context) {
     constexpr std::string_view directory = "mapreduce.task.output.dir";
     const JobConf& conf = context.conf();
@@ -72,7 +72,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   /// Appends the key as a record.
   void write(ByteView key, ByteView) { writer_->append(key); }
 
-  /// Completes the file and gives it its name.
+  /// Completes the file and makes it appear under its name.
   void close() {
     writer_->close();
     Error error;

@@ -24,7 +24,7 @@ DISTRIB_DECL auto base64(ByteView bytes) -> std::string;
 /// the hash (28: HmacSHA1, 44: HmacSHA256, 64: HmacSHA384, 88: HmacSHA512): in this way the hash that Hadoop uses is
 /// recognised.
 ///
-/// Errors: `hadoop_errc::unknown_digest` for every other length.
+/// Errors: `hadoop_errc::unknown_digest` for every other length; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto token_digest(ByteView token, std::string_view text, std::size_t characters,
                                              std::error_code& ec) -> std::string;
 

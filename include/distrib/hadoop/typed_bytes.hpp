@@ -61,7 +61,8 @@ struct TypedValue {
   TypedCode code{};
   ByteView body;
 
-  /// Returns the content of bytes or a string. For a `writable`: its serialised form, without the name of its class.
+  /// Returns the content of bytes or a string. For a `writable`: its serialised form, without the name of its class;
+  /// empty if it is damaged. For every other type: `body`.
   [[nodiscard]] DISTRIB_DECL auto bytes() const -> ByteView;
 
   /// Returns the value of a whole number or a boolean; nothing for other types.
@@ -77,14 +78,18 @@ struct TypedBytes {
   /// Reads the next value of `reader`, with its code, at most `most` bytes.
   ///
   /// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length; `too_large` for a longer
-  /// value, or for values nested more than 32 levels deep.
+  /// value, or for values nested more than 32 levels deep; `truncated` if the bytes end too early. Trap: a vector, list
+  /// or map that is longer is noticed only when all of it has arrived.
   DISTRIB_DECL static auto read(WritableReader& reader, std::size_t most) -> ByteView;
 
   /// Appends a value that is already typed.
   static void append(Bytes& to, ByteView typed) { detail::append_raw(to, typed); }
 };
 
-/// Parses one typed value. Errors as in `TypedBytes::read`, and `hadoop_errc::bad_number` for bytes behind the value.
+/// Parses one typed value. The result points into `typed`.
+///
+/// Errors: as in `TypedBytes::read`, and `hadoop_errc::bad_number` for bytes behind the value; the result is then
+/// empty.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed, std::error_code& ec) -> TypedValue;
 
 /// The same, but throws `std::system_error` on failure.

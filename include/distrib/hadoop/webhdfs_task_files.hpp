@@ -26,9 +26,9 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// `TaskFiles` in HDFS, over WebHDFS, and local ones too. To read a file of HDFS, it is copied to the directory in
-/// which Hadoop started the task; a file to write is made there and sent to HDFS when it is complete. Each map fetches
-/// the whole file to which its split belongs, so a job should not divide large files
+/// `TaskFiles` in HDFS, over WebHDFS, and in local file systems. A file of HDFS is copied to the current directory
+/// (where Hadoop started the task) to read it; a file to write is made there and sent to HDFS when it is complete. Each
+/// map fetches the whole file to which its split belongs, so a job should not divide large files
 /// (`mapreduce.input.fileinputformat.split.minsize`).
 ///
 /// Without options, the name node and the user are those of the job: `dfs.namenode.http-address`,
@@ -65,7 +65,7 @@ class WebHdfsTaskFiles {
     return path;
   }
 
-  /// Returns the path of a local file to write.
+  /// Returns the path of a local file to write. Only one file can be written at a time.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     written_ = copy_name();
@@ -73,7 +73,8 @@ class WebHdfsTaskFiles {
     return written_;
   }
 
-  /// Sends the written file. It appears under its name in one step.
+  /// Sends the file that the last `begin` returned, and makes it appear as `name` in one step. Local files: does
+  /// nothing. Errors as in `WebHdfsWriter`, or the operating system's reason.
   void publish(const std::string& name, const TaskContext& context, Error& error) {
     if (!is_webhdfs_url(name)) return;
     const distrib::detail::FileDescriptor opened{written_, O_RDONLY, error.code};

@@ -17,7 +17,7 @@ inline namespace v0 {
 namespace hadoop {
 
 // The encoding of numbers and texts in Hadoop's WritableUtils and DataOutput. A VInt is one byte for -112 .. 127.
-// Otherwise its first byte gives the sign and the number of bytes that follow, highest first (-113 .. -120: 1 .. 8
+// Otherwise its first byte says the sign and the number of bytes that follow, highest first (-113 .. -120: 1 .. 8
 // bytes of a positive number; -121 .. -128: 1 .. 8 bytes of the complement of a negative number). A text or bytes: the
 // length as a VInt, then the bytes. All other numbers are big-endian.
 
@@ -95,7 +95,7 @@ class WritableReader {
   /// Reads bytes that follow a VInt length, at most `most`. A larger length fails before any of the bytes has arrived.
   auto bytes(std::size_t most) noexcept -> ByteView { return counted(vint(0), most); }
 
-  /// Reads bytes that follow an int32 length, as in Streaming.
+  /// Reads bytes that follow an int32 length, as in Streaming, at most `most`.
   auto long_bytes(std::size_t most) noexcept -> ByteView {
     const auto length = static_cast<std::int32_t>(big_endian<std::uint32_t>());
     if (!error_ && length < 0) fail(hadoop_errc::bad_number);

@@ -133,7 +133,7 @@ class HttpWire final : public httplib::Stream {
   }
 
 #ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-  /// True if TLS must only be called again.
+  /// True if the call of TLS only has to be repeated.
   auto goes_on(int result) -> bool {
     const int why = ::SSL_get_error(ssl_, result);
     return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
@@ -150,7 +150,7 @@ class HttpWire final : public httplib::Stream {
   std::size_t end_ = 0;
 };
 
-/// A client of cpp-httplib that uses such connections.
+/// A client of cpp-httplib whose connections are an `HttpWire` each.
 template <class Base> class HttpConnection final : public Base {
  public:
   HttpConnection(const HttpUrl& url, HttpWatch& watch) : Base{url.host, url.port}, watch_{&watch} {}
@@ -217,7 +217,7 @@ void send_targets_as_they_are(auto& client) {
 }  // namespace detail
 
 /// Sends requests and waits for the answers, on the caller's thread. Keeps a connection for the next request to the
-/// same host if the server allows it. Does not follow redirects, and does not use a proxy.
+/// same server if that server allows it, for at most four servers. Does not follow redirects, and does not use a proxy.
 ///
 /// Threads: one at a time. Movable.
 class HttpClient {
@@ -226,9 +226,11 @@ class HttpClient {
       : options_{std::move(options)}, watch_{std::make_unique<detail::HttpWatch>()} {}
 
   /// Sends `request` and waits for the whole answer. An answer with any status is a success. If there is `take`, the
-  /// body of a good answer goes to it while it arrives; any other body goes into the answer.
+  /// body of a good answer goes to it while it arrives; if it returns false, the rest of the body is not read, and that
+  /// is a success, too. Any other body goes into the answer.
   ///
-  /// Errors: sets `error` to an `http_errc` with method, host and path. The answer then contains what arrived before.
+  /// Errors: sets `error` to an `http_errc` with method, host and path. The answer then contains what arrived before;
+  /// its status is 0 if that was not even the headers.
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
     error = {};
     HttpAnswer answer;
@@ -276,7 +278,7 @@ class HttpClient {
     return answer;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// The same without `take`, but throws `std::system_error` on failure.
   auto send(const HttpRequest& request) -> HttpAnswer {
     Error error;
     return detail::or_throw(send(request, {}, error), error);

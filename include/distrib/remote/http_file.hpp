@@ -40,7 +40,7 @@ struct HttpReadOptions {
 namespace detail {
 
 /// Fetches parts of a file from an HTTP server that supports ranges (RFC 9110): a `RemoteFetch`. After a lost
-/// connection it continues at the same byte. If the server sends ETags, it notices that the file was replaced
+/// connection it continues at the same byte. If the server sends strong ETags, it notices that the file was replaced
 /// meanwhile. A value.
 struct HttpFetch {
   using Options = HttpReadOptions;
@@ -80,6 +80,8 @@ using HttpFile = RemoteFile<detail::HttpFetch>;
 
 /// Files on HTTP servers, named by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A
 /// value.
+///
+/// Trap: the names of the files are the whole URLs, so errors about records (`record_errc`) name a URL with its query.
 class HttpFiles {
  public:
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})

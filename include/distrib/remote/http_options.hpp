@@ -23,10 +23,11 @@ struct HttpOptions {
 
 /// How often a request is tried, and the pauses between attempts, which double.
 struct HttpRetryOptions {
-  std::size_t attempts = 8;  ///< Attempts in a row without progress before it fails.
+  std::size_t attempts = 8;  ///< Failed attempts in a row after which the request fails. 0 counts as 1.
   std::chrono::milliseconds first_pause{100};  ///< Pause after the first failed attempt.
   std::chrono::milliseconds longest_pause{5000};  ///< Longest pause.
-  /// After at least this many bytes have arrived, attempts are counted from 0 again.
+  /// If at least this many bytes have arrived in an attempt that failed, it counts as the first failed attempt again.
+  /// Trap: with 0 every attempt does, so that the request is tried without end.
   std::uint64_t progress_bytes = 1 << 20;
 };
 

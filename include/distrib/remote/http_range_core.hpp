@@ -44,7 +44,8 @@ struct HttpContentRange {
 };
 
 /// Reads a part of a file on an HTTP server, by requests with a Range header. Follows redirects; after a lost
-/// connection it continues at the same byte. A core: it does no I/O, `detail::take_http_steps` does.
+/// connection it continues at the same byte; after the status 429 or 5xx it tries again. A core: it does no I/O,
+/// `detail::take_http_steps` does.
 ///
 /// The part must lie inside the file; an empty part is done at once. A core made by `probe` asks for the size of the
 /// file instead.
@@ -143,7 +144,8 @@ class HttpRangeCore {
     return true;
   }
 
-  /// Reads size and ETag from the answer to a probe. Returns false if this answer does not have them.
+  /// Reads size and ETag from the answer to a probe. Returns false if this answer does not have them, and then sets
+  /// `error_`, unless another attempt may help.
   auto learn(const HttpAnswer& answer) -> bool {
     if (answer.status == 429 || answer.status >= 500) return false;
     const auto range = HttpContentRange::parse(answer.content_range);

@@ -38,8 +38,8 @@ struct HttpUrl {
   /// Returns the URL without its query, which may contain a token. For messages.
   [[nodiscard]] auto where() const -> std::string { return origin() + target.substr(0, target.find('?')); }
 
-  /// Parses a URL. Refuses user names, passwords, control characters and characters that are not ASCII; drops a
-  /// fragment.
+  /// Parses a URL of at most `max_bytes`. Refuses user names, passwords, spaces, control characters and characters that
+  /// are not ASCII; drops a fragment.
   ///
   /// Errors: `ec` is `http_errc::bad_url`; the result is then empty.
   [[nodiscard]] static auto parse(std::string_view text, std::error_code& ec) -> HttpUrl;
@@ -52,7 +52,8 @@ struct HttpUrl {
   }
 
   /// Returns the URL to which `location`, a header of an answer from this URL, leads. `location` may be a whole URL or
-  /// relative to this one. Errors as in `parse`.
+  /// relative to this one; parts "." and ".." of a path stay as they are. Errors as in `parse`; an empty `location` is
+  /// an error.
   [[nodiscard]] auto resolve(std::string_view location, std::error_code& ec) const -> HttpUrl;
 };
 

@@ -22,6 +22,8 @@ inline namespace v0 {
 
 /// How pieces of one kind of remote file are fetched.
 /// - `F::open(url, options, error)` finds the file and its size; on failure it returns nothing and sets `error`.
+/// - `F::client(options)` makes a client, which one thread uses at a time.
+/// - `fetch.size` is the size of the file in bytes.
 /// - `fetch(client, first, to, dropped, error)` fills all of `to` with the bytes of the file from `first` on, or sets
 ///   `error`. It must also end soon after `dropped` became true. It is called on several threads at once, each with its
 ///   own client, and must not refer to anything outside of itself.

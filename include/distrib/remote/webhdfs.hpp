@@ -25,9 +25,9 @@ inline namespace v0 {
 /// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
 /// by `webhdfs`.
 ///
-/// A file stands for itself, a directory for the files in it, and a last part of a path with *, ? and [] for the files
-/// that match it, by name. As with local paths, directories and patterns leave out subdirectories and names that begin
-/// with "_" or "." or end in ".crc".
+/// A file stands for itself, a directory for the files in it, and a last part of a path with *, ? or [ for the files
+/// that match it, sorted by name; such a part is always a pattern. As with local paths, directories and patterns leave
+/// out subdirectories and names that begin with "_" or "." or end in ".crc".
 class WebHdfsFiles {
  public:
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
@@ -35,8 +35,10 @@ class WebHdfsFiles {
 
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
 
-  /// Returns the URL of each file. Errors as in `WebHdfsClient`, and `webhdfs_errc::no_such_file` if a URL stands for
-  /// no file.
+  /// Returns the URL of each file.
+  ///
+  /// Errors: as in `WebHdfsClient`; `webhdfs_errc::no_such_file` if a URL stands for no file; `bad_url` if there is no
+  /// URL. The result is then empty.
   [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
     error = {};
     std::vector<std::string> found;

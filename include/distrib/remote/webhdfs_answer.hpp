@@ -32,8 +32,8 @@ struct RemoteException {
 
 namespace detail {
 
-/// Reads the members of the next object. Calls `member(name)` at each name; it reads the value or does nothing. Returns
-/// false if there is no object.
+/// Reads the members of the next object. Calls `member(name)` at each name, which must read or skip the value. Returns
+/// false if the next value is not an object, or is malformed.
 template <class F> auto for_each_member(JsonReader& reader, F member) -> bool {
   if (reader.next() != JsonToken::begin_object) return false;
   while (reader.next() == JsonToken::name) {
@@ -107,7 +107,9 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return found;
 }
 
-/// Parses the answer to GETFILESTATUS. Errors: `ec` is `webhdfs_errc::bad_answer`.
+/// Parses the answer to GETFILESTATUS.
+///
+/// Errors: `ec` is `webhdfs_errc::bad_answer`; the result is then what could be read.
 [[nodiscard]] inline auto parse_webhdfs_status(std::string_view body, std::error_code& ec) -> WebHdfsStatus {
   JsonReader reader{body};
   WebHdfsStatus status;
@@ -120,8 +122,9 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return status;
 }
 
-/// Parses the answer to LISTSTATUS; the files keep the server's order. Errors: `ec` is `webhdfs_errc::bad_answer`, also
-/// for a name with a "/".
+/// Parses the answer to LISTSTATUS; the files keep the server's order.
+///
+/// Errors: `ec` is `webhdfs_errc::bad_answer`, also for a name with a "/"; the result is then empty.
 [[nodiscard]] inline auto parse_webhdfs_list(std::string_view body, std::error_code& ec) -> std::vector<WebHdfsStatus> {
   JsonReader reader{body};
   std::vector<WebHdfsStatus> list;
@@ -148,7 +151,9 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return list;
 }
 
-/// Parses the answer to MKDIRS, DELETE and RENAME: {"boolean":true}. Errors: `ec` is `webhdfs_errc::bad_answer`.
+/// Parses the answer to MKDIRS, DELETE and RENAME: {"boolean":true}.
+///
+/// Errors: `ec` is `webhdfs_errc::bad_answer`; the result then has no meaning.
 [[nodiscard]] inline auto parse_webhdfs_boolean(std::string_view body, std::error_code& ec) -> bool {
   JsonReader reader{body};
   std::optional<bool> value;

@@ -31,7 +31,7 @@ inline namespace v0 {
 ///
 /// Errors: a `webhdfs_errc` or an `http_errc`. The place names the server, the operation and the path, and quotes
 /// Hadoop's exception. With a last argument of type `ErrorRef` a function sets it; without, it throws
-/// `std::system_error`.
+/// `std::system_error`. What a function returns after a failure has no meaning.
 ///
 /// Threads: one at a time. Movable.
 class WebHdfsClient {
@@ -72,7 +72,7 @@ class WebHdfsClient {
     return detail::or_throw(list(path, error), error);
   }
 
-  /// Makes a directory and all missing directories above it. Success also if it exists.
+  /// Makes a directory and all missing directories above it. Success also if the directory exists.
   void make_directories(const std::string& path, ErrorRef to) {
     detail::ErrorOut error{to};
     must(answer(WebHdfsRequest::make_directories(path), parse_webhdfs_boolean, error), error);
@@ -81,7 +81,9 @@ class WebHdfsClient {
     thrown([&](Error& error) { make_directories(path, error); });
   }
 
-  /// Deletes a file or a directory; if `recursive`, with everything in it. Returns false if it did not exist.
+  /// Deletes a file or a directory; if `recursive`, with everything in it. Without `recursive`, a directory with
+  /// entries is `webhdfs_errc::not_empty`. Returns false if it did not exist, also if an earlier attempt, whose answer
+  /// was lost, has deleted it.
   auto remove(const std::string& path, bool recursive, ErrorRef to) -> bool {
     detail::ErrorOut error{to};
     return answer(WebHdfsRequest::remove(path, recursive), parse_webhdfs_boolean, error);
@@ -92,8 +94,9 @@ class WebHdfsClient {
   }
 
   /// Renames a file in one step. If `to` is an existing file: replaces it if `replace`, otherwise fails with
-  /// `webhdfs_errc::exists`. HttpFS has no operation that replaces, so the existing file is deleted first. If `to` is a
-  /// directory, fails with `webhdfs_errc::is_directory`; Hadoop alone would move the file into it.
+  /// `webhdfs_errc::exists`. Trap: HttpFS has no operation that replaces, so the existing file is deleted first, and
+  /// for a moment there is no file `to`. If `to` is a directory, fails with `webhdfs_errc::is_directory`; Hadoop alone
+  /// would move the file into it.
   void rename(const std::string& from, const std::string& to, bool replace, ErrorRef told) {
     detail::ErrorOut error{told};
     const WebHdfsStatus source = status(from, error);

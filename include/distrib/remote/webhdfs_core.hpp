@@ -114,12 +114,13 @@ class WebHdfsCore {
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
   /// Returns the body of the answer after `done`. Not for OPEN.
   [[nodiscard]] auto body() const noexcept -> const std::string& { return body_; }
-  /// Returns the name node that was asked last; the next operation should ask it first.
+  /// Returns the number of the name node that the next operation should ask first: the one that answered, or the one
+  /// after those that did not.
   [[nodiscard]] auto active() const noexcept -> std::size_t { return active_; }
   /// True if an answer was lost, so that the operation may have been done although it failed, or may have been done
   /// twice.
   [[nodiscard]] auto maybe_done() const noexcept -> bool { return maybe_done_; }
-  /// Returns the destination of the last request, for errors about its answer.
+  /// Returns server, operation and path of the last request, for errors about its answer.
   [[nodiscard]] auto where() const noexcept -> const std::string& { return where_; }
 
  private:

@@ -22,7 +22,9 @@ enum class webhdfs_errc {
   is_directory,  ///< The path is a directory, but a file is needed. Choose another name.
   not_empty,  ///< PathIsNotEmptyDirectoryException: the directory has entries. Delete it recursively, or keep it.
   standby,  ///< None of the given name nodes is the active one. Name all of them in `WebHdfsOptions::namenodes`.
-  not_ready,  ///< Safe mode or RetriableException, for longer than all attempts. Check the name node.
+  /// Safe mode, RetriableException, or a busy server (status 429, 500, 502 to 504), for longer than all attempts. Check
+  /// the name node.
+  not_ready,
   no_room,  ///< A quota is exceeded. Delete something, or raise the quota.
   unsupported,  ///< The cluster does not support the operation, or not for this path. The place says which.
   not_done,  ///< The answer is "false": Hadoop did not do it and does not say why. Check both paths.
@@ -33,22 +35,23 @@ enum class webhdfs_errc {
 
 namespace detail {
 inline constexpr ErrorText webhdfs_texts[] = {
-    {webhdfs_errc::bad_url, failure::invalid_argument, "not a URL of HDFS with a path, or no name node is known"},
+    {webhdfs_errc::bad_url, failure::invalid_argument,
+     "not a URL of HDFS with a path, or no name node is known: pass hdfs://HOST/PATH"},
     {webhdfs_errc::no_such_file, failure::not_found, "the file does not exist"},
     {webhdfs_errc::denied, failure::io, "the user has no permission"},
     {webhdfs_errc::unauthenticated, failure::io, "the cluster requires authentication: pass a delegation token"},
-    {webhdfs_errc::exists, failure::io, "it already exists"},
+    {webhdfs_errc::exists, failure::io, "the target already exists: choose another name, or allow it to be replaced"},
     {webhdfs_errc::not_directory, failure::invalid_argument, "a part of the path is not a directory"},
-    {webhdfs_errc::is_directory, failure::invalid_argument, "the path is a directory"},
+    {webhdfs_errc::is_directory, failure::invalid_argument, "the path is a directory, but a file is needed"},
     {webhdfs_errc::not_empty, failure::io, "the directory is not empty"},
     {webhdfs_errc::standby, failure::unavailable, "none of the given name nodes is active: name all of them"},
-    {webhdfs_errc::not_ready, failure::unavailable, "the name node is not ready"},
-    {webhdfs_errc::no_room, failure::exhausted, "a quota is exceeded"},
+    {webhdfs_errc::not_ready, failure::unavailable, "the name node is not ready: try again later"},
+    {webhdfs_errc::no_room, failure::exhausted, "a quota is exceeded: delete something, or raise the quota"},
     {webhdfs_errc::unsupported, failure::unsupported, "the cluster does not support this"},
-    {webhdfs_errc::not_done, failure::io, "Hadoop did not do it, and gave no reason"},
+    {webhdfs_errc::not_done, failure::io, "Hadoop did not do it, and gave no reason: check the paths"},
     {webhdfs_errc::bad_answer, failure::corrupt, "the answer is not from WebHDFS: check host and port"},
     {webhdfs_errc::refused, failure::io, "Hadoop refused"},
-    {webhdfs_errc::closed, failure::invalid_argument, "the file is closed"},
+    {webhdfs_errc::closed, failure::invalid_argument, "the file is closed: write before close"},
 };
 
 /// Category "distrib.webhdfs".

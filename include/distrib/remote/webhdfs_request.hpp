@@ -59,7 +59,7 @@ struct WebHdfsRequest {
             std::move(from),
             {{"destination", std::move(to)}, {"renameoptions", replace ? "OVERWRITE" : "NONE"}}};
   }
-  /// Appends the contents of `sources` to `path` and removes the sources. No path may contain a comma.
+  /// Appends the contents of `sources` to `path` and removes the sources. No source may contain a comma.
   [[nodiscard]] static auto concat(std::string path, std::span<const std::string> sources) -> WebHdfsRequest {
     std::string list;
     for (const std::string& source : sources) (list += list.empty() ? "" : ",") += source;

@@ -27,13 +27,14 @@ struct WebHdfsLocation {
   /// Parses a URL. Forms:
   /// - `hdfs://host[:port]/path`: the port belongs to Hadoop's own protocol and is ignored; WebHDFS is expected at port
   ///   9870.
-  /// - `webhdfs://host[:9870]/path`.
-  /// - `swebhdfs://host[:9871]/path`: over https.
+  /// - `webhdfs://host[:port]/path`: without a port, 9870.
+  /// - `swebhdfs://host[:port]/path`: over https; without a port, 9871.
   ///
   /// `hdfs:///path` and names of services need `WebHdfsOptions::namenodes`, which are used instead of the URL's host.
   /// The path is not decoded: a "%" is part of the name.
   ///
-  /// Errors: sets `error` to `webhdfs_errc::bad_url`, or to `http_errc::bad_url` for the URL of a name node.
+  /// Errors: sets `error` to `webhdfs_errc::bad_url`, or to `http_errc::bad_url` for the URL of a name node; the result
+  /// is then empty.
   [[nodiscard]] static auto parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsLocation;
 
   /// Returns the URL of another path in the same HDFS.

@@ -26,14 +26,14 @@ inline namespace v0 {
 /// Options of `WebHdfsWriter`.
 struct WebHdfsWriteOptions {
   /// Bytes held in memory and sent in one request, and sent again if necessary. A longer file consists of several parts
-  /// that CONCAT joins, each in a block of its own, so use a large number.
+  /// that CONCAT joins, each in a block of its own, so use a large number. 0 counts as 1.
   std::size_t part_bytes = 64 << 20;
   bool replace = true;  ///< True: an existing file is replaced. False: `close` then fails with `webhdfs_errc::exists`.
 };
 
 /// Writes a file in HDFS, a sink of bytes. Parts are written under a hidden name beside the file; a part whose
-/// connection was lost is sent again as a whole. `close` joins the parts with CONCAT and renames the result, so other
-/// readers see all of the file or nothing.
+/// connection was lost is sent again as a whole. CONCAT joins the parts, and `close` renames the result, so other
+/// readers see all of the file or nothing. Without `close` there is no file.
 ///
 /// Errors: as in `WebHdfsClient`. After the first failure every later call reports the same failure. If the writer is
 /// destroyed before a successful `close`, it tries once to remove what it has written.
@@ -41,7 +41,7 @@ struct WebHdfsWriteOptions {
 /// Threads: one at a time. Movable.
 class WebHdfsWriter {
  public:
-  /// For the file of this URL; sends no request yet. A wrong URL is reported by the next call.
+  /// For the file of this URL; sends no request yet. A wrong URL is reported by `error` and by every later call.
   explicit WebHdfsWriter(std::string url, WebHdfsOptions options = {}, WebHdfsWriteOptions write = {})
       : WebHdfsWriter{std::move(options), std::move(write)} {
     location_ = WebHdfsLocation::parse(url, options_, error_);
@@ -60,7 +60,7 @@ class WebHdfsWriter {
     if (!client_.empty() && parts_ != 0) drop();
   }
 
-  /// Appends bytes to the file. They are copied or sent before it returns.
+  /// Appends bytes to the file. They are copied or sent before it returns. After `close`: `webhdfs_errc::closed`.
   void write(ByteView bytes, ErrorRef to) {
     if (closed_ && !error_) error_ = {webhdfs_errc::closed, location_.path};
     while (!bytes.empty() && !error_) {
@@ -77,7 +77,7 @@ class WebHdfsWriter {
     throw_if(error);
   }
 
-  /// Sends the remaining bytes and gives the file its name. May be called again.
+  /// Sends the remaining bytes and renames the file to its own name. A second call sends nothing.
   void close(ErrorRef to) {
     if (!error_ && !closed_) {
       if (parts_ == 0 || !buffer_.empty()) send_part();
@@ -95,7 +95,7 @@ class WebHdfsWriter {
   }
 
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
-  /// Returns the number of bytes written so far.
+  /// Returns the number of bytes passed to `write` so far.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_ + buffer_.size(); }
 
  private:

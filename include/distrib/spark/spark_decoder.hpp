@@ -107,10 +107,11 @@ template <class T> [[nodiscard]] auto convert_all(const FeatureView& feature, st
 /// |---|---|---|
 /// | a scalar column, none or several values | `spark_errc::wrong_count` | the same |
 /// | a feature of another kind | `spark_errc::wrong_kind` | the same |
-/// | a missing column | null, or `spark_errc::null_value` | the same |
+/// | a missing column | null if it is nullable, otherwise `spark_errc::null_value` | the same |
 /// | an int64 beyond 32 bits in an Integer | `spark_errc::out_of_range` | its low 32 bits |
 /// | Boolean | true if not 0 | `spark_errc::unsupported_type` |
-/// | bytes that are not UTF-8 in a String | unchanged | U+FFFD |
+/// | a SparkSparseVector | `spark_errc::unsupported_type` | the same |
+/// | bytes that are not UTF-8 in a String | unchanged | replaced by U+FFFD |
 /// | a feature without a kind | missing; as a step of a list: an empty array | `spark_errc::wrong_kind` |
 /// | a name that is not UTF-8 | as any other | `example_errc::malformed` |
 /// | a name in both context and feature lists | arrays of arrays: lists; others: context | the context |
@@ -157,7 +158,7 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     std::apply([&](const auto&... column) { (take(i++, column, row, error), ...); }, schema_.bound());
   }
 
-  /// Returns the row of a record. Errors as above.
+  /// Returns the row of a record. Errors as above; the row is then unspecified.
   [[nodiscard]] auto decode(ByteView record, ErrorRef to) -> E {
     E row{};
     decode(record, row, to);

@@ -27,7 +27,7 @@ struct SparkDirectory {
   /// A file of records, and the partition columns from the directories above it.
   struct File {
     std::string path;
-    std::vector<SparkPartitionValue> partition;  ///< One value for each column.
+    std::vector<SparkPartitionValue> partition;  ///< One value for each partition column.
   };
 
   std::vector<File> files;  ///< Sorted by path.
@@ -40,8 +40,8 @@ struct SparkDirectory {
     return paths;
   }
 
-  /// Returns the files for one of `count` readers: every `count`-th file, beginning with file `index`, which must be
-  /// below `count`.
+  /// Returns the table with the files for one of `count` readers: every `count`-th file, beginning with file `index`,
+  /// which must be below `count`.
   [[nodiscard]] auto shard(std::size_t count, std::size_t index) const -> SparkDirectory {
     SparkDirectory part{{}, partition_columns};
     for (std::size_t i = index; i < files.size(); i += count) part.files.push_back(files[i]);
@@ -67,17 +67,19 @@ struct SparkPath {
 /// paths.
 ///
 /// Errors: sets `error` to `spark_errc::mixed_partitions` if files have different columns or a directory is not named
-/// "k=v", `duplicate_column` if a path has the same column twice, each with the path; or to `no_files`.
+/// "k=v", `duplicate_column` if a path has the same column twice, each with the path; or to `no_files`, without a
+/// place. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& error) -> SparkDirectory;
 
 }  // namespace detail
 
 /// Returns the table at `path`: a directory that Spark or Hadoop wrote, a file, or a pattern with *, ? and [] for
-/// several. Names that begin with "_" (except "_k=v") or "." are skipped; directories "k=v" are partitions. Files may
-/// be plain, gzip or zlib, which is detected from their content when they are read, not from their names.
+/// several. Names that begin with "_" (except "_k=v") or "." are skipped; directories "k=v" below `path` are partitions
+/// (a "k=v" in `path` itself is not). Files may be plain, gzip or zlib, which is detected from their content when they
+/// are read, not from their names.
 ///
 /// Errors: sets `to` to the errors of `arrange_spark_files`, to `spark_errc::unfinished`, or to the operating system's
-/// reason, with the path.
+/// reason, with the path. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path,
                                                      const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory;

@@ -103,8 +103,8 @@ struct SparkFeature {
 
 /// Encodes rows of struct E as serialized Examples or SequenceExamples, as the connector does: null columns are left
 /// out, arrays of arrays become feature lists of a SequenceExample, and doubles and decimals are rounded to float32.
-/// Equal rows give equal bytes. `checked` refuses doubles that would become infinite; the connector writes infinity.
-/// `like_connector` refuses arrays of arrays of Booleans. Memory is reused.
+/// Equal rows have equal bytes. `checked` refuses finite doubles that would become infinite; `like_connector` writes
+/// infinity. `like_connector` refuses arrays of arrays of Booleans. Memory is reused.
 ///
 /// Threads: one at a time. Movable.
 template <class E, SparkMember... Ms> class SparkEncoder {
@@ -126,8 +126,9 @@ template <class E, SparkMember... Ms> class SparkEncoder {
 
   /// Returns the bytes of `row`, valid until the next call.
   ///
-  /// Errors: sets `to` to `spark_errc::null_value`, `out_of_range`, or `unsupported_type` for an array of arrays in an
-  /// Example, each with the column.
+  /// Errors: sets `to` to `spark_errc::null_value`; `out_of_range` (also for a wrong SparkSparseVector);
+  /// or `unsupported_type` for an array of arrays in an Example, or of Booleans with `like_connector`; each with the
+  /// column. The result is then empty.
   [[nodiscard]] auto encode(const E& row, ErrorRef to) -> ByteView {
     detail::ErrorOut error{to};
     builder_.clear();

@@ -21,12 +21,16 @@ enum class spark_errc {
   no_steps,  ///< A feature list is empty, which the connector refuses. Use `SparkRules::checked`.
   kind_conflict,  ///< A feature has different kinds in different records. Write one kind.
   too_many_columns,  ///< The records have more than 100 000 different names. Check what the files contain.
-  duplicate_column,  ///< A column is named twice, or a member is bound twice. Use each once.
+  duplicate_column,  ///< A column is named twice (in a schema, a path, `partition_by`), or a member is bound twice.
   unknown_column,  ///< The schema has no column of this name. Check `partition_by`.
   mixed_partitions,  ///< Files of one table have different partition columns. Read one of the directories alone.
-  bad_partition_value,  ///< The value in a directory's name does not fit its column. Bind a std::string.
+  /// The value in a directory's name does not fit its column: bind a std::string. Or a value to write is "" or the name
+  /// for null, which Spark reads as null: write null.
+  bad_partition_value,
   already_exists,  ///< The path already exists. Use another `SaveMode`, or another path.
-  unfinished,  ///< The directory has no _SUCCESS: its writer still runs, or failed. Wait, or do not require it.
+  /// A directory has no _SUCCESS, or a task has not committed: the writer still runs, or failed. Wait, or do not
+  /// require _SUCCESS.
+  unfinished,
   no_files,  ///< The directory has no file of records. Check the path; names that begin with "_" or "." are skipped.
   closed,  ///< A row was written after `commit()` or `abort()`. Write all rows before them.
 };
@@ -36,22 +40,29 @@ inline constexpr ErrorText spark_texts[] = {
     {spark_errc::unsupported_type, failure::unsupported, "records cannot hold a column of this type"},
     {spark_errc::unknown_record_type, failure::invalid_argument,
      "the record type must be Example or SequenceExample, in this spelling"},
-    {spark_errc::null_value, failure::mismatch, "the column does not allow null values"},
+    {spark_errc::null_value, failure::mismatch,
+     "the column does not allow null values: write a value, or bind a std::optional"},
     {spark_errc::wrong_kind, failure::mismatch, "the feature has another kind than the column"},
-    {spark_errc::wrong_count, failure::mismatch, "the column takes exactly one value"},
+    {spark_errc::wrong_count, failure::mismatch, "the column takes exactly one value: bind a std::vector for several"},
     {spark_errc::out_of_range, failure::mismatch, "the number does not fit its column, or float32"},
-    {spark_errc::no_kind, failure::mismatch, "the feature has no kind"},
-    {spark_errc::no_steps, failure::mismatch, "the feature list is empty"},
+    {spark_errc::no_kind, failure::mismatch, "the feature has no kind: use SparkRules::checked"},
+    {spark_errc::no_steps, failure::mismatch, "the feature list is empty: use SparkRules::checked"},
     {spark_errc::kind_conflict, failure::mismatch, "the feature has different kinds in different records"},
-    {spark_errc::too_many_columns, failure::exhausted, "the records have too many features"},
-    {spark_errc::duplicate_column, failure::invalid_argument, "the schema names a column or binds a member twice"},
+    {spark_errc::too_many_columns, failure::exhausted,
+     "the records have too many different features: check what the files contain"},
+    {spark_errc::duplicate_column, failure::invalid_argument,
+     "a column is named twice, or a member is bound twice: use each once"},
     {spark_errc::unknown_column, failure::invalid_argument, "the schema has no column of this name"},
-    {spark_errc::mixed_partitions, failure::mismatch, "the files have different partition columns"},
-    {spark_errc::bad_partition_value, failure::mismatch, "the partition's value does not fit its column"},
-    {spark_errc::already_exists, failure::invalid_argument, "the path already exists"},
-    {spark_errc::unfinished, failure::unavailable, "the directory has no _SUCCESS: its writer has not finished"},
+    {spark_errc::mixed_partitions, failure::mismatch,
+     "the files have different partition columns: read one of the directories alone"},
+    {spark_errc::bad_partition_value, failure::mismatch,
+     "the partition's value does not fit its column, or Spark would read it as null"},
+    {spark_errc::already_exists, failure::invalid_argument,
+     "the path already exists: use another SaveMode, or another path"},
+    {spark_errc::unfinished, failure::unavailable,
+     "its writer has not finished: a task has not committed, or there is no _SUCCESS"},
     {spark_errc::no_files, failure::not_found, "no files of records at this path"},
-    {spark_errc::closed, failure::invalid_argument, "the writer is closed"},
+    {spark_errc::closed, failure::invalid_argument, "the writer is closed: write all rows before commit"},
 };
 
 /// Category "distrib.spark".

@@ -21,9 +21,9 @@ namespace distrib {
 inline namespace v0 {
 
 /// Finds the columns that Spark would see in records. A feature with one value is a scalar, with several an array;
-/// feature lists are always arrays of arrays. A column whose kind no record shows is a String. With `checked` the
-/// columns fit: a `SparkDecoder` with these columns decodes all of the records. With `like_connector` decoding may
-/// fail, as it does in the connector.
+/// feature lists are always arrays of arrays. A kind that no record shows counts as String. With `checked` the columns
+/// fit: a `SparkDecoder` with these columns decodes all of the records. With `like_connector` decoding may fail, as it
+/// does in the connector.
 ///
 /// | | `checked` | `like_connector` |
 /// |---|---|---|
@@ -32,6 +32,7 @@ inline namespace v0 {
 /// | a feature without values | an array of its kind | ignored; decoding may fail |
 /// | a feature without a kind | null | `spark_errc::no_kind` |
 /// | a feature list without steps | an array of arrays | `spark_errc::no_steps` |
+/// | a feature list whose steps have no values | an array of arrays of their kind | an array of arrays of Null |
 /// | a name in both context and feature lists | the feature lists | the higher type |
 /// | a name that is not UTF-8 | as any other | `example_errc::malformed` |
 /// | nullable | if a record lacks the column, or its kind | always |
@@ -89,7 +90,7 @@ class SparkSchemaInference {
 namespace detail {
 
 /// Returns the columns of all `records`, a range of ByteViews or of the Records that a RecordReader returns. Errors as
-/// in `SparkSchemaInference::add`, with the number of the record.
+/// in `SparkSchemaInference::add`, with the number of the record, from 0; the result is then empty.
 template <class Records>
 [[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules, ErrorRef to)
     -> std::vector<SparkColumn> {

@@ -59,8 +59,8 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
   return !text.empty() && result.ec == std::errc{} && result.ptr == text.data() + text.size();
 }
 
-/// Parses a number as Java does, except that it refuses surrounding blanks, hexadecimal digits, and a d or f at the
-/// end.
+/// Parses a number as Java does, except that it refuses surrounding blanks, hexadecimal digits, a d or f at the end,
+/// and numbers beyond the range of a double. Returns false if it refuses.
 [[nodiscard]] DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -> bool;
 
 [[nodiscard]] DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkType::Kind;
@@ -129,8 +129,8 @@ template <class T> [[nodiscard]] auto partition_text(const T& value) -> std::str
 /// Sets a member to the value of a partition column.
 ///
 /// Errors: `spark_errc::null_value` if the value is null and the member cannot be null; `bad_partition_value` if the
-/// text is not a value of the member's type, such as "" for `bool` and numbers. Without `ec` it throws
-/// `std::system_error`.
+/// text is not a value of the member's type, such as "" for `bool` and numbers. The member is then unspecified. Without
+/// `ec` it throws `std::system_error`.
 template <SparkPartitionMember M>
 void read_partition(const SparkPartitionValue& value, M& member, std::error_code& ec) {
   ec.clear();

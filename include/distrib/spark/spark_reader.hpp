@@ -45,7 +45,7 @@ struct SparkReadOptions {
 ///
 /// Errors: as an input range it throws `std::system_error`. `try_next` returns nothing, and `error()` has the reason:
 /// `record_errc` for damaged files, the errors of `SparkDecoder` and `read_partition`, or the operating system's
-/// reason, always with file, record and column. The first failure is permanent.
+/// reason; with the file, and with record and column if the failure is in one. The first failure is permanent.
 ///
 /// Threads: one at a time. Movable before the first row is read.
 template <class E, SparkMember... Ms> class SparkReader {

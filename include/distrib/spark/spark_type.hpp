@@ -72,8 +72,8 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
 namespace detail {
 
 /// Parses a type in the form of `to_text`. Throws `std::system_error` with `spark_errc::unsupported_type`, or sets
-/// `ec`, for types that records cannot hold (Timestamp, Date, Byte, Short, structs, maps), arrays of vectors, and more
-/// than two levels of arrays.
+/// `ec`, for types that records cannot hold (Timestamp, Date, Byte, Short, structs, maps), for Null, for arrays of
+/// vectors, and for more than two levels of arrays.
 [[nodiscard]] DISTRIB_DECL auto parse_spark_type(std::string_view text, std::error_code& ec) noexcept -> SparkType;
 [[nodiscard]] DISTRIB_DECL auto parse_spark_type(std::string_view text) -> SparkType;
 

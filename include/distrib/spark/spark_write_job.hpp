@@ -39,7 +39,7 @@ enum class SaveMode : std::uint8_t {
 ///    `commit_task`. The first attempt that commits is the task's result; later ones are dropped, and files of an
 ///    attempt that never commits are ignored.
 /// 3. The coordinator calls `commit(tasks)`, which collects the files of all tasks, adds _SUCCESS and renames the
-///    directory. After an interruption it may be called again.
+///    directory. After an interruption it may be called again (with `overwrite`: see `commit`).
 ///
 /// Errors: each function exists with an `ErrorRef`, which it sets, and without, when it throws `std::system_error`. An
 /// error is a `spark_errc` or the operating system's code, with the path.
@@ -58,24 +58,25 @@ class SparkWriteJob {
   [[nodiscard]] auto id() const noexcept -> const std::string& { return id_; }
   [[nodiscard]] auto mode() const noexcept -> SaveMode { return mode_; }
 
-  /// Makes the hidden directory. Returns false without an error if the path exists and the mode is `ignore`.
+  /// Makes the hidden directory and returns true. Returns false without an error if the path exists and the mode is
+  /// `ignore`: then nothing is to be written.
   ///
-  /// Errors: `spark_errc::already_exists`.
+  /// Errors: returns false; `spark_errc::already_exists` if the path exists and the mode is `error_if_exists`.
   [[nodiscard]] DISTRIB_DECL auto start(ErrorRef to) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
     return detail::or_throw(start(error), error);
   }
 
-  /// Returns a new directory for an attempt at a task.
+  /// Makes a new directory for an attempt at a task and returns its path.
   [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, ErrorRef to) const -> std::string;
   [[nodiscard]] auto begin_task(std::size_t task) const -> std::string {
     Error error;
     return detail::or_throw(begin_task(task, error), error);
   }
 
-  /// Makes the files of an attempt the result of the task. If another attempt has committed before, drops the files
-  /// instead.
+  /// Makes the files of an attempt the result of the task. If another attempt has committed files before, drops the
+  /// files instead. `attempt`: the path that `begin_task` returned.
   DISTRIB_DECL void commit_task(std::size_t task, const std::string& attempt, ErrorRef to) const;
   void commit_task(std::size_t task, const std::string& attempt) const {
     Error error;
@@ -83,7 +84,9 @@ class SparkWriteJob {
     throw_if(error);
   }
 
-  /// Gives the table its name.
+  /// Publishes the table of the tasks 0 .. tasks - 1 at the path. If the path exists now, the mode decides (see
+  /// `SaveMode`); `ignore` drops everything that was written. Trap: with `overwrite`, must not be called again after
+  /// the new table has appeared at the path; that can bring the old table back.
   ///
   /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed;
   /// `already_exists` if the path was created meanwhile and the mode is `error_if_exists`. The hidden directory then
@@ -95,7 +98,7 @@ class SparkWriteJob {
     throw_if(error);
   }
 
-  /// Removes everything that was written.
+  /// Removes the hidden directory with everything that was not published.
   void abort() const noexcept { discard(staging_); }
 
   /// Removes the directory of an attempt.

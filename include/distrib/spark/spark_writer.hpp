@@ -37,12 +37,13 @@ struct SparkWriteOptions {
   Compression compression = Compression::none;  ///< gzip: files "....gz"; zlib: "....deflate".
   std::vector<std::string> partition_by{};  ///< Columns whose values become names of directories, the outermost first.
   std::uint64_t rows_per_file = 0;  ///< Begin another file after this many rows; 0: never.
-  std::size_t open_files = 64;  ///< Most files open at once; a directory whose file was closed gets another file.
+  /// Most files open at once; a directory whose file was closed gets another file. 0 counts as 1.
+  std::size_t open_files = 64;
 };
 
 namespace detail {
 
-/// Returns the name that Spark gives to a file: "part-00003-ID-c001.tfrecord.gz" is the second file of task 3. Below
+/// Returns the name that Spark uses for a file: "part-00003-ID-c001.tfrecord.gz" is the second file of task 3. Below
 /// partitions: "...ID.c001...".
 [[nodiscard]] DISTRIB_DECL auto spark_file_name(std::size_t task, std::string_view job_id, std::size_t file,
                                                 Compression compression, bool partitioned) -> std::string;
@@ -96,7 +97,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
   /// True if the path existed and the mode is `ignore`: rows are then dropped.
   [[nodiscard]] auto ignored() const noexcept -> bool { return ignored_; }
 
-  /// Adds a row.
+  /// Adds a row. After `commit()` or `abort()`: `spark_errc::closed`.
   void write(const E& row) {
     add(row);
     if (error_) throw_if(error_);
@@ -106,7 +107,8 @@ template <class E, SparkMember... Ms> class SparkWriter {
     ec = error_.code;
   }
 
-  /// Closes the files, and gives the table its name or commits the task. May be called again.
+  /// Closes the files and publishes the table, or commits the task. If that fails, removes what was written. A second
+  /// call does nothing more.
   void commit() {
     std::error_code ec;
     commit(ec);
@@ -118,7 +120,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     ec = error_.code;
   }
 
-  /// Removes what was written.
+  /// Removes what was written and not committed.
   void abort() noexcept {
     parts_.clear();
     if (!attempt_.empty()) SparkWriteJob::discard(attempt_);

@@ -42,7 +42,7 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
 
 }  // namespace detail
 
-/// Returns the table at a URL of HDFS, a directory or a file, over WebHDFS or HttpFS. Otherwise as
+/// Returns the table at a URL of HDFS, a directory or a file (not a pattern), over WebHDFS or HttpFS. Otherwise as
 /// `list_spark_directory` for paths, with the errors of `WebHdfsClient` too. Read it with `open_webhdfs`:
 ///
 ///     SparkReadOptions read{.open = open_webhdfs(options)};

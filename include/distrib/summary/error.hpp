@@ -19,8 +19,9 @@ enum class summary_errc {
 namespace detail {
 inline constexpr ErrorText summary_texts[] = {
     {summary_errc::not_events, failure::invalid_argument, "not an event file"},
-    {summary_errc::corrupt_event, failure::corrupt, "the event is damaged"},
-    {summary_errc::no_event_files, failure::not_found, "no event files in this directory"},
+    {summary_errc::corrupt_event, failure::corrupt, "the event is damaged: restore the file, or leave it out"},
+    {summary_errc::no_event_files, failure::not_found,
+     "no event files in this directory: pass the directory of one run"},
 };
 
 /// Category "distrib.summary".

@@ -28,7 +28,7 @@ namespace detail {
 /// of other programs: names that begin with ".", or end with "~", ".tmp", ".part", ".gstmp" or "._COPYING_".
 [[nodiscard]] DISTRIB_DECL auto is_event_file_name(std::string_view name) noexcept -> bool;
 
-/// Returns the event files of a directory, sorted by name, which begins with the time of creation.
+/// Returns the event files of a directory (regular files only), sorted by name, and so by the time of creation in it.
 ///
 /// Errors: sets `error` to the operating system's reason, or to `summary_errc::no_event_files`.
 [[nodiscard]] DISTRIB_DECL auto event_files(const std::string& directory, Error& error) -> std::vector<std::string>;
@@ -61,8 +61,9 @@ template <Inflates I> void read_event_file(const std::string& path, RunCollector
 /// Options of `read_run`.
 struct ReadRunOptions {
   /// True: also keep the points that a run wrote before it went back to an earlier step. By default they are left out,
-  /// as in TensorBoard: a point replaces all earlier points of its tag at its step or a later one, and a mark of a
-  /// start (`SessionStatus::start`) replaces the points of all tags from its step on.
+  /// as in TensorBoard: a point replaces all points of its tag that were written before it for its step or a later one,
+  /// and a mark of a start (`SessionStatus::start`) replaces the points of all tags from its step on, unless it is the
+  /// first mark and at step 0.
   bool keep_superseded = false;
 };
 
@@ -70,8 +71,8 @@ struct ReadRunOptions {
 /// version. Memory: all scalars. `I` inflates compressed files, as in `BasicRecordReader`.
 ///
 /// Errors: a file that cannot be read, or only up to some place, does not affect the other files. It is listed in
-/// `RunEvents::failures`, with a `record_errc`, a `summary_errc` or the operating system's reason. A truncated last
-/// record is not a failure. Throws only `std::bad_alloc`.
+/// `RunEvents::failures`, with a `record_errc`, a `summary_errc` or the operating system's reason. So is a directory
+/// that cannot be read or has no event file. A truncated last record is not a failure. Throws only `std::bad_alloc`.
 template <Inflates I = Inflater>
 [[nodiscard]] auto read_run(const std::string& path, const ReadRunOptions& options = {}) -> RunEvents {
   std::vector<std::string> files{path};

@@ -66,8 +66,9 @@ class EventWriter {
     append(event_.view(), ec);
   }
 
-  /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start
-  /// TensorBoard drops the points of later steps, which is right for a run that went back.
+  /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. A start makes
+  /// TensorBoard drop the points of this step and later ones that were written before it, which is right for a run that
+  /// went back to an earlier step.
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path = {}) {
     std::error_code ec;
     session_log(status, step, checkpoint_path, ec);
@@ -99,7 +100,7 @@ class EventWriter {
   }
   DISTRIB_DECL void flush(std::error_code& ec);
 
-  /// Writes the remaining events and closes the file. May be called again.
+  /// Writes the remaining events and closes the file. A second call does nothing.
   void close() {
     std::error_code ec;
     close(ec);

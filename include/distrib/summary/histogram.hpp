@@ -51,7 +51,7 @@ inline constexpr auto histogram_limits = detail::make_histogram_limits();
 /// Threads: one at a time.
 class Histogram {
  public:
-  /// A bucket, together with the empty buckets before it that were merged into it.
+  /// A bucket, or several consecutive empty buckets that were merged into one.
   struct Bucket {
     double limit = 0;  ///< Its values are below this limit and not below the limit of the bucket before.
     double count = 0;
@@ -78,9 +78,11 @@ class Histogram {
     for (const float value : values) add(static_cast<double>(value));
   }
 
+  /// Returns the number of finite values. Only these count for `min`, `max`, the sums and `buckets`.
   [[nodiscard]] auto count() const noexcept -> double { return count_; }
-  /// Returns the least and the largest value; without values, the largest and the lowest double.
+  /// Returns the least value; without values, the largest double.
   [[nodiscard]] auto min() const noexcept -> double { return min_; }
+  /// Returns the largest value; without values, the lowest double.
   [[nodiscard]] auto max() const noexcept -> double { return max_; }
   [[nodiscard]] auto sum() const noexcept -> double { return sum_; }
   [[nodiscard]] auto sum_squares() const noexcept -> double { return sum_squares_; }

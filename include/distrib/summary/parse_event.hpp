@@ -33,11 +33,12 @@ struct ParsedEvent {
   std::vector<OtherValue> others;  ///< The other values of a summary.
 };
 
-/// Parses the bytes of one event. Returns false if they are not an event. Events of other kinds (graphs) are accepted
-/// and leave the other fields empty.
+/// Parses the bytes of one event. Returns false if they are not an event; the content of `event` is then unspecified.
+/// Events of other kinds (graphs) are accepted and leave the other fields empty.
 ///
 /// A scalar is a number in the form of TensorFlow 1, or a tensor with one element, of any numeric type (float16,
-/// integers, bool with true as 1) and any shape. Throws only `std::bad_alloc`.
+/// integers, bool with true as 1) and any shape, without a plugin or for the plugin "scalars". Throws only
+/// `std::bad_alloc`.
 [[nodiscard]] DISTRIB_DECL auto parse_event(ByteView bytes, ParsedEvent& event) -> bool;
 
 }  // namespace v0

@@ -27,7 +27,7 @@ struct RunEvents {
   /// Number of points by tag that were left out, because the run went back to an earlier step.
   std::map<std::string, std::uint64_t> superseded;
   std::vector<OtherValues> others;  ///< Sorted by tag.
-  std::vector<Error> failures;  ///< Files that could not be read to their end, each with the place of the failure.
+  std::vector<Error> failures;  ///< Files and directories that could not be read to their end, each with its place.
 };
 
 }  // namespace v0

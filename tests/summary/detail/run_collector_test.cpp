@@ -50,7 +50,8 @@ auto steps_of(const std::vector<RunEvent>& events, bool keep_superseded = false)
 
 }  // namespace
 
-TEST_CASE("RunCollector: drops points that a run wrote before it went back", "[summary][event_reader]") {
+TEST_CASE("RunCollector: drops points that a run wrote before it went back to an earlier step",
+          "[summary][event_reader]") {
   const struct {
     const char* what;
     std::vector<RunEvent> events;

@@ -26,7 +26,7 @@ struct Batching {
   }
 
   /// Returns the number of batches in `elements` elements. For `endless` elements: the number of batches whose
-  /// positions fit into 64 bits.
+  /// positions fit into 64 bits. `size` must not be 0: see `check`.
   [[nodiscard]] constexpr auto batches(std::uint64_t elements) const noexcept -> std::uint64_t {
     const bool short_one = remainder == Remainder::keep && elements != endless && elements % size != 0;
     return elements / size + (short_one ? 1 : 0);

@@ -16,9 +16,9 @@ inline namespace v0 {
 /// The steps that say which elements of `Self` are used and in which order, named as in TensorFlow. Each call returns a
 /// copy, of another type, with one more step. A step works on the elements that the steps before it return:
 /// `shuffle(7).take(100)` takes a hundred of the shuffled elements, different ones in each epoch;
-/// `take(100).shuffle(7)` always takes the first hundred. No step reads data.
+/// `take(100).shuffle(7)` always takes the first hundred. The calls read no data.
 ///
-/// Errors: wrong arguments are reported when the data are opened, with the name of the step.
+/// Errors: the calls do not fail. Wrong arguments are reported when the data are opened, with the name of the step.
 ///
 /// `Self` has `order()`; `with_order(order)`, which returns the same data in another order; and `Element`, the type
 /// that a predicate of `filter` gets.
@@ -64,7 +64,9 @@ template <class Self> class DatasetSteps {
 
   /// Skips elements that cannot be read, at most `at_most` of them. Opening the data reads each element once to find
   /// out, so every epoch has the same elements. The opened source lists what was skipped (`TfRecordSource::ignored`).
-  /// Must come before `shuffle` and `repeat`.
+  /// A plain file with damaged headers is read into memory then (see `TfRecordDataset::max_inflated_bytes`). Each
+  /// damaged range of such a file, or of a compressed file, counts as one element, also if `take`, `skip` or `shard`
+  /// before this step leave that part of the file out. Must come before `shuffle` and `repeat`.
   ///
   /// Errors: `data_errc::too_many_errors` if more than `at_most` elements cannot be read.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most) const {

@@ -11,13 +11,14 @@ inline namespace v0 {
 /// Why a data set could not be opened or read. Other failures keep their own codes: `record_errc` for damaged files,
 /// `example_errc` for records that do not fit the schema, and the operating system's codes.
 enum class data_errc {
-  /// No file matches a path or pattern. Check it; patterns leave out names that begin with "." or "_" or end in ".crc".
+  /// No file matches a path or pattern, or no path was passed. Check it; directories and patterns leave out names that
+  /// begin with "." or "_" or end in ".crc".
   no_files = 1,
   no_records,  ///< All files together hold no record. Check the program that wrote them.
   bad_batch_size,  ///< The batch size is missing or out of range. Call `batch(n)` with n from 1 to 2^31.
   too_few_records,  ///< The steps leave less than one batch. Make batches smaller, or repeat or keep more elements.
-  /// Files held in memory (compressed or remote) exceed the limit. Raise `max_inflated_bytes`, or use plain local
-  /// files.
+  /// Files held in memory (compressed, remote, or damaged and read with `ignore_errors`) exceed the limit. Raise
+  /// `max_inflated_bytes`, or use plain local files without damage.
   inflated_too_large,
   no_such_batch,  ///< The batch number is beyond the last batch. Use numbers below `batches()`.
   bad_shard,  ///< shard(count, index) has a wrong argument. Pass a count above 0 and an index from 0 to count - 1.
@@ -34,7 +35,7 @@ enum class data_errc {
 namespace detail {
 inline constexpr ErrorText data_texts[] = {
     {data_errc::no_files, failure::not_found, "no file matches"},
-    {data_errc::no_records, failure::not_found, "the files hold no records"},
+    {data_errc::no_records, failure::not_found, "the files hold no records: check the program that wrote them"},
     {data_errc::bad_batch_size, failure::invalid_argument, "batches need a size: call batch(n) with n from 1 to 2^31"},
     {data_errc::too_few_records, failure::invalid_argument,
      "the elements are fewer than one batch: make batches smaller, or repeat or keep more elements"},
@@ -46,8 +47,10 @@ inline constexpr ErrorText data_texts[] = {
     {data_errc::bad_interleave, failure::invalid_argument, "cycle_length and block_length must be greater than zero"},
     {data_errc::bad_buffer, failure::invalid_argument, "the buffer must be greater than zero"},
     {data_errc::no_end, failure::invalid_argument, "this step needs elements that end: call repeat after it"},
-    {data_errc::too_many_errors, failure::corrupt, "more records are damaged than ignore_errors allows"},
-    {data_errc::cache_full, failure::exhausted, "the elements need more memory than cache(bytes) allows"},
+    {data_errc::too_many_errors, failure::corrupt,
+     "more records are damaged than ignore_errors allows: replace the damaged files, or raise the limit"},
+    {data_errc::cache_full, failure::exhausted,
+     "the elements need more memory than cache(bytes) allows: raise the limit, or cache less"},
     {data_errc::bad_state, failure::invalid_argument, "not the state of a pipeline: pass what state() returned"},
     {data_errc::other_data, failure::invalid_argument,
      "the state belongs to other files or other steps: resume with the data for which it was made"},

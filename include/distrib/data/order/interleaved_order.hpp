@@ -19,8 +19,8 @@ inline namespace v0 {
 namespace detail {
 
 /// The order in which elements of several files are taken in turn, as TensorFlow's interleave defines it. There are
-/// `cycle` slots, and each gives `block` elements when its turn comes. An empty slot opens the next file in its turn.
-/// The end of a file is noticed when one more element is needed; its slot then stays empty until its next turn.
+/// `cycle` slots; at its turn, a slot returns `block` elements of its file. An empty slot opens the next file in its
+/// turn. The end of a file is noticed when one more element is needed; its slot then stays empty until its next turn.
 ///
 /// Stored as stretches. Within a stretch the same files take turns, so any position is found in O(log files).
 template <class Number> class Interleaving {
@@ -103,10 +103,12 @@ template <class Number> class Interleaving {
 
 }  // namespace detail
 
-/// An Order that takes elements of several files in turn. Up to `cycle_length` files are open, and each gives
-/// `block_length` elements when its turn comes. After a file has ended, the next file takes its slot at the slot's next
-/// turn. The order is TensorFlow's, and a function of the files' lengths alone. Memory: at most a few words for each
-/// file and slot. Uses no order below it: the files are taken in their own order.
+/// An Order that takes elements of several files in turn. Up to `cycle_length` files are open, each in a slot, and each
+/// returns `block_length` elements at its turn. After a file has ended, the next file takes its slot at the slot's next
+/// turn. The order is TensorFlow's, and a function of the files' lengths alone. Uses no order below it: the files are
+/// taken in their own order.
+///
+/// Memory: at most a few words times the number of files times the number of slots.
 ///
 /// Errors: `bind` reports `data_errc::bad_interleave` unless both numbers are above 0.
 template <class Below> class InterleavedOrder : public detail::StepsBelow<> {

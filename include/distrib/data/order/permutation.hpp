@@ -16,11 +16,11 @@ inline namespace v0 {
 /// exactly once. The result depends on (size, seed, epoch) alone and is the same on every machine. Takes no memory, and
 /// O(1) time for any size, so a process that knows the three numbers can compute any position, in any order.
 ///
-/// How: a Feistel network of 8 rounds, which permutes the numbers that have as many bits as size - 1. The bits are
-/// split into two halves, as equal as possible. Each round changes one half by a hash of the other half and of a round
-/// key. The keys are words of `Philox{seed, epoch, 2^32 - 1}`. A result that is too large goes through the network
-/// again until it fits ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", 2002), on average
-/// less than twice. It shuffles well but is not a cipher: it hides nothing.
+/// How: a Feistel network of 8 rounds, which permutes the numbers that have at most as many bits as size - 1. The bits
+/// are split into two halves, as equal as possible. Each round changes one half by a hash of the other half and of a
+/// round key. The keys are words of `Philox{seed, epoch, 2^32 - 1}`. A result that is too large goes through the
+/// network again until it fits ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", 2002), on
+/// average less than twice. It shuffles well but is not a cipher: it hides nothing.
 ///
 /// A value; const access from any thread.
 class Permutation {

@@ -22,10 +22,11 @@ inline namespace v0 {
 /// and stores the number of each element that is kept, 8 bytes each. After that the kept elements have positions like
 /// any others, so shuffle, repeat, shard and batches by number work on them. `Below` must not shuffle or repeat.
 ///
-/// A rule has `rule.begin(data, error)` and `rule.admits(data, number, error)`, which set `error` to make `bind` fail,
-/// and the constants `Rule::name` and `Rule::forgives`. Each `bind` uses a copy of the rule.
+/// A rule has `rule.begin(data, error)`, called once before all elements; `rule.admits(data, number, error)`, which
+/// returns true to keep the element; and the constants `Rule::name`, for `describe`, and `Rule::forgives`, as in Order.
+/// Both functions can set `error`, which ends `bind`. Each `bind` uses a copy of the rule.
 ///
-/// Errors: `bind` reports what the rule reports.
+/// Errors: `bind` reports what `Below` and the rule report.
 template <Order Below, class Rule> class SelectedOrder : public detail::StepsBelow<> {
  public:
   static constexpr bool forgives = Below::forgives || Rule::forgives;

@@ -26,8 +26,9 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Passes the elements of one batch to `take`, one after the other. Returns false if there is no batch, or after a
-/// failure, which sets `error`.
+/// Passes the elements of one batch to `take`, one after the other. Returns true if they are a batch: a full one, or
+/// with `Remainder::keep` one of at least one element. Otherwise the stream has ended, or has failed, which sets
+/// `error`; the elements that were passed to `take` are then lost.
 template <Stream S, class Take> auto gather(S& below, const Batching& batching, Take take, Error& error) -> bool {
   error.code = batching.check();
   std::uint64_t taken = 0;
@@ -44,7 +45,8 @@ template <Stream S, class Take> auto gather(S& below, const Batching& batching, 
 /// Groups elements into vectors of `batching.size`. Trap: elements that point to memory of the stream below are not
 /// valid after the next element was read, so map them first to values that own their data.
 ///
-/// Errors: `next` reports `data_errc::bad_batch_size`.
+/// Errors: `next` reports `data_errc::bad_batch_size`, or what the stream below reports. The elements of a batch that
+/// failed are lost.
 template <Stream Below> class BatchedStream : public StatelessStep<Below> {
  public:
   static_assert(!std::is_same_v<typename Below::Element, Record>,

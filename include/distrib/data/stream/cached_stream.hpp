@@ -18,8 +18,11 @@ inline namespace v0 {
 /// Holds the elements of the first epoch in memory, records with their bytes, and returns them again in every later
 /// epoch without using the stream below. An epoch that was not read to its end, or had a failure, is not kept.
 ///
-/// Errors: `next` reports `data_errc::cache_full` if the elements take more than `max_bytes`; the cache is then
-/// emptied.
+/// Memory: at most `max_bytes`, where an element counts with its `sizeof`, and a record also with its payload. Trap:
+/// other memory that an element owns (a string, a vector) does not count.
+///
+/// Errors: `next` reports `data_errc::cache_full` if the elements take more than `max_bytes`. The cache is then
+/// emptied, that element is lost, and each further element of the epoch fails in the same way.
 template <Stream Below> class CachedStream {
  public:
   using Element = typename Below::Element;

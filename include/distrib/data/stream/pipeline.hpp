@@ -144,7 +144,7 @@ template <Stream S> class Pipeline {
   [[nodiscard]] auto stream() && -> S { return std::move(stream_); }
 
   /// Returns the next element, or nothing: at the end, or after a failure, which sets `to`. Called again after a
-  /// failure, it continues behind the element that failed.
+  /// failure, it continues behind the element that failed; if the pipeline could not begin, it tries to begin again.
   [[nodiscard]] auto next(ErrorRef to) -> std::optional<Element> {
     detail::ErrorOut error{to};
     if (!begun_) begin_again(error);

@@ -98,15 +98,15 @@ template <class Below> struct ReadAhead {
 
 /// Reads elements on a thread of a pool ahead of their use: the same elements and failures, in the same order. If the
 /// pool is busy or stopped, or the caller itself runs on it, the caller reads. Records are copied once. Everything else
-/// that an element points to must outlive the next step of the stream.
+/// that an element points to must stay valid while later elements are read.
 ///
 /// Errors: `next` reports `data_errc::bad_buffer` if `ahead` is 0. It reports a failure of the stream below, or throws
 /// what that stream threw, at the same position as without prefetching.
 ///
 /// Memory: `ahead` elements, and the one that was returned last.
 ///
-/// Threads: the steps below run on threads of the pool, one at a time. The pool must outlive the stream. The destructor
-/// waits for the element that is being read.
+/// Threads: the steps below run on threads of the pool and on the caller's thread, one at a time. The pool must outlive
+/// the stream. The destructor waits for the element that is being read.
 template <Stream Below> class PrefetchedStream {
  public:
   using Element = typename Below::Element;
@@ -156,7 +156,8 @@ template <Stream Below> class PrefetchedStream {
     go_on();
   }
 
-  /// As of the stream below: a state made with prefetching can be used without it, and the reverse.
+  /// Returns the description of the stream below: a state made with prefetching can be used without it, and the
+  /// reverse.
   [[nodiscard]] auto describe() const -> std::string {
     return description_.empty() ? shared_->below.describe() : description_;
   }

@@ -20,8 +20,8 @@ inline namespace v0 {
 /// - `Element`, a copyable type. What an element points to is valid until the next element is requested.
 /// - `stream.next(error)`: returns the next element, or nothing: at the end, or after a failure, which sets `error`. It
 ///   may be called again after a failure and then continues behind what could not be read.
-/// - `stream.rewind(epoch, error)`: begins pass `epoch`, from 0. Also called before the first element. The same epoch
-///   has the same elements in the same order.
+/// - `stream.rewind(epoch, error)`: begins pass `epoch`, from 0; sets `error` on failure. Must be called before the
+///   first element, too. The same epoch has the same elements in the same order.
 /// - `stream.describe()`: returns one line, equal for equal data and steps.
 ///
 /// Threads: one at a time.
@@ -65,7 +65,7 @@ template <> struct Held<Record> {
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return sizeof(Held) + payload.size(); }
 };
 
-/// Reads and drops `count` elements, or fewer if the stream ends.
+/// Reads and drops `count` elements, or fewer if the stream ends or fails; a failure sets `error`.
 template <class S> void pass_over(S& stream, std::uint64_t count, Error& error) {
   while (count-- > 0 && !error)
     if (!stream.next(error)) return;

@@ -16,15 +16,17 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop::detail {
 
-/// Collects what a map emitted, by key, until there is so much that the combiner is called.
+/// Collects the pairs that a map emits, by key, and calls the combiner when they exceed a limit.
 template <class Combine> class CombineBuffer {
  public:
-  /// Collects up to `most_bytes`, or one pair more. `out` receives what the combiner emits.
+  /// Collects up to `most_bytes`, where each pair counts with 64 more, or one pair more. `out` receives the pairs that
+  /// the combiner emits.
   CombineBuffer(Combine& combiner, TaskContext& context, std::size_t most_bytes,
                 std::function<void(ByteView, ByteView)> out)
       : combiner_{combiner}, context_{context}, most_bytes_{most_bytes}, out_{std::move(out)} {}
 
-  /// Adds a pair that the map emitted. Called while the combiner runs, passes its pair to `out`.
+  /// Adds a pair that the map emitted. If it is called while the combiner runs, the pair is from the combiner: it goes
+  /// to `out`.
   void add(ByteView key, ByteView value) {
     if (combining_) return out_(key, value);
     constexpr std::size_t beside = 64;  // memory of a pair besides its bytes

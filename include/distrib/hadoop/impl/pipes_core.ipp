@@ -117,7 +117,7 @@ DISTRIB_DECL auto PipesCore::read_setting(WritableReader& reader, PipesEvent& ev
   const std::string_view name = reader.text(room);
   const std::string_view value = reader.text(room - name.size());
   if (reader.error()) return false;
-    // Memory of a setting besides its text: an empty setting also counts.
+  // Memory of a setting besides its text: an empty setting also counts.
   constexpr std::size_t beside = 16;
   const std::size_t size = name.size() + value.size() + beside;
   if (size > room) return fail(hadoop_errc::too_large);

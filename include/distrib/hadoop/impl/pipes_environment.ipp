@@ -32,7 +32,7 @@ DISTRIB_DECL auto PipesEnvironment::read(const Environment& environment, ErrorRe
   }
   const auto file = environment.find("hadoop.pipes.shared.secret.location");
   if (!file) {
-      // A recording needs no token. Over a port, a peer that cannot be verified is refused.
+    // A recording needs no token. Over a port, a peer that cannot be verified is refused.
     if (found.port != 0) error = {hadoop_errc::bad_secret, "hadoop.pipes.shared.secret.location"};
     return found;
   }
