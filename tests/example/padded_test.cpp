@@ -56,6 +56,18 @@ TEST_CASE("Batch: ragged returns lists as values and row splits", "[example]") {
   CHECK(ids.values.data() == batch.column(&Query::ids)[0].data());
 }
 
+TEST_CASE("Batch: ragged is empty after a failed parse_examples", "[example]") {
+  distrib::ExampleBuilder builder;
+  const std::vector<std::int64_t> two{1, 2};
+  const std::vector<ByteView> records{builder.set("ids", two).build(), distrib::as_bytes("\xff")};
+  distrib::Batch<Query> batch;
+  CHECK_THROWS(parse_examples(queries, records, batch));
+  const auto ids = batch.ragged(&Query::ids);
+  CHECK(batch.empty());
+  CHECK(ids.values.empty());
+  CHECK(std::vector<std::int64_t>(ids.row_splits.begin(), ids.row_splits.end()) == std::vector<std::int64_t>{0});
+}
+
 TEST_CASE("Batch: arrays of several axes, and of bytes", "[example]") {
   const auto schema =
       distrib::schema<Query>(feature("m", &Query::matrix), feature("p", &Query::pair), feature("w", &Query::words));

@@ -119,7 +119,13 @@ TEST_CASE("parse_sequence_example: the error for a list that does not fit names 
   CHECK(parse_failure({}, cut, {record(SequenceExampleBuilder{}.add("x", Ints{1}))}).code ==
         example_errc::bad_partition);
   CHECK(parse_failure({}, cut, {record(SequenceExampleBuilder{}.add("x", Ints{1}).add("l", Ints{2}))}).where ==
-        "step 0, feature \"x\" has 1 items to cut");
+        "record 0, feature list \"x\", step 0 has 1 items to cut");
+  const Record right = record(SequenceExampleBuilder{}.add("x", Ints{1}).add("l", Ints{1}));
+  CHECK(parse_failure(
+            {}, cut,
+            {right, none[0],
+             record(SequenceExampleBuilder{}.add("x", Ints{1}).add("l", Ints{1}).add("x", Ints{1}).add("l", Ints{2}))})
+            .where == "record 2, feature list \"x\", step 1 has 1 items to cut");
 
   std::error_code ec;
   (void)parse_sequence_example({}, wants({}), none, ec);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/damage.hpp>
+#include <distrib/record/gzip_members.hpp>
 
 #include <distrib/record/frame.hpp>
 #include <distrib/record/record_reader.hpp>
@@ -399,4 +400,26 @@ TEST_CASE("DamagePolicy: damaged members of a gzip file are skipped", "[record][
       REQUIRE(next++ < payloads.size());
     }
   }
+}
+
+TEST_CASE("DamagePolicy: a damaged member of a gzip file is skipped without checksums of records too",
+          "[record][damage]") {
+  const support::TempDirectory directory;
+  {
+    distrib::RecordWriter writer{directory / "file", {.compression = distrib::Compression::gzip, .member_bytes = 500}};
+    for (int i = 0; i < 15; ++i) writer.append(distrib::as_bytes(std::to_string(i % 10) + std::string(99, 'x')));
+    writer.close();
+  }
+  std::string bytes = support::read_file(directory / "file");
+  const std::size_t second =
+      distrib::gzip_member_header_bytes + distrib::find_gzip_member(distrib::as_bytes(bytes).subspan(1)) + 1;
+  bytes[second] = '\xff';  // the first byte of the second member's deflate stream
+  support::write_file(directory / "file", bytes);
+  const Findings reading =
+      read_damaged(directory / "file", {.checksums = distrib::RecordReaderOptions::Checksums::ignore_like_hadoop,
+                                        .damage = {.action = OnDamage::salvage}});
+  CHECK_FALSE(reading.error);
+  REQUIRE(reading.records.size() == 10);  // of three members of 5
+  CHECK(reading.records[4].payload[0] == '4');
+  CHECK(reading.records[5].payload[0] == '0');
 }

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -88,6 +89,17 @@ TEST_CASE("ShardedRecordWriter: if one shard cannot be finished, none appears", 
     const ShardedRecordWriter gone{std::move(writer)};
   }
   CHECK(names_in(directory.path()) == std::set<std::string>{"train-00001-of-00003"});
+}
+
+TEST_CASE("ShardedRecordWriter: a shard that cannot be named leaves the file of before", "[record][sharded_writer]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "train-00001-of-00002", "of before");
+  ShardedRecordWriter writer{directory / "train", 2};
+  for (const std::string& name : names_in(directory.path()))
+    if (name.starts_with(".train-00001")) std::filesystem::remove(directory / name);
+  CHECK_THROWS(writer.close());
+  CHECK(names_in(directory.path()) == std::set<std::string>{"train-00001-of-00002"});
+  CHECK(support::read_file(directory / "train-00001-of-00002") == "of before");
 }
 
 TEST_CASE("ShardedRecordWriter: refuses 0 shards, a missing directory and an unknown shard",

@@ -70,8 +70,10 @@ template <class E> class Batch {
     (void)column(member);
     for (const auto& column : columns_)
       if (const auto* typed = dynamic_cast<const detail::Column<E, std::span<const T>>*>(column.get()))
-        if (typed->member() == member)
-          return {typed->slot().values.template as<T>(), typed->slot().splits.template as<std::int64_t>()};
+        if (typed->member() == member) {
+          const auto splits = typed->slot().splits.template as<std::int64_t>().first(size_ + 1);
+          return {typed->slot().values.template as<T>().first(static_cast<std::size_t>(splits.back())), splits};
+        }
     return {};
   }
 

@@ -71,8 +71,7 @@ class ListParser {
 /// FixedLenSequence this is an error unless it has `allow_missing`. Follows the rules of TensorFlow's
 /// `parse_sequence_example`.
 ///
-/// Errors, lifetime and `records`: as in `parse_example`. But for a partition of a feature list that does not fit, the
-/// error does not name the record; the step that it may name is counted over all records.
+/// Errors, lifetime and `records`: as in `parse_example`. The error of a feature list names the record and the step.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(std::span<const NamedSpec> context, std::span<const NamedSpec> lists,
                                           const Records& records, ErrorRef to) -> ParsedSequence {

@@ -353,7 +353,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
   /// Takes the next record without verifying its checksums. Returns false if there is none.
   auto read_unverified() -> bool {
     if (error_) return false;
-    if (!has(record_header_bytes) && window_.size() < sizeof(std::uint64_t)) return finish();
+    while (!has(record_header_bytes) && window_.size() < sizeof(std::uint64_t))
+      if (!finish()) return false;
     const auto announced = load_le<std::uint64_t>(window_.data());
     if (is_too_long(announced)) return refuse_length(announced);
     const std::uint64_t length = std::min(announced, longest);

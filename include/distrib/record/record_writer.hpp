@@ -317,6 +317,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     std::error_code ec;
     if (options_.rename_on_close) {
       if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
+      is_named_ = !error_;
       if (error_) ::unlink(written_path_.c_str());
       else detail::sync_path(detail::directory_of(path_), O_RDONLY | O_DIRECTORY, ec);
     }
@@ -326,8 +327,9 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     if (ec) error_ = {ec, index_file_path(path_)};
   }
 
-  /// Removes the file that `publish` gave its name, and its index.
+  /// Removes the file if `publish` gave it its name, and its index.
   void withdraw() {
+    if (!is_named_) return;
     ::unlink(path_.c_str());
     if (options_.index) ::unlink(index_file_path(path_).c_str());
   }
@@ -351,6 +353,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   std::uint64_t records_ = 0;
   std::vector<std::uint64_t> offsets_{0};  // for the index: where each record begins, and where the last one ends
   Error error_;
+  bool is_named_ = false;  // has its name, by `rename_on_close`
   bool sealed_ = false;  // closed, but does not have its name yet
 };
 

@@ -39,9 +39,15 @@ DISTRIB_DECL void TensorBuilder::copy_values(const FeatureSlot& slot, ParsedFeat
 
 DISTRIB_DECL void TensorBuilder::refuse(example_errc code, std::string_view name, std::size_t row,
                                         std::string_view why) {
-  if (!error_)
-    error_ = {code, (steps_ != nullptr ? "step " : "record ") + std::to_string(row) + ", feature \"" +
-                        std::string{name} + "\" " + std::string{why}};
+  if (error_) return;
+  const std::string quoted = " \"" + std::string{name} + "\"";
+  std::string where = "record " + std::to_string(row) + ", feature" + quoted;
+  if (steps_ != nullptr) {
+    const auto first = std::ranges::upper_bound(*steps_, static_cast<std::int64_t>(row)) - 1;
+    where = "record " + std::to_string(first - steps_->begin()) + ", feature list" + quoted + ", step " +
+            std::to_string(static_cast<std::int64_t>(row) - *first);
+  }
+  error_ = {code, where + " " + std::string{why}};
 }
 
 DISTRIB_DECL void TensorBuilder::fixed(const NamedSpec& named, ParsedFeature& result) {
