@@ -110,7 +110,7 @@ inline constexpr ErrorText ps_texts[] = {
      "version"},
 };
 
-/// Category "distrib.ps".
+/// Returns the category "distrib.ps".
 [[nodiscard]] inline auto ps_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.ps", ps_texts};
   return category;
