@@ -19,9 +19,9 @@ namespace detail {
 DISTRIB_DECL auto read_setting(const std::string& path) -> std::string;
 
 /// Returns the lowest limit in a control group and the groups that contain it; empty if none has a limit.
-/// `read(directory, is_v2)` returns the limit in one directory, or empty. `mount`: where the files of the groups are; `group`: the path of the group there,
-/// "/a/b". Reads the mount itself too: in a container the files of the process's own group may be there, whatever its
-/// path says.
+/// `read(directory, is_v2)` returns the limit in one directory, or empty. `mount`: where the files of the groups are;
+/// `group`: the path of the group there, "/a/b". Reads the mount itself too: in a container the files of the process's
+/// own group may be there, whatever its path says.
 template <class Read> auto least_limit(const std::string& mount, std::string group, bool is_v2, Read& read) {
   decltype(read(mount, is_v2)) least;
   for (group = group == "/" ? "" : group;; group.resize(group.rfind('/'))) {
