@@ -63,7 +63,7 @@ KNOWN = [
     ("ps/protocol/detail/replica_views.hpp", "progress.done > t + 1", "progress.done > t",
      "ps/protocol/sync_worker_core", "*one step beyond*"),
     ("ps/store/detail/impl/shard_table.ipp", "if (copy_ && is_to_be_copied(key))", "if (copy_)",
-     "ps/store/table_store", "*came and went*"),
+     "ps/store/table_store", "*appear and are evicted*"),
     ("ps/cut/cut_store.hpp",
      "FileAction::remove(files_.own_part(prefix)), FileAction::sync_directory(settings_.directory),",
      "FileAction::remove(files_.own_part(prefix)),", "ps/cut/cut_store", "*loss of power*"),
