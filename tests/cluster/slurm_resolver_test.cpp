@@ -155,7 +155,7 @@ TEST_CASE("SlurmResolver: divides the GPUs of a host into equal shares", "[clust
   CHECK(share({}, "1", "4,5,7") == "5");  // with the listed numbers; the last GPU is not used
   CHECK(share({.gpus_per_task = 1}, "2", "GPU-a,GPU-b,GPU-c") == "GPU-a");
   CHECK(share({.gpus_per_node = 6}, "3", "0") == "3,4,5");
-  CHECK(share({.gpus_per_node = 4}, "0", "7") == "0,1");  // the listed GPU is ignored, because 4 were given
+  CHECK(share({.gpus_per_node = 4}, "0", "7") == "0,1");  // the listed GPU is ignored, because `gpus_per_node` is 4
   CHECK(share({.gpus_per_node = 2, .gpus_per_task = 1}, "1", "6,7") == "7");
   CHECK(share({.gpus_per_task = 0}, "1", "0,1") == "");
   CHECK_FALSE(share({}, "1", "0"));  // fewer GPUs than tasks: the tasks share them

@@ -91,7 +91,7 @@ TEST_CASE("AlignedBuffer: a large buffer begins at a page; a buffer within other
     AlignedBuffer moved = std::move(lent);
     moved.resize(100);
     CHECK(moved.data() == owner.data());
-    moved.resize(5'001);  // has no memory for it there
+    moved.resize(5'001);  // more than the lent memory: gets memory of its own
     CHECK(moved.data() != owner.data());
     CHECK(moved.bytes().back() == std::byte{0});
   }

@@ -17,7 +17,7 @@ enum class fruit_errc { rotten = 1, eaten };
 
 constexpr distrib::detail::ErrorText fruit_texts[] = {
     {1, failure::corrupt, "the fruit is rotten"},
-    {2, failure::not_found, "somebody ate it"},
+    {2, failure::not_found, "the fruit was eaten"},
 };
 
 auto fruit_category() -> const std::error_category& {

@@ -39,7 +39,7 @@ TEST_CASE("read_up_to: the beginning of a file", "[core]") {
   CHECK_THAT(detail::with_reason("f", ec), ContainsSubstring("f (No such file"));
 }
 
-TEST_CASE("list_directory: all names except those of the directory itself and its parent", "[core]") {
+TEST_CASE("list_directory: all names except . and ..", "[core]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "b"} << 1;
   std::ofstream{directory / ".a"} << 1;

@@ -51,7 +51,7 @@ TEST_CASE("HmacSha256: message in pieces, and a prepared key copied for each mes
 
 TEST_CASE("HmacSha256: the destructor wipes everything derived from the key", "[core][hmac]") {
   alignas(distrib::HmacSha256) static std::byte memory[sizeof(distrib::HmacSha256)];
-  auto* const code = new (memory) distrib::HmacSha256{as_bytes("a key that nobody is to find")};
+  auto* const code = new (memory) distrib::HmacSha256{as_bytes("a key that must be wiped out")};
   const volatile std::byte* const seen = memory;
   const auto traces = [&] {
     std::size_t count = 0;

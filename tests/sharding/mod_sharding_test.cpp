@@ -9,7 +9,7 @@ using distrib::ModSharding;
 using distrib::ShardRow;
 static_assert(distrib::RowSharding<ModSharding>);
 
-TEST_CASE("ModSharding: locate gives rows to shards in turn, row_at is its inverse", "[sharding]") {
+TEST_CASE("ModSharding: locate assigns rows to shards in turn, row_at is its inverse", "[sharding]") {
   for (const std::int64_t rows : {0, 1, 4, 5, 13, 100})
     for (const std::uint32_t shards : {1U, 2U, 5U, 13U}) {
       CAPTURE(rows, shards);

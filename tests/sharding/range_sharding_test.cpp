@@ -12,7 +12,7 @@ using distrib::RangeSharding;
 using distrib::ShardRow;
 static_assert(distrib::RowSharding<RangeSharding>);
 
-TEST_CASE("RangeSharding: locate gives consecutive rows to each shard, row_at is its inverse", "[sharding]") {
+TEST_CASE("RangeSharding: locate assigns consecutive rows to each shard, row_at is its inverse", "[sharding]") {
   for (const std::int64_t rows : {0, 1, 4, 5, 13, 100})
     for (const std::uint32_t shards : {1U, 2U, 5U, 13U}) {
       CAPTURE(rows, shards);

@@ -22,7 +22,8 @@ inline namespace v0 {
 /// The flags are --job_name, --task_index (default 0), --ps_hosts and --worker_hosts. One dash works too, and both
 /// --name=value and --name value. If a flag occurs several times, the last one counts. `--` ends the flags. --flagfile
 /// inserts the flags of a file, see `read_flag_files`. Only if none of the four flags is present, reads TF_CONFIG from
-/// the environment; an empty TF_CONFIG counts as not set.
+/// the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one task and no ps,
+/// describes no cluster: this process is the whole job.
 ///
 /// Errors: every function fails with a `cluster_errc`, with a `json_errc` for TF_CONFIG, or with the system's code for
 /// a flag file. None ends the process.
@@ -56,16 +57,16 @@ struct ClusterFlags {
   std::vector<std::string> worker_hosts;  ///< host:port of each worker task. May be empty if there is a chief.
   std::vector<std::string> chief_hosts;  ///< host:port of the chief; only from TF_CONFIG. At most one.
 
-  /// Reads a command line that has no other arguments than these flags. `argv[0]` is the program. Any other argument is
-  /// `cluster_errc::unknown_flag`.
+  /// Reads a command line that has no other arguments than these flags. `argv[0]` is the program. Any other argument
+  /// fails with `cluster_errc::unknown_flag`; a bare `--` before it is skipped.
   [[nodiscard]] static auto parse(int argc, const char* const* argv) -> ClusterFlags {
     Error error;
     return detail::or_throw(parse(argc, argv, error), error);
   }
   [[nodiscard]] DISTRIB_DECL static auto parse(int argc, const char* const* argv, ErrorRef to) -> ClusterFlags;
 
-  /// Reads its own flags and puts all other arguments into `rest`, in order, without the program's name. From `--` on
-  /// all arguments go there, `--` included.
+  /// Reads its own flags, and replaces the contents of `rest` by all other arguments, in order, without the program's
+  /// name. All arguments from `--` on count as other arguments, `--` included.
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest)
       -> ClusterFlags {
     Error error;
@@ -127,11 +128,13 @@ struct ClusterFlagTexts {
   [[nodiscard]] auto any() const noexcept -> bool { return job_name || task_index || ps_hosts || worker_hosts; }
 };
 
-/// Takes the four flags out of `arguments` and appends the others to `rest`.
+/// Returns the texts of the four flags in `arguments`, and appends all other arguments to `rest`. Sets `error` to
+/// `cluster_errc::missing_value` if a flag has no value; otherwise `error` does not change.
 DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std::vector<std::string>& rest,
                                      Error& error) -> ClusterFlagTexts;
 
-/// Makes the value from the texts of the flags.
+/// Returns the flags that have these texts. Without a job name returns the whole job, and the other texts do not count.
+/// On failure sets `error`.
 DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::UnlistedTask unlisted, Error& error)
     -> ClusterFlags;
 

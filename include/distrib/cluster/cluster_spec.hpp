@@ -80,7 +80,7 @@ class ClusterSpec {
     return nullptr;
   }
 
-  /// Returns the number of tasks of a job, without gaps.
+  /// Returns the number of tasks of a job. Gaps between indices are not counted.
   ///
   /// Errors: `cluster_errc::no_such_job`.
   [[nodiscard]] auto num_tasks(std::string_view job) const -> std::size_t { return tasks_or_throw(job).size(); }

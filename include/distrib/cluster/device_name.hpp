@@ -15,8 +15,9 @@ inline namespace v0 {
 
 /// Reads a device as the runtime does: "/job:ps/task:1/device:GPU:0". Every part needs its slash. A job or type is a
 /// letter, then letters, digits and underscores; a hyphen, which the Python side accepts, is refused. "/device:GPU"
-/// needs no number. The only short forms are "/cpu:0" and "/gpu:0", in lower or upper case and with a number. A star
-/// leaves a field open. "/" and "" leave all fields open. If a part occurs twice, the last one counts.
+/// needs no number. The only short forms are "/cpu:0" and "/gpu:0", in lower or upper case and with a number or a star.
+/// Numbers are 0 to 2^31 - 1. A star leaves a field open. "/" and "" leave all fields open. If a part occurs twice, the
+/// last one counts.
 ///
 /// Errors: `cluster_errc::bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec;

@@ -25,8 +25,8 @@ struct DeviceSpec {
   std::optional<std::int64_t> index;  ///< Number of the device. Counts only if `type` is set.
 
   /// Reads "/job:ps/task:1/device:GPU:0". The parts may come in any order, and any may be missing. "/cpu:0" is short
-  /// for "/device:CPU:0"; a star leaves the number open. If job, replica or task occurs twice, the last one counts.
-  /// Unlike in TensorFlow, the earlier ones must be valid too.
+  /// for "/device:CPU:0" (also gpu, tpu, custom and epu, in any case); a star, or no number, leaves the number open. If
+  /// job, replica or task occurs twice, the last one counts. Unlike in TensorFlow, the earlier ones must be valid too.
   ///
   /// Errors: `cluster_errc::bad_device`, also if there are two types.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> DeviceSpec;

@@ -32,7 +32,8 @@ class Environment {
   /// Returns the environment of this process. Nothing is copied: read it before any thread changes variables.
   [[nodiscard]] static auto of_process() -> Environment { return Environment{std::nullopt}; }
 
-  /// Returns the value of a variable; empty optional if it is not set. Valid until the variable is set again.
+  /// Returns the value of a variable; empty optional if it is not set. Valid while this object exists and is not
+  /// changed; a variable of the process: until that variable is changed.
   [[nodiscard]] DISTRIB_DECL auto find(const std::string& name) const -> std::optional<std::string_view>;
 
   /// Returns the value of the first of these variables that is set and not empty; "" if there is none.
@@ -42,7 +43,8 @@ class Environment {
     return {};
   }
 
-  /// Returns the number in the first of these variables that is set and not empty; empty if there is none.
+  /// Returns the number in the first of these variables that is set and not empty; empty if there is none, or on
+  /// failure.
   ///
   /// Errors: `scheduler_errc::bad_variable` if the value is not a whole number from 0 to 2^32 - 1. `error` is not
   /// changed on success.

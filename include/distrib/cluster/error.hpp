@@ -28,8 +28,11 @@ enum class cluster_errc {
   /// message.
   bad_tf_config,
   bad_device,  ///< The text describes no device. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
-  bad_role,  ///< The job has no such role, or has too many tasks. Jobs are chief, worker, ps, evaluator.
-  device_conflict,  ///< Two devices cannot be the same: they name different jobs, tasks or types. Change one of them.
+  /// A job's name is not a role, a role has too many tasks, or the chief is missing where there must be one. Jobs are
+  /// chief, worker, ps and evaluator; there may be one chief and one evaluator.
+  bad_role,
+  /// Two devices cannot be the same: they name different jobs, replicas, tasks, types or numbers. Change one of them.
+  device_conflict,
   bad_address,  ///< A server's address has no port at its end, or a slash in its host. Write host:port.
   unknown_protocol,  ///< No server speaks this protocol. Omit it, or write grpc.
   /// The bytes are not a ClusterDef, ServerDef or ClusterDeviceFilters. Check the program that wrote them.
@@ -41,8 +44,8 @@ namespace detail {
 inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::no_such_job, failure::not_found, "no such job in the cluster"},
     {cluster_errc::no_such_task, failure::not_found, "no task with this index in the job"},
-    {cluster_errc::empty_job, failure::invalid_argument, "the job has no tasks"},
-    {cluster_errc::duplicate_job, failure::invalid_argument, "the job is described twice"},
+    {cluster_errc::empty_job, failure::invalid_argument, "the job has no tasks; give it at least one host"},
+    {cluster_errc::duplicate_job, failure::invalid_argument, "the job is described twice; keep one description"},
     {cluster_errc::sparse_job, failure::unsupported,
      "tasks are missing, but every task must know all tasks: describe tasks 0 .. n-1 of each job to every task (a "
      "TFJob does, without enableDynamicWorker)"},
@@ -69,7 +72,7 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::bad_address, failure::invalid_argument, "not an address of a server; write host:port"},
     {cluster_errc::unknown_protocol, failure::not_found, "no server speaks this protocol; write grpc"},
     {cluster_errc::bad_cluster_def, failure::corrupt,
-     "the bytes are not a ClusterDef, ServerDef or ClusterDeviceFilters"},
+     "the bytes are not a ClusterDef, ServerDef or ClusterDeviceFilters; check the program that wrote them"},
     {cluster_errc::bad_flag_file, failure::invalid_argument,
      "not a file of flags; write --name=value, one flag per line"},
 };

@@ -25,12 +25,13 @@ namespace detail {
 
 /// Returns the arguments, with each `--flagfile=PATH` (also with one dash, or with PATH as the next argument) replaced
 /// by the flags in that file. The file has one flag per line; white space around a flag is removed. Empty lines and
-/// lines that begin with # or // are skipped. A line may name another file. Arguments after `--` are not changed.
-/// Abseil's Python flags do the same, but only warn about a file that includes itself. A shell's `<(...)` is read as a
-/// file. "~/" at the beginning of a path is the home directory.
+/// lines that begin with # or // are skipped. A line `--flagfile=PATH` names another file; its flags replace the line.
+/// Arguments after `--` are not changed. Abseil's Python flags do the same, but only warn about a file that includes
+/// itself. A shell's `<(...)` is read as a file. "~/" at the beginning of a path is the home directory.
 ///
 /// Errors: the system's code if a file cannot be read; `cluster_errc::missing_value`; `cluster_errc::bad_flag_file` if
-/// a file includes itself, is not text, or is the 17th of a chain, or if the files have more than 1 MiB together.
+/// a file includes itself, is not text, or is the 17th of a chain, or if the files have more than 1 MiB together. The
+/// result is empty then.
 [[nodiscard]] DISTRIB_DECL auto read_flag_files(std::span<const char* const> arguments, Error& error)
     -> std::vector<std::string>;
 

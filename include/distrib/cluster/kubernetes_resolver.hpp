@@ -216,17 +216,20 @@ namespace detail {
 /// Returns the task that a service's name describes. The name must have at least four parts between dashes; the last
 /// two are job and index: "ANY-NAME-worker-0". Empty if the job is not chief, worker, ps or evaluator.
 ///
-/// Errors: `scheduler_errc::bad_service_name`.
+/// Errors: `scheduler_errc::bad_service_name` if the name has fewer than four parts, or its index is not a number below
+/// 2^32. The result is empty then too.
 [[nodiscard]] DISTRIB_DECL auto task_of_service(std::string_view name, std::error_code& ec) -> std::optional<TaskId>;
 [[nodiscard]] DISTRIB_DECL auto task_of_service(std::string_view name) -> std::optional<TaskId>;
 
 }  // namespace detail
 
 /// Returns a cluster of the services that have an address. Each service is the task that its name describes; all tasks
-/// have the same port. If two services describe one task, the last one counts. Services of other names are skipped.
+/// have the same port. If two services describe one task, the last one counts. Skips services without an address, and
+/// names of four parts or more whose job is not chief, worker, ps or evaluator.
 ///
-/// Errors: `scheduler_errc::bad_service_name`; `no_service` if no service of a task has an address; `missing_service`
-/// if a job has gaps.
+/// Errors: `scheduler_errc::bad_service_name` if a service with an address has a name of fewer than four parts (remove
+/// it from `services`), or an index that is not a number; `no_service` if no service of a task has an address;
+/// `missing_service` if a job has gaps.
 [[nodiscard]] DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
                                                     ErrorRef to) -> ClusterSpec;
 [[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port = 5000)

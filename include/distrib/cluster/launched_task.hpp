@@ -62,7 +62,7 @@ enum class Launcher : std::uint8_t {
 /// the number of ranks is unknown (`pmix`, `pals`, `alps`), the host lists or the flags must be set: one of many
 /// processes must not take itself for the whole job.
 struct LaunchedTask {
-  ClusterFlags flags;  ///< For `build(pool, flags)`. If the launcher started only one task, it is local.
+  ClusterFlags flags;  ///< For `build(pool, flags)`. `local()` if the launcher has started only one task.
   Launcher launcher = Launcher::nobody;  ///< The source that was used.
   std::optional<std::string> visible_devices;  ///< See `SlurmTask`; only from Slurm.
   int retry_exit_code = 1;  ///< Value of DISTRIB_RETRY_EXIT_CODE, 1 to 255.
@@ -72,8 +72,8 @@ struct LaunchedTask {
   /// Kubeflow TFJob with restart policy ExitCode restarts only on 128 and above, for example 138.
   [[nodiscard]] auto exit_code(int code) const noexcept -> int { return code == 1 ? retry_exit_code : code; }
 
-  /// Finds the task of this process. Reads its own flags and puts all other arguments into `rest`, as
-  /// `ClusterFlags::parse_known` does, then reads the environment.
+  /// Returns the task of this process. Reads its own flags and replaces the contents of `rest` by all other arguments,
+  /// as `ClusterFlags::parse_known` does, then reads the environment.
   ///
   /// Errors: a `cluster_errc`, `json_errc` or `scheduler_errc`, or the system's code for a flag file.
   [[nodiscard]] DISTRIB_DECL static auto find(int argc, const char* const* argv, std::vector<std::string>& rest,

@@ -32,7 +32,8 @@ struct MpiRank {
 
 namespace detail {
 
-/// Reads a rank from the four variables named; empty if `rank` is not set.
+/// Returns the rank that the four variables describe; empty if `rank` is not set, or on failure. Sets `error`; clears
+/// it on success. Errors as for `open_mpi_rank`.
 DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, const char* size, const char* local_rank,
                            const char* local_size, Error& error) -> std::optional<MpiRank>;
 
@@ -41,8 +42,8 @@ DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, con
 /// Returns the rank that Open MPI's mpirun set: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE, and
 /// OMPI_APP_CTX_NUM_PROCS. Empty if mpirun has not started this process.
 ///
-/// Errors: `scheduler_errc::bad_variable`; `no_such_rank` if the rank is not below the size; `too_many_tasks` for more
-/// than 65,536.
+/// Errors: `scheduler_errc::bad_variable`; `no_such_rank` if the rank is not below the size, or the size is not set;
+/// `too_many_tasks` for more than 65,536.
 [[nodiscard]] DISTRIB_DECL auto open_mpi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank>;
 [[nodiscard]] inline auto open_mpi_rank(const Environment& environment = Environment::of_process())
     -> std::optional<MpiRank> {

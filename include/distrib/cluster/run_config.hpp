@@ -21,13 +21,13 @@ struct RunConfig {
   ClusterSpec cluster;  ///< The cluster that trains; empty for an evaluator.
   std::string task_type = "worker";
   std::uint32_t task_id = 0;
-  /// `TfConfig::session_master` if set; otherwise "grpc://host:port" of this task. "" in a cluster of one task, without
-  /// a cluster, and for an evaluator.
+  /// For an evaluator "". Otherwise `TfConfig::session_master` if it is set; otherwise "grpc://host:port" of this task,
+  /// but "" without a cluster and in a cluster that has only the chief's job.
   std::string master;
   std::string evaluation_master;  ///< `TfConfig::eval_session_master`, only for an evaluator and without a cluster.
   bool is_chief = true;
   std::size_t num_ps_replicas = 0;
-  std::size_t num_worker_replicas = 1;  ///< Includes the chief.
+  std::size_t num_worker_replicas = 1;  ///< Includes the chief. 0 for an evaluator.
   /// The chief first, then jobs by name, ps last. Empty for an evaluator.
   std::optional<std::uint32_t> global_id_in_cluster = 0;
   std::vector<std::string> device_filters;  ///< Devices that sessions of this task see by default. Empty: all.

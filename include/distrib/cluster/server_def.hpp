@@ -47,8 +47,9 @@ struct ServerDefOptions {
 /// the index of the job's only task, which need not be 0. Default of the protocol: "grpc". Nothing else is checked; see
 /// `check_server_def`.
 ///
-/// Errors: `cluster_errc::missing_job`, `missing_index` if a default is ambiguous; `no_such_job` if the index is not
-/// given and the job does not exist.
+/// Errors: `cluster_errc::missing_job` if there is no default because the cluster has not exactly one job;
+/// `missing_index` if there is none because the job has not exactly one task; `no_such_job` if the index is missing and
+/// the job does not exist.
 [[nodiscard]] DISTRIB_DECL auto make_server_def(const ClusterSpec& cluster, const ServerDefOptions& options,
                                                 std::error_code& ec) -> ServerDef;
 [[nodiscard]] DISTRIB_DECL auto make_server_def(const ClusterSpec& cluster, const ServerDefOptions& options = {})
@@ -97,7 +98,8 @@ namespace detail {
 
 /// Reads a serialized ServerDef.
 ///
-/// Errors: `cluster_errc::bad_cluster_def` (damaged bytes), `duplicate_job`, `bad_device`.
+/// Errors: `cluster_errc::bad_cluster_def` (damaged bytes, a negative index, or a port above 65535), `duplicate_job`,
+/// `bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_server_def(ByteView bytes, std::error_code& ec) -> ServerDef;
 [[nodiscard]] DISTRIB_DECL auto parse_server_def(ByteView bytes) -> ServerDef;
 

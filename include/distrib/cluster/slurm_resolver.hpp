@@ -49,10 +49,10 @@ struct SlurmResolver {
   std::map<std::string, std::uint32_t> jobs = {};  ///< Number of tasks of each job. Empty: all tasks are "worker".
   /// Port of the first task on a host; each further task on that host has the next port.
   std::uint16_t port_base = 8888;
-  /// Number of GPUs of each node. Empty: the number that CUDA_VISIBLE_DEVICES lists.
+  /// Number of GPUs of each node. Empty: the number that CUDA_VISIBLE_DEVICES lists; unknown if that is not set.
   std::optional<std::uint32_t> gpus_per_node = {};
   /// Number of GPUs of each task. Empty: `gpus_per_node` divided by the largest number of tasks on a node, rounded
-  /// down; if that is 0, the tasks of a node share all its GPUs.
+  /// down; if that is 0 or unknown, the tasks of a node share all its GPUs.
   std::optional<std::uint32_t> gpus_per_task = {};
   /// Number of tasks on each host of the step, instead of Slurm's counts.
   std::optional<std::uint32_t> tasks_per_node = {};

@@ -43,7 +43,7 @@ template <class T>
 
 }  // namespace detail
 
-/// Reads a little-endian number at `from`. Any alignment. `from` must have sizeof(T) bytes.
+/// Returns the little-endian number at `from`. Any alignment. `from` must have sizeof(T) bytes.
 template <class T>
   requires std::is_arithmetic_v<T>
 [[nodiscard]] inline auto load_le(const std::byte* from) noexcept -> T {
@@ -71,8 +71,9 @@ inline constexpr std::size_t tensor_alignment = 64;
 
 }  // namespace detail
 
-/// Owns memory aligned to `tensor_alignment`, or to a page from 32 KiB on (see `alignment_of`). Movable, not copyable.
-/// Constructed with a size, the memory is zeroed; a size of 0 has no memory (`data()` is null).
+/// Owns memory aligned to `tensor_alignment`, or to a page from 32 KiB on (see `alignment_of`). Constructed with a
+/// size, the memory is zeroed; a size of 0 has no memory (`data()` is null). Movable, not copyable. Trap: a moved-from
+/// buffer keeps its size, but has no memory; only assign to it or destroy it.
 ///
 /// Errors: the constructor, `for_overwrite` and `resize` throw `std::bad_alloc` if there is not enough memory.
 class AlignedBuffer {

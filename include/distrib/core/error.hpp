@@ -145,7 +145,7 @@ class ThrownError : public std::system_error {
 }
 
 /// Returns the failure in `thrown`. A `std::system_error` that is no `ThrownError` stores no place; then the place is
-/// its text without the code's message at the end.
+/// its text without ": " and the code's message at the end.
 [[nodiscard]] DISTRIB_DECL auto error_of(const std::system_error& thrown) -> Error;
 
 /// Throws a `ThrownError` if `error` is a failure; otherwise does nothing.

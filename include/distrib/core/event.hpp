@@ -8,10 +8,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A report about the job that is not its failure: a damaged checkpoint was skipped, a task does not answer.
+/// A report about a running job, beside the errors that its calls return: a damaged checkpoint was skipped, a task does
+/// not answer.
 struct Event {
   enum class Kind {
-    restored,  ///< The job continues from a checkpoint.
+    restored,  ///< The job, or one of its shards, continues from a checkpoint or cut.
     /// A checkpoint or cut was not used because it is damaged, cannot be read or does not belong here; `text` says why.
     checkpoint_refused,
     interrupted,  ///< A signal asked to stop; the work in progress is finished and saved.
@@ -30,7 +31,8 @@ struct Event {
   std::string text;  ///< One sentence for the user.
 };
 
-/// Receives events. Called on a thread of the library. An exception that it throws ends the component that called it.
+/// Receives events. The component that has the observer says on which thread it is called. An exception that it throws
+/// leaves the handler that called it, and so the `run()` of that thread's context.
 using Observer = std::function<void(const Event&)>;
 
 }  // namespace v0

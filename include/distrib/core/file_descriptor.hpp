@@ -21,7 +21,7 @@ namespace detail {
 /// Returns errno as an error code.
 inline auto last_os_error() noexcept -> std::error_code { return {errno, std::generic_category()}; }
 
-/// Owns an open file of the operating system. Movable.
+/// Owns an open file of the operating system. Movable; an assignment exchanges the two files.
 ///
 /// Threads: one at a time.
 class FileDescriptor {
@@ -53,8 +53,8 @@ class FileDescriptor {
   /// `ec`.
   DISTRIB_DECL auto read(std::span<std::byte> to, std::error_code& ec) noexcept -> std::size_t;
 
-  /// Writes all bytes of the `count` pieces, in order. Changes the pieces. On failure sets `ec`; some bytes may then be
-  /// written.
+  /// Writes all bytes of the `count` pieces, in order; at most 1024 pieces (IOV_MAX), otherwise it fails. Changes the
+  /// pieces. On failure sets `ec`; some bytes may then be written.
   DISTRIB_DECL void write(iovec* pieces, std::size_t count, std::error_code& ec) noexcept;
 
   /// Writes all of `bytes`. On failure sets `ec`; some bytes may then be written.
@@ -63,7 +63,7 @@ class FileDescriptor {
     write(&piece, 1, ec);
   }
 
-  /// Closes the file. Sets `ec` if the file system reports only now that an earlier write failed.
+  /// Closes the file, also on failure. Sets `ec` if the file system reports only now that an earlier write failed.
   void close(std::error_code& ec) noexcept {
     ec = ::close(std::exchange(fd_, -1)) == 0 ? std::error_code{} : last_os_error();
   }

@@ -48,7 +48,8 @@ inline auto change_seconds(const std::string& path) noexcept -> double {
 /// that were read before.
 DISTRIB_DECL auto read_up_to(const std::string& path, std::size_t most, std::error_code& ec) -> std::string;
 
-/// Returns the names of all entries of a directory, without "." and "..", in the system's order. On failure sets `ec`.
+/// Returns the names of all entries of a directory, without "." and "..", in the system's order. On failure sets `ec`
+/// and returns the names that were read before.
 DISTRIB_DECL auto list_directory(const std::string& path, std::error_code& ec) -> std::vector<std::string>;
 
 /// Makes a file's bytes durable, or a directory's list of names. `flags`: as for open(2). On failure sets `ec`.
@@ -77,8 +78,8 @@ class FileLock {
 /// the current directory is unknown.
 DISTRIB_DECL auto absolute_path(const std::string& path) -> std::string;
 
-/// Creates the directory `path` and its missing parents, durably. An existing directory is no failure. On failure sets
-/// `ec`; parents that were created stay.
+/// Creates the directory `path` and its missing parents, durably. An existing directory is no failure. On failure, also
+/// if `path` is empty, sets `ec`; parents that were created stay.
 DISTRIB_DECL void make_directories(const std::string& path, std::error_code& ec);
 
 }  // namespace detail

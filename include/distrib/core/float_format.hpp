@@ -10,11 +10,12 @@ namespace distrib {
 inline namespace v0 {
 
 /// Format in which float32 numbers are kept or sent: numbers on the wire (`Job::wire_format`), and the rows of a table
-/// (`TableInfo::kept_as`). They are computed with as float32. For the 16-bit formats see `core/half.hpp`.
+/// (`TableInfo::kept_as`). All arithmetic on them is in float32. For the 16-bit formats see `core/half.hpp`.
 enum class FloatFormat : std::uint8_t {
   float32,  ///< 4 bytes, unchanged.
   bfloat16,  ///< 2 bytes: the range of float32, 8 significant bits.
-  /// 2 bytes: 11 significant bits, magnitudes from 6e-8 to 65504. Larger ones become infinite (see `check_numerics`).
+  /// 2 bytes: 11 significant bits, magnitudes from 6e-8 to 65504. From 65520 on they become infinite (see
+  /// `Job::check_numerics`).
   float16,
 };
 

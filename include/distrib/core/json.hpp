@@ -71,7 +71,7 @@ class JsonReader {
   [[nodiscard]] auto offset() const noexcept -> std::size_t { return offset_; }
 
   /// Returns the characters of a name or string, unescaped, or a number as written. Valid until the next call of `next`
-  /// or `skip`.
+  /// or `skip`. Trap: in a copy of the reader it may refer to the original reader, until the copy's next `next`.
   [[nodiscard]] auto text() const noexcept -> std::string_view { return value_; }
 
   /// Returns the value of a boolean.

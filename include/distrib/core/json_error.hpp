@@ -10,12 +10,14 @@ inline namespace v0 {
 
 /// Why a text is not JSON.
 enum class json_errc {
-  unexpected_end = 1,  ///< The text ends inside a value. Check whether it was cut off.
-  /// JSON does not allow this character here. Look for missing commas, trailing commas and comments.
+  unexpected_end = 1,  ///< The text is empty, or ends inside a value. Check whether it was cut off.
+  /// JSON does not allow this character here. Look for missing commas, trailing commas and comments, and for numbers
+  /// that begin with a plus sign or a point.
   unexpected_character,
-  /// Not a number as JSON writes it. Write no leading zeros, no plus sign, and digits on both sides of the point.
+  /// Not a number as JSON writes it. Write no leading zeros, and at least one digit after a minus sign, after the point
+  /// and in the exponent.
   bad_number,
-  /// A backslash starts no escape that JSON has, or half of a surrogate pair stands alone. Correct the escape.
+  /// A backslash does not start an escape of JSON, or half of a surrogate pair stands alone. Correct the escape.
   bad_escape,
   control_character,  ///< A string contains an unescaped control character. Write it as an escape.
   bad_utf8,  ///< A string contains bytes that are not UTF-8. Save the text as UTF-8.
@@ -25,7 +27,7 @@ enum class json_errc {
 
 namespace detail {
 inline constexpr ErrorText json_texts[] = {
-    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text ends inside a value"},
+    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text is empty or ends inside a value"},
     {json_errc::unexpected_character, failure::invalid_argument, "the JSON text has an unexpected character"},
     {json_errc::bad_number, failure::invalid_argument, "not a JSON number"},
     {json_errc::bad_escape, failure::invalid_argument, "not an escape sequence of JSON strings"},

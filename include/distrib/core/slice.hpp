@@ -79,7 +79,8 @@ constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, 
   }
   if (elements == 0) return 0;
 
-  // Trailing axes that both boxes cover completely form one run. The other axes are counted like an odometer.
+  // Trailing axes that both boxes cover completely form one run, together with the axis before them. The other axes are
+  // counted like an odometer.
   std::int64_t run = 1;
   std::size_t outer = rank;
   while (outer > 0) {

@@ -40,7 +40,7 @@ struct TableInfo {
 /// Writes initial rows of one table. The row of a key is a pure function of (initializer, seed, name, key): it does not
 /// matter when and on which machine it is first used. It equals row `key` of a variable of shape [rows, dim] with the
 /// same name; indices of elements are taken modulo 2^64. Glorot's fans are computed for the shape [rows, dim], or for
-/// [dim] if any number is a key. A value.
+/// [dim] if any number is a key. A `CustomInitializer` writes zeros; a job refuses it for tables. A value.
 class RowInitializer {
  public:
   DISTRIB_DECL RowInitializer(const TableInfo& table, std::uint64_t seed);

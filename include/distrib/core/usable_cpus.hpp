@@ -16,10 +16,10 @@ DISTRIB_DECL auto cgroup_cpus(const std::string& root) -> std::optional<double>;
 
 }  // namespace detail
 
-/// Returns how many threads of this process can run at the same time, at least 1: the number of CPUs that the process
-/// may run on, or the limit of its control group, rounded up, if that is lower. Understands versions 1 and 2 of control
-/// groups (`docker run --cpus`, limits of Kubernetes and Slurm). `std::thread::hardware_concurrency` ignores that
-/// limit. Linux only.
+/// Returns how many threads of this process can run at the same time, at least 1: the number of CPUs that the calling
+/// thread may run on, or the limit of the process's control group, rounded up, if that is lower. Understands versions 1
+/// and 2 of control groups (`docker run --cpus`, limits of Kubernetes and Slurm), which
+/// `std::thread::hardware_concurrency` ignores. Returns 1 on a system that can have more than 1024 CPUs. Linux only.
 [[nodiscard]] DISTRIB_DECL auto usable_cpus() -> unsigned;
 
 }  // namespace v0

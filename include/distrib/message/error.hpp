@@ -18,9 +18,11 @@ enum class message_errc {
 
 namespace detail {
 inline constexpr ErrorText message_texts[] = {
-    {message_errc::too_large, failure::exhausted, "the message is longer than max_message_bytes"},
-    {message_errc::malformed, failure::corrupt, "the bytes are not a message of this type"},
-    {message_errc::incomplete, failure::invalid_argument, "a required field is not set"},
+    {message_errc::too_large, failure::exhausted,
+     "the message is longer than max_message_bytes; raise that limit, or send less at once"},
+    {message_errc::malformed, failure::corrupt,
+     "the bytes are not a message of this type: damaged, cut off, or of another type"},
+    {message_errc::incomplete, failure::invalid_argument, "a required field is not set; set it before encoding"},
 };
 
 /// Returns the category "distrib.message".

@@ -25,7 +25,7 @@ struct Adagrad {
   LearningRate learning_rate = 0.01F;
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
 
-  /// The values kept beside each variable.
+  /// Returns the values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 1> {
     return {Slot{.name = "Adagrad", .initial = initial_accumulator_value}};
   }
@@ -36,15 +36,16 @@ struct Adagrad {
     field("initial_accumulator_value", self.initial_accumulator_value);
   }
 
-  /// The hyper-parameters as text: "learning_rate=0.05 initial_accumulator_value=0.1".
+  /// Returns the hyper-parameters as text: "learning_rate=0.05 initial_accumulator_value=0.1".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
     return parse_fields<Adagrad>(text);
   }
 
-  /// Sets `ec` to `optimizer_errc::accumulator_not_positive` if it is not.
+  /// Sets `ec` to `optimizer_errc::accumulator_not_positive` if `initial_accumulator_value` is not above 0; otherwise
+  /// leaves `ec` unchanged.
   void check(std::error_code& ec) const noexcept {
     if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
   }

@@ -38,7 +38,7 @@ struct Adam {
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
 
-  /// The values kept beside each variable.
+  /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
   }
@@ -46,10 +46,10 @@ struct Adam {
   /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
-  /// The hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
+  /// Returns the hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adam> { return parse_fields<Adam>(text); }
 
   /// Returns beta1^count: what TensorFlow's variable `beta1_power` holds before update `count`.

@@ -28,7 +28,7 @@ struct AdamW {
   float epsilon = 1e-8F;
   float weight_decay = 0.004F;
 
-  /// The values kept beside each variable.
+  /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "AdamW", .initial = 0.0F}, Slot{.name = "AdamW_1", .initial = 0.0F}};
   }
@@ -39,10 +39,11 @@ struct AdamW {
     field("weight_decay", self.weight_decay);
   }
 
-  /// The hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004".
+  /// Returns the hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08
+  /// weight_decay=0.004".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AdamW> { return parse_fields<AdamW>(text); }
 
   /// Updates a block, see `Updater`.

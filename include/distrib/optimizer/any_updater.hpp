@@ -95,7 +95,7 @@ class AnyUpdater {
     return model == nullptr ? std::nullopt : std::optional{AnyUpdater{std::move(model)}};
   }
 
-  /// The values that the updater keeps beside each variable.
+  /// Returns the values that the updater keeps beside each variable. Valid as long as this object or a copy of it.
   [[nodiscard]] auto slots() const noexcept -> std::span<const Slot> { return model_->slots(); }
 
   /// True if a step changes all rows of a table, see `Updater`.

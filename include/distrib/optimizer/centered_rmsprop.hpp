@@ -28,7 +28,7 @@ struct CenteredRMSProp {
   float momentum = 0.0F;
   float epsilon = 1e-10F;
 
-  /// The values kept beside each variable.
+  /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
     return {Slot{.name = "RMSProp", .initial = 1.0F}, Slot{.name = "RMSProp_1", .initial = 0.0F},
             Slot{.name = "RMSProp_2", .initial = 0.0F}};
@@ -37,10 +37,10 @@ struct CenteredRMSProp {
   /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { detail::rmsprop_fields(self, field); }
 
-  /// The hyper-parameters as text: "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10".
+  /// Returns the hyper-parameters as text: "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
     return parse_fields<CenteredRMSProp>(text);
   }

@@ -23,7 +23,7 @@ inline constexpr ErrorText optimizer_texts[] = {
     {optimizer_errc::positive_power, failure::invalid_argument, "learning_rate_power must be 0 or less"},
 };
 
-/// Category "distrib.optimizer".
+/// Returns the category "distrib.optimizer".
 [[nodiscard]] inline auto optimizer_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.optimizer", optimizer_texts};
   return category;

@@ -34,7 +34,7 @@ struct Ftrl {
   float l2 = 0.0F;
   float l2_shrinkage = 0.0F;
 
-  /// The values kept beside each variable.
+  /// Returns the values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "Ftrl", .initial = initial_accumulator_value}, Slot{.name = "Ftrl_1", .initial = 0.0F}};
   }
@@ -49,15 +49,16 @@ struct Ftrl {
     field("l2_shrinkage", self.l2_shrinkage);
   }
 
-  /// The hyper-parameters as text: "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0
-  /// l2_shrinkage=0".
+  /// Returns the hyper-parameters as text: "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1
+  /// l1=0 l2=0 l2_shrinkage=0".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> { return parse_fields<Ftrl>(text); }
 
   /// Sets `ec` if a hyper-parameter cannot be trained with: `optimizer_errc::accumulator_not_positive`,
-  /// `positive_power` if `learning_rate_power` is above 0, `negative` if l1, l2 or l2_shrinkage is below 0.
+  /// `positive_power` if `learning_rate_power` is above 0, `negative` if l1, l2 or l2_shrinkage is below 0. Otherwise
+  /// leaves `ec` unchanged.
   void check(std::error_code& ec) const noexcept {
     if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
     else if (!(learning_rate_power <= 0.0F)) ec = optimizer_errc::positive_power;

@@ -37,7 +37,7 @@ template <HyperParameter T> [[nodiscard]] auto hyper_parameter(std::string_view 
 }  // namespace detail
 
 /// Reads "key=value key=value" in an updater's `parse`: call `read` once for each key, in the order of the text, then
-/// `ok()`. The text may come from an unknown client. A value; it is a view of the text, which must exist as long.
+/// `ok()`. The text may come from an unknown client. A view of the text, which must outlive it.
 class HyperParameters {
  public:
   explicit HyperParameters(std::string_view text) noexcept : rest_{text}, more_{!text.empty()} {}
@@ -102,7 +102,8 @@ template <class U> [[nodiscard]] auto describe_fields(const U& updater) -> std::
   return std::move(writer.text);
 }
 
-/// The opposite of `describe_fields`; empty for any other text. The text may come from an unknown client.
+/// Returns the updater for which `describe_fields` returns `text`; empty for any other text. The text may come from an
+/// unknown client.
 template <class U> [[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
   U read;
   detail::HyperReader reader{HyperParameters{text}};

@@ -20,10 +20,10 @@ struct Constant {
 
   [[nodiscard]] auto at(std::uint64_t) const noexcept -> float { return value; }
 
-  /// "0.05"
+  /// Returns the rate as text: "0.05".
   [[nodiscard]] auto describe() const -> std::string { return detail::shortest_text(value); }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// Returns the rate whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Constant> {
     const auto value = detail::parse_shortest<float>(text);
     return value ? std::optional{Constant{*value}} : std::nullopt;
@@ -39,19 +39,19 @@ struct Linear {
   float last = 0.0F;
   std::uint64_t steps = 1000;
 
-  /// The rate of update `count`, from 1; a pure function. Before the first update: `first`.
+  /// Returns the rate of update `count`, from 1; a pure function. Before the first update: `first`.
   [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
     const std::uint64_t elapsed = count == 0 ? 0 : count - 1;
     return elapsed < steps ? detail::interpolate(first, last, elapsed, steps) : last;
   }
 
-  /// "linear(0.02,0,12000)"
+  /// Returns the three numbers as text: "linear(0.02,0,12000)".
   [[nodiscard]] auto describe() const -> std::string {
     return "linear(" + detail::shortest_text(first) + ',' + detail::shortest_text(last) + ',' + std::to_string(steps) +
            ')';
   }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// Returns the rate whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> std::optional<Linear>;
 
   [[nodiscard]] auto operator==(const Linear&) const noexcept -> bool = default;
@@ -66,19 +66,19 @@ class LearningRate {
   LearningRate(Constant schedule) : schedule_{schedule} {}     // NOLINT
   LearningRate(Linear schedule) : schedule_{schedule} {}       // NOLINT
 
-  /// The rate of update `count`, from 1; a pure function.
+  /// Returns the rate of update `count`, from 1; a pure function.
   [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
     const auto* linear = std::get_if<Linear>(&schedule_);
     return linear != nullptr ? linear->at(count) : std::get_if<Constant>(&schedule_)->at(count);
   }
 
-  /// Canonical text without spaces: equal texts mean equal rates.
+  /// Returns the canonical text, without spaces: equal texts mean equal rates.
   [[nodiscard]] auto describe() const -> std::string {
     const auto* linear = std::get_if<Linear>(&schedule_);
     return linear != nullptr ? linear->describe() : std::get_if<Constant>(&schedule_)->describe();
   }
 
-  /// The opposite of `describe()`; empty for every other text.
+  /// Returns the rate whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LearningRate> {
     if (const auto linear = Linear::parse(text)) return *linear;
     if (const auto constant = Constant::parse(text)) return *constant;

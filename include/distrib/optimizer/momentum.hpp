@@ -25,7 +25,7 @@ struct Momentum {
   float momentum = 0.9F;
   bool use_nesterov = false;
 
-  /// The values kept beside each variable.
+  /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 1> {
     return {Slot{.name = "Momentum", .initial = 0.0F}};
   }
@@ -37,10 +37,10 @@ struct Momentum {
     field("use_nesterov", self.use_nesterov);
   }
 
-  /// The hyper-parameters as text: "learning_rate=0.05 momentum=0.9 use_nesterov=false".
+  /// Returns the hyper-parameters as text: "learning_rate=0.05 momentum=0.9 use_nesterov=false".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
     return parse_fields<Momentum>(text);
   }

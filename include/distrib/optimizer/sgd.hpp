@@ -21,16 +21,16 @@ struct Sgd {
 
   LearningRate learning_rate = 0.01F;
 
-  /// It keeps no values beside a variable.
+  /// Returns an empty array: no values are kept beside a variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
 
   /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
   static void fields(auto& self, auto& field) { field("learning_rate", self.learning_rate); }
 
-  /// The hyper-parameters as text: "learning_rate=0.05".
+  /// Returns the hyper-parameters as text: "learning_rate=0.05".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
-  /// The opposite of `describe()`; empty for any other text.
+  /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> { return parse_fields<Sgd>(text); }
 
   /// Updates a block, see `Updater`.

@@ -18,7 +18,8 @@ enum class placement_errc {
 
 namespace detail {
 inline constexpr ErrorText placement_texts[] = {
-    {placement_errc::no_such_task, failure::not_found, "the strategy returned a task that does not exist"},
+    {placement_errc::no_such_task, failure::not_found,
+     "the strategy returned a task that does not exist: it must return a number below num_tasks"},
     {placement_errc::wrong_number_of_weights, failure::mismatch, "one weight for each task is needed"},
     {placement_errc::zero_weight, failure::invalid_argument, "a weight must be at least 1"},
 };

@@ -32,7 +32,8 @@ struct OpRequest {
 /// Devices for variables and for everything else, as texts for `DeviceSpec::parse`.
 struct ReplicaDeviceSetterOptions {
   std::uint32_t ps_tasks = 0;  ///< Number of ps tasks; ignored if `cluster` is set.
-  std::string ps_device = "/job:ps";  ///< Device of variables. "": variables stay on the worker.
+  /// Device of variables. "": variables stay on the worker, but with `cluster` set nothing is placed at all.
+  std::string ps_device = "/job:ps";
   std::string worker_device = "/job:worker";  ///< Device of everything else.
   bool merge_devices = true;  ///< False: an operation that requests a device keeps that text unchanged.
   std::optional<ClusterSpec> cluster{};  ///< If set, the ps tasks are the tasks of the job that `ps_device` names.
@@ -63,8 +64,9 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
   /// job is missing, empty, or not named by `ps_device`. Then every operation keeps its own device.
   [[nodiscard]] explicit operator bool() const noexcept { return num_tasks_ != 0; }
 
-  /// Returns the canonical text of the device of one operation. Calls the strategy if the operation is a variable and
-  /// does not request another job than the ps job.
+  /// Returns the canonical text of the device of one operation. Returns `request.device` unchanged and unchecked if
+  /// nothing is placed, or if `merge_devices` is false and the operation requests a device. Calls the strategy if the
+  /// operation is a variable, `ps_device` names a job, and the operation does not request another job.
   ///
   /// Errors: `cluster_errc::bad_device`; `placement_errc::no_such_task` if the strategy returns a task that does not
   /// exist. Throws what the strategy throws.
@@ -141,7 +143,7 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
   std::uint32_t num_tasks_ = 0;
 };
 
-/// Makes a `ReplicaDeviceSetter`. Every process must call it for the same variables in the same order.
+/// Makes a `ReplicaDeviceSetter`. Every process must pass the same variables to its setter, in the same order.
 ///
 /// Errors: throws `cluster_errc::bad_device`.
 template <PlacementStrategy S = RoundRobinStrategy>

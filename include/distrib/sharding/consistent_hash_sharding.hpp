@@ -33,7 +33,7 @@ class ConsistentHashSharding {
     *this = ConsistentHashSharding{weights, ec};
     if (ec) throw_error(ec, "ConsistentHashSharding");
   }
-  /// Divides the virtual shards among `num_shards` tasks with equal weights.
+  /// Divides the virtual shards among `num_shards` tasks with equal weights. Throws the errors above.
   explicit ConsistentHashSharding(std::uint32_t num_shards)
       : ConsistentHashSharding{std::vector<std::uint32_t>(std::min(num_shards, num_virtual_shards + 1), 1)} {}
 

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// older name is `variable_axis_size_partitioner`.
 struct MaxSizePartitioner {
   std::int64_t max_shard_bytes = 64 << 20;  ///< At least 1. TensorFlow has no default, and recommends this value.
-  std::int64_t max_shards = 0;  ///< At least 1; 0: no limit.
+  std::int64_t max_shards = 0;  ///< Most parts. 0: no limit.
   std::size_t axis = 0;  ///< The axis to divide.
   std::int64_t bytes_per_string = 16;  ///< Assumed size of an element of type string; at least 1.
 

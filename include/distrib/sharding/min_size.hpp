@@ -12,8 +12,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Divides a variable into as many parts of about `min_shard_bytes` as it fills, at most `max_shards`. As in TensorFlow
-/// the number is rounded up, so parts may be a little smaller than the minimum, and by default nothing is divided.
-/// TensorFlow's older name is `min_max_variable_partitioner`.
+/// the number is rounded up, so parts may be clearly smaller than `min_shard_bytes`, for example half of it; and by
+/// default nothing is divided. TensorFlow's older name is `min_max_variable_partitioner`.
 struct MinSizePartitioner {
   std::int64_t min_shard_bytes = 256 << 10;  ///< At least 1.
   std::int64_t max_shards = 1;  ///< At least 1.

@@ -135,7 +135,7 @@ template <std::floating_point T> class ShardedValues {
 
   /// Returns the rows of `indices`, row-major.
   ///
-  /// Errors: `sharding_errc::not_div_layout`, `no_such_row`.
+  /// Errors: `sharding_errc::not_div_layout`, `no_such_row` (also for negative indices). The result is empty then.
   [[nodiscard]] auto sparse_read(std::span<const std::int64_t> indices, RowOrder order, std::error_code& ec) const
       -> std::vector<T> {
     const std::vector<ShardRow> places = locate(indices, ec);

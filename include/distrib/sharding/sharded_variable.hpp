@@ -115,7 +115,7 @@ class ShardedVariable {
   /// Returns the sharding of its rows, with which scatter operations and sparse reads find many rows at once
   /// (`locate_rows`, `group_by_shard`). Only for the layout that `part_slices` makes.
   ///
-  /// Errors: `sharding_errc::not_div_layout`.
+  /// Errors: `sharding_errc::not_div_layout`; `not_positive` if there are no shards, because the constructor failed.
   [[nodiscard]] auto sharding(std::error_code& ec) const noexcept -> RangeSharding {
     const RangeSharding div{rows(), num_shards(), ec};
     for (std::uint32_t shard = 0; !ec && shard < num_shards(); ++shard)

@@ -101,7 +101,7 @@ class RuntimeValues : public detail::VariableBlock {
   [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
 
   /// Returns the row number of each key that the model's `lookups()` requested, in the same order. Not a copy: valid as
-  /// long as the span passed to `set_index`.
+  /// long as the memory of the span that was passed to `set_index`.
   [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> { return index_[table]; }
   void set_index(std::size_t table, std::span<const std::int64_t> index) noexcept { index_[table] = index; }
 

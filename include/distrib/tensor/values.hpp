@@ -102,7 +102,7 @@ template <FixedString Name, class Variables>
 }
 
 /// Returns the row number in `get<Name>(values)` of each key that the model's `lookups()` requested of the table
-/// `Name`, in the same order. Valid as long as the batch.
+/// `Name`, in the same order. Valid until the rows of another batch are put into `values`.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto lookup_index(const Values<Variables>& values) -> std::span<const std::int64_t> {

@@ -94,8 +94,9 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     return counts;
   }
 
-  /// Asks for the mean or sum of at least `required` gradients. Fails with `ps_errc::not_positive`. The caller chooses
-  /// the ids; they need not be different, but `cancel` withdraws the first take with an id.
+  /// Asks for the mean or sum of at least `required` gradients. Fails with `ps_errc::not_positive` if `required` is
+  /// below 1; then nothing has changed. The caller chooses the ids; they need not be different, but `cancel` withdraws
+  /// the first take with an id.
   void take(std::uint64_t id, std::int64_t required, auto& out, std::error_code& ec) {
     line_.wait(id, required, ec);
     if (!ec) serve(out);
@@ -114,8 +115,8 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     return waited;
   }
 
-  /// Sets the step. Returns false if it goes backwards, for which TensorFlow prints a warning. Counted gradients stay
-  /// counted.
+  /// Sets the step, to a smaller one too. Returns false if it becomes smaller, for which TensorFlow prints a warning.
+  /// Counted gradients stay counted.
   auto set_global_step(Step step) noexcept -> bool { return line_.set_step(step); }
 
   [[nodiscard]] auto global_step() const noexcept -> Step { return line_.step(); }

@@ -131,7 +131,7 @@ class SyncReplicas {
     const auto found = local_steps_.find(worker);
     return found == local_steps_.end() ? first_step_ : found->second;
   }
-  /// How many times a worker's gradients were stale since `begin`.
+  /// How many times `apply` has dropped stale gradients, of any worker, since `begin`.
   [[nodiscard]] auto dropped() const noexcept -> std::uint64_t {
     return accumulators_.empty() ? 0 : accumulators_.front().dropped();
   }

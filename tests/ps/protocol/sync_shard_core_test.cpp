@@ -503,7 +503,8 @@ TEST_CASE("SyncShardCore: a cut contains the optimizer's slots", "[ps]") {
 namespace {
 
 constexpr auto no_such_row = ": the table has no such row";
-constexpr auto budget_exceeded = ": a table needs more memory than its budget has";
+constexpr auto budget_exceeded =
+    ": a table needs more memory than its budget has: raise the budget, evict rows, or use more servers";
 
 }  // namespace
 
@@ -651,7 +652,7 @@ TEST_CASE("SyncShardCore: keys that no table has are refused, and change nothing
        {std::string{"refused 11 step=1 rank=1"} + no_such_row}},
       {"the same key twice",
        shard.push(1, 1, unsorted),
-       {"refused 11 step=1 rank=1: the keys of a sparse gradient must ascend and be unique"}},
+       {"refused 11 step=1 rank=1: the keys of a pull, a gradient or a cut must ascend, and each key may occur once"}},
       {"no keys",
        shard.push(1, 1, block(1)),
        {"refused 11 step=1 rank=1: the size does not match the job's variables and tables: run the same model on every "

@@ -34,7 +34,7 @@ TEST_CASE("unique_keys: each key once, ascending, and for each position the numb
   for (const Case& c : cases) CHECK(unique_keys(c.list) == c.unique);
 }
 
-TEST_CASE("unique_keys: gives what a map of the keys gives", "[ps]") {
+TEST_CASE("unique_keys: returns the same as a map of the keys", "[ps]") {
   std::mt19937_64 random{5};
   for (const std::uint64_t below : {std::uint64_t{3}, std::uint64_t{5000}, std::uint64_t{1} << 40, std::uint64_t{0}}) {
     Keys list(3000);

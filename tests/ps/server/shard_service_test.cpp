@@ -1091,14 +1091,14 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
     std::string where;
     std::string refused;
   };
-  const std::string unsorted_keys = "the keys of a sparse gradient must ascend and be unique";
+  const std::string unsorted_keys = "the keys of a pull, a gradient or a cut must ascend, and each key may occur once";
   const std::string no_such_row = "the table has no such row";
   const std::string wrong_size =
       "the size does not match the job's variables and tables: run the same model on every worker";
   const std::string not_finite = "a gradient is not finite: NaN or infinity";
   const Row rows[] = {
       {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes, allowed are 256",
-       "a pull asks for more rows than one answer may hold"},
+       "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
       {"the same key twice", raw_pull(0, body({2, 5, 0, 0, 0})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
       {"one list is missing", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},
       {"no keys at all", raw_pull(0, body({255})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
@@ -1113,7 +1113,7 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
       {"NaN in a dense value", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
       {"NaN in a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
       {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
-       "a table needs more memory than its budget has"},
+       "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"},
   };
   for (const distrib::Consistency consistency : {synchronous, asynchronous})
     for (const Row& row : rows) {

@@ -89,7 +89,7 @@ TEST_CASE("read_key_lists: reads what append_keys wrote", "[ps]") {
   }
 }
 
-TEST_CASE("read_key_lists: gives what reading varint by varint gives, also for varints longer than needed", "[ps]") {
+TEST_CASE("read_key_lists: reads the same as reading varint by varint, also for varints longer than needed", "[ps]") {
   std::mt19937 random{2};
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {

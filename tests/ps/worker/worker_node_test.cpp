@@ -715,9 +715,11 @@ TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and pulls t
 TEST_CASE("WorkerNode: a refusal because of tables ends it, with the text of the shard", "[ps]") {
   const std::pair<ps_errc, std::string> refusals[] = {
       {ps_errc::no_such_row, "the table has no such row"},
-      {ps_errc::unsorted_keys, "the keys of a sparse gradient must ascend and be unique"},
-      {ps_errc::pull_too_large, "a pull asks for more rows than one answer may hold"},
-      {ps_errc::budget_exceeded, "a table needs more memory than its budget has"}};
+      {ps_errc::unsorted_keys, "the keys of a pull, a gradient or a cut must ascend, and each key may occur once"},
+      {ps_errc::pull_too_large,
+       "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
+      {ps_errc::budget_exceeded,
+       "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"}};
   for (const auto& [code, words] : refusals) {
     NodeBench bench{story::with_tables(node_job(2, 9, 9))};
     bench.connect(0);

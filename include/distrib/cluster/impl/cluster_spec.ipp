@@ -35,7 +35,7 @@ DISTRIB_DECL auto ClusterSpec::job_tasks(std::string_view job, std::error_code& 
   const Tasks* tasks = find(job, ec);
   if (tasks == nullptr) return {};
   if (tasks->empty()) ec = cluster_errc::empty_job;
-    // The highest index may be far beyond the number of tasks. A list that long is refused, not allocated.
+  // The highest index may be far beyond the number of tasks. A list that long is refused, not allocated.
   if (!tasks->empty() && last_index(*tasks) > tasks->size() + max_gap) ec = cluster_errc::sparse_job;
   if (ec) return {};
   std::vector<std::optional<std::string>> list(last_index(*tasks) + 1);

@@ -18,10 +18,10 @@ namespace detail {
 /// Returns the first line of a small file of the system; "" if it cannot be read.
 DISTRIB_DECL auto read_setting(const std::string& path) -> std::string;
 
-/// Returns the lowest limit in a control group and the groups that contain it. `read(directory, is_v2)` returns the
-/// limit in one directory, or empty. `mount`: where the files of the groups are; `group`: the path of the group there,
-/// "/a/b". Reads the mount itself too: in a container the files of the process's own group may be there, whatever its
-/// path says.
+/// Returns the lowest limit in a control group and the groups that contain it; empty if none has a limit.
+/// `read(directory, is_v2)` returns the limit in one directory, or empty. `mount`: where the files of the groups are;
+/// `group`: the path of the group there, "/a/b". Reads the mount itself too: in a container the files of the process's
+/// own group may be there, whatever its path says.
 template <class Read> auto least_limit(const std::string& mount, std::string group, bool is_v2, Read& read) {
   decltype(read(mount, is_v2)) least;
   for (group = group == "/" ? "" : group;; group.resize(group.rfind('/'))) {
@@ -31,8 +31,8 @@ template <class Read> auto least_limit(const std::string& mount, std::string gro
 }
 
 /// Returns the lowest limit of a controller in the control groups that `/proc/self/cgroup` names: "0::/PATH" for
-/// version 2, "4:cpu,cpuacct:/PATH" for version 1. Empty if there is no limit. `root`: prefix of all paths, "" except
-/// in tests.
+/// version 2, "4:cpu,cpuacct:/PATH" for version 1. Empty if there is no limit, or if the files cannot be read. `root`:
+/// prefix of all paths, "" except in tests.
 template <class Read> auto control_group_limit(const std::string& root, const std::string& controller, Read read) {
   std::error_code ec;
   const std::string text = read_up_to(root + "/proc/self/cgroup", std::size_t{64} << 10, ec);

@@ -103,9 +103,9 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::b
   return crc32c_join<chain_bytes>(crc32c_pair_state(d), x, y, z);
 }
 
-/// Processes `size` bytes. `head` holds the first `size` modulo 8 of them in its upper bytes, and anything below. Zero
-/// bytes in front change nothing, so these first bytes are padded to one word in front, and no single bytes remain at
-/// the end.
+/// Processes `size` bytes. `head` holds the first `size` modulo 8 of them in its upper bytes; its lower bytes may have
+/// any value. Zero bytes in front change nothing, so these first bytes are padded to one word in front, and no single
+/// bytes remain at the end.
 DISTRIB_CRC32C_TARGET inline auto crc32c_headed(std::uint32_t state, std::uint64_t head, const std::byte* at,
                                                 std::size_t size) noexcept -> std::uint32_t {
   const std::size_t odd = size % 8;

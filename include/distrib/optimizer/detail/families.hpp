@@ -17,7 +17,7 @@ void adam_fields(auto& self, auto& field) {
   field("epsilon", self.epsilon);
 }
 
-/// The factors of update `step` of such an updater; `more`: its further factors.
+/// Returns the factors of update `step` of Adam or an updater derived from it; `more`: its further factors.
 template <class Factors> [[nodiscard]] auto adam_factors(const auto& self, UpdateStep step, auto... more) noexcept
     -> Factors {
   const float alpha =
@@ -33,7 +33,7 @@ void rmsprop_fields(auto& self, auto& field) {
   field("epsilon", self.epsilon);
 }
 
-/// The factors of update `step` of such an updater.
+/// Returns the factors of update `step` of either RMSProp.
 template <class Factors> [[nodiscard]] auto rmsprop_factors(const auto& self, UpdateStep step) noexcept -> Factors {
   return {self.learning_rate.at(step.count), blend(self.decay), self.momentum, self.epsilon};
 }

@@ -16,7 +16,7 @@ DISTRIB_DECL auto RandomStrategy::place(const PlacementRequest& request, std::ui
   detail::check_weights(weights, num_tasks);
   const std::uint64_t modulus =
       weights.empty() ? num_tasks : std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
-    // Exact while the modulus is below 2^56, which is the sum for 16 million tasks with the largest weight.
+  // Exact while the modulus is below 2^56, which is the sum for 16 million tasks with the largest weight.
   std::uint64_t rest = 0;
   for (const std::byte byte : digest(request.name)) rest = (rest * 256 + static_cast<std::uint64_t>(byte)) % modulus;
   if (weights.empty()) return static_cast<std::uint32_t>(rest);

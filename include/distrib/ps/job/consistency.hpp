@@ -67,8 +67,9 @@ class Consistency {
     return bulk->replicas_to_aggregate == 0 ? ranks : bulk->replicas_to_aggregate;
   }
 
-  /// How far a rank that has made `contributions` contributions may be ahead of the slowest other rank before it waits:
-  /// the staleness; 0 at a barrier; without limit elsewhere in an asynchronous job. Synchronous: 0.
+  /// Returns how many contributions a rank that has made `contributions` contributions may be ahead of the slowest
+  /// other rank before it waits: the staleness; 0 at a barrier; 2^64 - 1 (no limit) elsewhere in an asynchronous job.
+  /// Synchronous: 0.
   [[nodiscard]] constexpr auto bound_after(std::uint64_t contributions) const noexcept -> std::uint64_t {
     if (const auto* stale = std::get_if<StaleSynchronousParallel>(&choice_)) return stale->staleness;
     const auto* free = std::get_if<AsynchronousParallel>(&choice_);
@@ -77,18 +78,19 @@ class Consistency {
     return at_barrier ? 0 : std::numeric_limits<std::uint64_t>::max();
   }
 
-  /// True if two replicas of a shard always have the same values, because values do not depend on timing.
+  /// True only for `BulkSynchronousParallel{}`: then values do not depend on timing, so two replicas of a shard always
+  /// have the same values. False if `replicas_to_aggregate` is set, even to the number of ranks.
   [[nodiscard]] constexpr auto can_have_replicas() const noexcept -> bool {
     return *this == Consistency{BulkSynchronousParallel{}};
   }
 
-  /// Its short name: "sync", "ssp" or "async".
+  /// Returns the short name: "sync", "ssp" or "async".
   [[nodiscard]] constexpr auto mode() const noexcept -> std::string_view {
     if (is_synchronous()) return "sync";
     return std::holds_alternative<StaleSynchronousParallel>(choice_) ? "ssp" : "async";
   }
 
-  /// The canonical text, a line of the job's description: "bulk_synchronous_parallel",
+  /// Returns the canonical text, a line of the job's description: "bulk_synchronous_parallel",
   /// "bulk_synchronous_parallel replicas_to_aggregate=2", "stale_synchronous_parallel staleness=3",
   /// "asynchronous_parallel", "asynchronous_parallel barrier_every=100".
   [[nodiscard]] DISTRIB_DECL auto describe() const -> std::string;

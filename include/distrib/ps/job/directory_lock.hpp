@@ -20,11 +20,12 @@ inline namespace v0 {
 class DirectoryLock {
  public:
   /// Makes the directory and takes the lock of `writer` in it; then releases another lock that this object held. If
-  /// another process has the lock, waits up to `within` for it to end, but only in the first call for this lock. An
-  /// empty directory: does nothing. Holding this lock already: does nothing.
+  /// another holder has the lock, waits up to `within` for its end, but does not wait if the last refusal was for the
+  /// same lock. An empty directory: does nothing. Holding this lock already: does nothing.
   ///
-  /// Errors: `error` becomes `ps_errc::directory_in_use` if another process has the lock; its text has `who`, the
-  /// directory and the other process. The lock that this object held stays. Call again later, or use another directory.
+  /// Errors: `error` becomes `ps_errc::directory_in_use` if another holder has the lock; its text has `who`, the
+  /// directory and the process that holds the lock. The lock that this object held stays. Call again later, or use
+  /// another directory. On success `error` is cleared.
   DISTRIB_DECL void hold(const std::string& directory, const std::string& writer, const std::string& who,
                          std::chrono::milliseconds within, Error& error);
 
@@ -34,7 +35,7 @@ class DirectoryLock {
   // Writes into the file which process holds the lock. If that fails (a full disk), no process is named.
   DISTRIB_DECL static void sign(detail::FileDescriptor& file);
 
-  // Reads which process holds the lock: a text for people, empty if the file does not say.
+  // Reads which process holds the lock: a text for messages, empty if the file does not name a process.
   DISTRIB_DECL static auto holder(detail::FileDescriptor& file) -> std::string;
 
   detail::FileDescriptor file_;

@@ -81,21 +81,23 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::unknown_combiner), failure::invalid_argument,
      "combiner must be one of mean, sqrtn, sum"},
     {static_cast<int>(ps_errc::unsorted_keys), failure::invalid_argument,
-     "the keys of a sparse gradient must ascend and be unique"},
+     "the keys of a pull, a gradient or a cut must ascend, and each key may occur once"},
     {static_cast<int>(ps_errc::not_positive), failure::invalid_argument, "must be positive"},
     {static_cast<int>(ps_errc::too_few_tokens), failure::invalid_argument, "too few tokens to finish the first step"},
     {static_cast<int>(ps_errc::no_variables), failure::invalid_argument, "at least one variable is needed"},
     {static_cast<int>(ps_errc::no_global_step), failure::invalid_argument,
      "a global step is needed to check staleness"},
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument, "call set_variables and begin before this"},
-    {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
+    {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted,
+     "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"},
     {static_cast<int>(ps_errc::pull_too_large), failure::exhausted,
-     "a pull asks for more rows than one answer may hold"},
+     "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
      "the updater of a table must not change rows that no gradient names: use LazyAdam"},
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
     {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
-     "custom initial values are not those that the job was begun with: initial_values() must always return the same"},
+     "custom initial values differ from the values that the job began with: initial_values() must return the same "
+     "values at every call"},
     {static_cast<int>(ps_errc::not_in_checkpoint), failure::not_found,
      "the initial checkpoint lacks what the job begins with: map its names, or set allow_missing"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
@@ -108,7 +110,7 @@ inline constexpr ErrorText ps_texts[] = {
      "version"},
 };
 
-/// Category "distrib.ps".
+/// Returns the category "distrib.ps".
 [[nodiscard]] inline auto ps_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.ps", ps_texts};
   return category;

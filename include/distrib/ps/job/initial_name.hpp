@@ -10,7 +10,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Under which name the initial checkpoint has a variable or table of the job, as in the assignment map of
+/// The name under which the initial checkpoint has a variable or table of the job, as in the assignment map of
 /// `tf.train.init_from_checkpoint`. A name that ends with '/' stands for all names that begin with it, "/" for all
 /// names.
 ///
@@ -18,8 +18,8 @@ inline namespace v0 {
 /// |---|---|---|
 /// | "linear/w" | "wide/w" | one variable or table |
 /// | "linear/" | "wide/" | all below it, the rest of the name stays; also "/" to "wide/", and "linear/" to "/" |
-/// | "w/part_*" | "w" | separate tensors "w/part_0", "w/part_1", ..., joined along the axis in which they were cut |
-/// | "" | "head/" | these begin as their initializers say |
+/// | "w/part_*" | "w" | separate tensors "w/part_0", "w/part_1", ..., joined along the axis that was divided |
+/// | "" | "head/" | all below "head/" begin as their initializers say |
 ///
 /// A value.
 struct InitialName {
@@ -34,8 +34,8 @@ struct InitialName {
   [[nodiscard]] auto is_of(std::string_view name) const noexcept -> bool {
     return of_job == name || of_job == "/" || (of_job.ends_with('/') && name.starts_with(of_job));
   }
-  /// Returns the name that the checkpoint has for `name`; empty if `name` does not come from the checkpoint. Only if
-  /// `is_of(name)`.
+  /// Returns the name that the checkpoint has for `name`; empty if `name` begins as its initializer says. Must be
+  /// called only if `is_of(name)`.
   [[nodiscard]] DISTRIB_DECL auto stored_name(std::string_view name) const -> std::string;
 };
 

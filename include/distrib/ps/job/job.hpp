@@ -76,31 +76,31 @@ struct Job {
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
 
-  /// Number of replicas of all shards. Replica number r * `shards()` + s is replica r of shard s. So the replicas with
-  /// r = 0 have the numbers of their shards; with one replica of each shard there are no others.
+  /// Number of replicas of all shards together. Replica number r * `shards()` + s is replica r of shard s. So the
+  /// replicas with r = 0 have the numbers of their shards; with one replica of each shard there are no others.
   [[nodiscard]] auto num_replicas() const noexcept -> std::uint32_t { return shards() * replicas; }
-  /// The ps task of a replica: the task of its shard for r = 0, the task after that for r = 1.
+  /// Returns the ps task of a replica: the task of its shard for r = 0, the task after that for r = 1.
   [[nodiscard]] auto task_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return (replica % shards() / shards_per_task + replica / shards()) % tasks;
   }
-  /// The other replica of the same shard. With one replica of each shard: itself.
+  /// Returns the other replica of the same shard. With one replica of each shard: itself.
   [[nodiscard]] auto sibling_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return (replica + shards()) % num_replicas();
   }
-  /// Number of a replica among the services of its task. The task's own shards (r = 0) come first.
+  /// Returns the number of a replica among the services of its task. The task's own shards (r = 0) come first.
   [[nodiscard]] auto service_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return replica / shards() * shards_per_task + replica % shards_per_task;
   }
-  /// The replica that is service number `service` of task `task`: the opposite of `task_of` and `service_of`.
+  /// Returns the replica that is service number `service` of task `task`: the inverse of `task_of` and `service_of`.
   [[nodiscard]] auto replica_at(std::uint32_t task, std::uint32_t service) const noexcept -> std::uint32_t {
     const std::uint32_t round = service / shards_per_task;
     return round * shards() + (task + tasks - round % tasks) % tasks * shards_per_task + service % shards_per_task;
   }
 
-  /// Number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
+  /// Returns the number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
 
-  /// How many contributions `rank` makes. Synchronous: one for each step. Otherwise an equal share of all
+  /// Returns how many contributions `rank` makes. Synchronous: one for each step. Otherwise an equal share of all
   /// contributions; the lowest ranks make the remainder.
   [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
     if (consistency.is_synchronous()) return total_steps;
@@ -108,37 +108,38 @@ struct Job {
   }
 };
 
-/// How many steps beyond the step being completed a synchronous shard stores contributions for (rule 3 of
-/// docs/design/protocol.md).
+/// Returns for how many steps after its last completed step a synchronous shard stores contributions (rule 3 of
+/// docs/design/protocol.md): twice the cut interval, at least 2 and at most 2^32.
 [[nodiscard]] inline auto contribution_window(const Job& job) noexcept -> std::uint64_t {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;  // so that step + window never overflows
   return job.cut_interval > most / 2 ? most : std::max<std::uint64_t>(2, 2 * job.cut_interval);
 }
 
-/// The canonical description of the job: one fact a line, in a fixed order. Saved with every cut, and compared at Join.
+/// Returns the canonical description of the job: one fact per line, in a fixed order. Saved with every cut, and
+/// compared at Join.
 [[nodiscard]] DISTRIB_DECL auto to_text(const Job& job) -> std::string;
 
-/// SHA-256 of the canonical description.
+/// Returns the SHA-256 of the canonical description.
 [[nodiscard]] inline auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
 
 namespace detail {
 
-// The lines of a description: all, or only those that are the job's identity.
+// Returns the lines of a description: all, or only the lines of the job's identity (see `identity_difference`).
 DISTRIB_DECL auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view>;
 
-// The first line in which two lists differ, as a sentence; empty if they are equal.
+// Returns the first line in which two lists differ, as a sentence; empty if they are equal.
 DISTRIB_DECL auto first_difference(const std::vector<std::string_view>& theirs,
                                    const std::vector<std::string_view>& ours) -> std::string;
 }  // namespace detail
 
-/// Returns the first line in which two descriptions differ, of those that a second run must share with the first:
-/// variables, tables, initializers, seed, and the initial checkpoint with its names. Empty: they describe the same job.
-/// The text is for people.
+/// Compares the lines of two descriptions that a second run must share with the first: variables, tables, initializers,
+/// seed, and the initial checkpoint with its names. Returns the first difference as a sentence for a message: "it has
+/// 'seed 1', this job has 'seed 2'". Empty: they describe the same job.
 [[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(saved, true), detail::lines_of(ours, true));
 }
 
-/// Returns the first line in which two whole descriptions differ, in the same form: the reason why a worker and a
+/// Compares all lines of two descriptions. Returns the first difference in the same form: the reason why a worker and a
 /// parameter server do not work together. Empty: all lines are equal.
 [[nodiscard]] inline auto job_difference(std::string_view theirs, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(theirs, false), detail::lines_of(ours, false));

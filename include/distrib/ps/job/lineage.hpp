@@ -16,11 +16,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// SHA-256 of the settings of a job: of all lines of its description except the number of steps and the number of steps
-/// between cuts, which change no value.
+/// Returns the SHA-256 of the settings of a job: of all lines of its description except the number of steps and the
+/// number of steps between cuts, which change no value.
 [[nodiscard]] DISTRIB_DECL auto settings_hash(std::string_view job_text) -> Sha256Digest;
 
-/// By which settings a state was made. A job that is started again may have other settings; these hold from the step at
+/// The settings that made a state. A job that is started again may have other settings; these hold from the step at
 /// which it continues. Two states of one step are the same only if their lineages are equal. A value.
 class Lineage {
  public:
@@ -35,19 +35,21 @@ class Lineage {
   /// The lineage of the initial values, which no settings have made.
   Lineage() = default;
 
-  /// In ascending order of steps.
+  /// Returns the entries in ascending order of steps.
   [[nodiscard]] auto entries() const noexcept -> const std::vector<Entry>& { return entries_; }
   /// True for the lineage of the initial values.
   [[nodiscard]] auto empty() const noexcept -> bool { return entries_.empty(); }
 
-  /// The lineage of the state at an earlier `step` of the same history.
+  /// Returns the lineage of the state at an earlier `step` of the same history.
   [[nodiscard]] DISTRIB_DECL auto until(Step step) const -> Lineage;
 
-  /// The lineage of what follows when a job with these settings continues from `step` of this history. Drops the
-  /// settings of later steps; adds an entry unless the state of `step` was made by the same settings.
+  /// Returns the lineage of the states that follow when a job with these settings continues from `step` of this
+  /// history. Drops the settings of later steps; adds an entry unless the state of `step` was made by the same
+  /// settings.
   [[nodiscard]] DISTRIB_DECL auto continued(Step step, const Sha256Digest& settings) const -> Lineage;
 
-  /// The first 8 bytes of the SHA-256 of its text, little endian; never 0. Lineages are compared by this number.
+  /// Returns the first 8 bytes of the SHA-256 of its text, little endian; 1 instead of 0. Lineages are compared by this
+  /// number.
   [[nodiscard]] DISTRIB_DECL auto digest() const -> std::uint64_t;
 
   [[nodiscard]] auto operator==(const Lineage&) const -> bool = default;
@@ -58,13 +60,14 @@ class Lineage {
   std::vector<Entry> entries_;
 };
 
-/// One line for each entry: the step, a space, the settings in hexadecimal digits. Stored with a cut, see `CutTensors`.
+/// Returns one line for each entry: the step, a space, the settings in hexadecimal digits. Stored with a cut, see
+/// `CutTensors`.
 [[nodiscard]] DISTRIB_DECL auto to_text(const Lineage& lineage) -> std::string;
 
 /// Returns the lineage whose `to_text` is `text`; empty for any other text.
 [[nodiscard]] DISTRIB_DECL auto parse_lineage(std::string_view text) -> std::optional<Lineage>;
 
-/// A durable cut of a shard, and by which settings it was made.
+/// A durable cut of a shard, and the settings that made it.
 struct DurableCut {
   Step step = 0;
   Lineage lineage;

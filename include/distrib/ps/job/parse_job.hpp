@@ -94,11 +94,11 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 
 }  // namespace detail
 
-/// Returns the job that `text` describes: the opposite of `to_text`, for a process that does not know the model. The
-/// text may come from an unknown client; what is accepted gives the same text again. Updaters stay texts: see
-/// `find_updaters`. Memory: a few times that of the text, however large the job is.
+/// Returns the job for which `to_text` returns `text`, for a process that does not know the model. The text may come
+/// from an unknown client. Updaters stay texts: see `find_updaters`. Memory: a few times that of the text, however
+/// large the job is.
 ///
-/// Errors: `ps_errc::bad_job` with the first line that is not understood:
+/// Errors: `ps_errc::bad_job` with the first line that is not understood (the result is then `Job{}`):
 /// - a line that is unknown, missing or in the wrong place; a number that is not canonical, or beyond `max_job_...`; a
 ///   text above `max_job_text`;
 /// - a name that occurs twice; a name of the initial checkpoint that is not valid;

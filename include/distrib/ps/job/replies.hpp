@@ -13,8 +13,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Number of one connection to a shard. A worker that connects again is a new peer; an older process of the same rank
-/// keeps its own.
+/// Number of one connection to a shard. A worker that connects again is a new peer. An older process of the same rank
+/// that is still connected keeps its own number.
 using Peer = std::uint64_t;
 
 /// A step to pull in an asynchronous job: answered with the final values when the contributions of all ranks are
@@ -31,7 +31,8 @@ struct NamedCut {
 
 /// What a shard reports of itself with every reply: how far it is, and which cuts it has.
 struct Progress {
-  /// Synchronous: k, the last step completed. Asynchronous: the last contribution counted of the asking rank.
+  /// Synchronous: k, the last step completed. Asynchronous: the number of the last contribution of the asking rank that
+  /// was counted.
   Step done = 0;
   /// Ascending. Synchronous: steps with a durable cut of the shard's history; 0 is always one of them. Asynchronous:
   /// one entry, the last contribution of the asking rank that a durable cut has.
@@ -70,7 +71,7 @@ struct Contribution {
   std::uint64_t history = 0;  ///< Lineage of the values that it was computed from, see `Progress::history`.
 };
 
-/// Answers Join. Also sent when the worker behind `peer` must begin with this shard as after a Join.
+/// Answers Join. Also sent when the worker behind `peer` must start again with this shard as after a Join.
 struct JoinedReply {
   Peer peer = 0;
   Progress progress;
@@ -112,7 +113,7 @@ struct RefusedReply {
   std::string what = {};  ///< The variable or table concerned, or the reason. May be empty.
 };
 
-/// A text for people about the contribution that was refused: "step 3 of rank 1, hidden/weights".
+/// Returns a text for messages about the contribution that was refused: "step 3 of rank 1, hidden/weights".
 [[nodiscard]] inline auto to_string(const RefusedReply& refused) -> std::string {
   return "step " + std::to_string(refused.step) + " of rank " + std::to_string(refused.rank) +
          (refused.what.empty() ? "" : ", " + refused.what);

@@ -14,7 +14,7 @@ enum class RowMean : std::uint8_t {
   of_all,  ///< The number of contributions of the step, as for dense gradients: a missing gradient counts as 0.
 };
 
-/// The word for it in a job's description.
+/// Returns the word for it in a job's description.
 [[nodiscard]] constexpr auto to_text(RowMean mean) noexcept -> std::string_view {
   return mean == RowMean::of_all ? "of_all" : "of_those_with_key";
 }

@@ -21,11 +21,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the parts of one shard lie in one block of memory, which may hold values, gradients or slots; and which rows of
-/// the tables the shard has. Each part begins at a multiple of `tensor_alignment`; the gaps are zeros. Parts with the
-/// same updater lie together. The counters, which have no updater, come after all other parts, so that everything that
-/// is trained is a prefix of the block, made of floats. Computed from the job alone, so workers and shards agree. A
-/// value.
+/// How the parts of one shard lie in one block of memory, which may hold values, gradients or slots; and the shard's
+/// share of each table. Each part begins at a multiple of `tensor_alignment`; the gaps are zeros. Parts with the same
+/// updater lie together. The counters, which have no updater, come after all other parts, so that everything that is
+/// trained is a prefix of the block, made of floats. Computed from the job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: its variable, the piece of the variable, and its position in the block.
@@ -60,9 +59,9 @@ class ShardLayout {
   [[nodiscard]] auto counters() const noexcept -> std::span<const Entry> { return entries().subspan(trained_); }
   /// The groups of the trained parts, in the order in which they lie in the block.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
-  /// Size of the block in memory.
+  /// Size of the block in memory, in bytes.
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
-  /// Size of the trained part of the block, from its beginning. Counters follow it.
+  /// Size of the trained part of the block, in bytes, from its beginning. Counters follow it.
   [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
   /// Format of trained elements in messages, see `ps/store/wire_block.hpp`.
   [[nodiscard]] auto wire_format() const noexcept -> FloatFormat { return wire_format_; }
@@ -88,14 +87,15 @@ class ShardLayout {
   std::vector<TableShare> tables_;
 };
 
-/// The layouts of all shards of a job, in order.
+/// Returns the layouts of all shards of a job, in order.
 [[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
   std::vector<ShardLayout> layouts;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
   return layouts;
 }
 
-/// Returns the initial values of a shard: a pure function of the job. Counters are zero.
+/// Returns the initial values of a shard: a pure function of the job. Counters are zero, and so are variables with a
+/// `CustomInitializer`: those values come with contribution 0.
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
   for (const auto& entry : layout.trained())

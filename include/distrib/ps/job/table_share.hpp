@@ -17,22 +17,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which shard has the row of a key. Numbered keys are divided into ranges (`RangeSharding`). If any 64 bits are a key,
-/// the virtual shards are divided among the shards (`ConsistentHashSharding`). A value.
+/// Says which shard has the row of a key. Numbered keys are divided into ranges (`RangeSharding`). If any 64 bits are a
+/// key, the virtual shards are divided among the shards (`ConsistentHashSharding`). A value.
 class TableSharding {
  public:
   DISTRIB_DECL TableSharding(const TableInfo& table, std::uint32_t shards);
 
-  /// Returns the shard of a key. A key beyond the last numbered one counts as the last shard's.
+  /// Returns the shard of a key. A key beyond the last numbered key belongs to the last shard.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     return owners_.empty() ? ranges_.shard(key) : owners_[virtual_shard(key)];
   }
 
-  /// The first of a shard's numbered keys. 0 if any 64 bits are a key.
+  /// Returns the first of a shard's numbered keys. 0 if any 64 bits are a key.
   [[nodiscard]] auto first(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(ranges_.first_row(shard));
   }
-  /// How many numbered keys a shard has. 0 if any 64 bits are a key.
+  /// Returns how many numbered keys a shard has. 0 if any 64 bits are a key.
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(ranges_.rows_of(shard));
   }
@@ -51,9 +51,9 @@ class TableShare {
   [[nodiscard]] auto info() const noexcept -> const TableInfo& { return info_; }
   /// Number of the table's updater, see `Job::updater_of`.
   [[nodiscard]] auto updater() const noexcept -> std::size_t { return updater_; }
-  /// The first of this shard's numbered keys. 0 if any 64 bits are a key.
+  /// Returns the first of this shard's numbered keys. 0 if any 64 bits are a key.
   [[nodiscard]] auto first() const noexcept -> std::uint64_t { return sharding_.first(shard_); }
-  /// How many numbered keys this shard has. 0 if any 64 bits are a key.
+  /// Returns how many numbered keys this shard has. 0 if any 64 bits are a key.
   [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return sharding_.rows_of(shard_); }
 
   /// True if the table has this key, and its row lies on this shard.

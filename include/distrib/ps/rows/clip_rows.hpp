@@ -27,9 +27,9 @@ inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_nor
     throw_error(ec, "rows of " + std::to_string(row_size) + " elements with max_norm " + std::to_string(max_norm));
 }
 
-/// The gradient of `clip_rows`: turns the gradients of the clipped rows into the gradients of `rows` as they were
-/// before, in place. It is the true derivative: the component along a clipped row becomes 0, the rest is scaled as the
-/// row was.
+/// Computes the gradient of `clip_rows`: turns the gradients of the clipped rows into the gradients of `rows` as they
+/// were before, in place. It is the true derivative: the component along a clipped row becomes 0, the rest is scaled as
+/// the row was.
 ///
 /// Errors: as `clip_rows`; also `ps_errc::shape_mismatch` if `gradients` is not as long as `rows`.
 DISTRIB_DECL void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,

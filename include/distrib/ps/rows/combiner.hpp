@@ -10,15 +10,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How the rows of a table that one row of ids looks up are combined, as in TensorFlow: the sum of weight * row,
-/// divided by:
+/// How the table rows that the ids of one lookup row name are combined, as in TensorFlow: their sum, each multiplied by
+/// its weight, divided by:
 enum class Combiner : std::uint8_t {
   mean,  ///< The sum of the weights. The default, as in TensorFlow.
   sqrtn,  ///< The square root of the sum of the squared weights.
   sum,  ///< 1.
 };
 
-/// TensorFlow's name: "mean", "sqrtn", "sum".
+/// Returns TensorFlow's name: "mean", "sqrtn", "sum".
 [[nodiscard]] constexpr auto to_text(Combiner combiner) noexcept -> std::string_view {
   switch (combiner) {
     case Combiner::sqrtn: return "sqrtn";
@@ -30,7 +30,8 @@ enum class Combiner : std::uint8_t {
 
 namespace detail {
 
-/// The opposite of `to_text`. Fails with `ps_errc::unknown_combiner`.
+/// Returns the combiner for which `to_text` returns `text`. Fails with `ps_errc::unknown_combiner`; returns `mean`
+/// then.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner;
 /// The same, but throws `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text) -> Combiner;

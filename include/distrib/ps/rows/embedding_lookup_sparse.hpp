@@ -41,9 +41,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// TensorFlow's `embedding_lookup_sparse`. Row r of `combined` becomes the sum of weight * (row `id` of `table`) over
-/// the ids of row r of `lookups`, divided as `options.combiner` says; zeros if the divisor is 0. `table` has whole rows
-/// of `row_size` elements. For a larger table pass only the rows that `unique_keys` asked for, and its `index` as ids.
+/// Does what TensorFlow's `embedding_lookup_sparse` does. Row r of `combined` becomes the sum of weight * (row `id` of
+/// `table`) over the ids of row r of `lookups`, divided as `options.combiner` says; zeros if the divisor is 0. `table`
+/// has whole rows of `row_size` elements. For a larger table pass only the rows that `unique_keys` asked for, and its
+/// `index` as ids.
 ///
 /// The sum is added in the order of positions, and each operation is rounded to float: the same bits on every machine.
 /// Allocates nothing, but one row if there is a `max_norm`.
@@ -61,13 +62,14 @@ inline void embedding_lookup_sparse(std::span<const float> table, std::size_t ro
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);
 }
 
-/// The gradient of `embedding_lookup_sparse`. `combined_gradient` is the gradient of the result for the same `table`,
-/// `lookups` and `options`. Each row of `table_gradient` becomes the sum, over the positions that looked that row up,
-/// in their order, of weight / divisor * (row of `combined_gradient` that has the position); with a `max_norm` it is
-/// then passed through `clip_rows_gradient`. Rows that were not looked up get zeros, so it is best to pass as `table`
-/// only what `unique_keys` asked for. Weights get no gradient.
+/// Computes the gradient of `embedding_lookup_sparse`. `combined_gradient` is the gradient of the result for the same
+/// `table`, `lookups` and `options`. Each row of `table_gradient` becomes the sum, over the positions that looked that
+/// row up, in their order, of weight / divisor * (row of `combined_gradient` that has the position); with a `max_norm`
+/// it is then passed through `clip_rows_gradient`. Rows that were not looked up get zeros, so it is best to pass as
+/// `table` only what `unique_keys` asked for. Weights get no gradient.
 ///
 /// Errors: as `embedding_lookup_sparse`; also `ps_errc::shape_mismatch` if `table_gradient` is not as long as `table`.
+/// `table_gradient` is unchanged then.
 DISTRIB_DECL void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
                                                    const SparseIds& lookups, const LookupOptions& options,
                                                    std::span<const float> combined_gradient,

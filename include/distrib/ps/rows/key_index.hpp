@@ -73,8 +73,8 @@ static_assert(sizeof(KeySlot) == 16);
 /// 31 with linear probing. A full segment grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. After
 /// that it is split by the next bit of the hash into two, of about 12 Ki each. A segment is full when 0.64 to 0.86 of
 /// its slots are used; this limit differs from segment to segment, so that equally filled segments do not all grow at
-/// once. A segment cannot be split if its keys agree in all bits of the directory, or if the directory would then have
-/// more than 16 entries for each segment: such a segment grows beyond 16 Ki.
+/// once. A segment cannot be split if its keys agree in all 22 bits that the directory can use, or if the directory
+/// would then have more than 16 entries for each segment: such a segment grows beyond 16 Ki.
 ///
 /// Trap: the hash is public. A client that chooses its keys can make n of them collide, which takes time proportional
 /// to n squared. Segments do not shrink. The order of the slots, and all else, is a function of the calls. Movable.

@@ -18,7 +18,7 @@ namespace detail {
 inline constexpr std::size_t page_bytes = std::size_t{4} << 10;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-/// `bytes` rounded up to a whole number of `unit`s.
+/// Returns `bytes` rounded up to a whole number of `unit`s.
 constexpr auto round_up(std::size_t bytes, std::size_t unit) noexcept -> std::size_t {
   return (bytes + unit - 1) / unit * unit;
 }
@@ -52,9 +52,9 @@ class MappedMemory {
     budget_->give_back(size_);
   }
 
-  /// Null: no memory.
+  /// Returns the first byte; null if there is no memory.
   [[nodiscard]] auto data() const noexcept -> std::byte* { return data_; }
-  /// In bytes, whole pages.
+  /// Returns the size in bytes: whole pages.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
  private:

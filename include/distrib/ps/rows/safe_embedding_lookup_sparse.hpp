@@ -40,10 +40,10 @@ struct PrunedIds {
   return prune_ids(lookups, combiner, default_id, ec);
 }
 
-/// TensorFlow's `safe_embedding_lookup_sparse`: `embedding_lookup_sparse` of what `prune_ids` returns. Rows without ids
-/// become zeros, or the row of `default_id` (scaled down to `max_norm` like any other). `options.empty_rows` is
-/// ignored. Fails as the two functions. For the gradient, pass the pruned ids and `LookupOptions::EmptyRows::zeros` to
-/// `embedding_lookup_sparse_gradient`.
+/// Does what TensorFlow's `safe_embedding_lookup_sparse` does: `embedding_lookup_sparse` of the ids that `prune_ids`
+/// returns. Rows without ids become zeros, or the row of `default_id` (scaled down to `max_norm` like any other).
+/// `options.empty_rows` is ignored. Fails with the errors of the two functions. For the gradient, pass the pruned ids
+/// and `LookupOptions::EmptyRows::zeros` to `embedding_lookup_sparse_gradient`.
 DISTRIB_DECL void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size,
                                                const SparseIds& lookups, LookupOptions options,
                                                std::optional<std::int64_t> default_id, std::span<float> combined,

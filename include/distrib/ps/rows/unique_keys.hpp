@@ -17,7 +17,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which keys a worker asks for, and where it finds the answer: each key of a list once, ascending, and for each
+/// The keys that a worker asks for, and where it finds the answer: each key of a list once, ascending, and for each
 /// position of the list the number of its key. `index` can serve as the ids of a lookup in the rows that arrive.
 struct UniqueKeys {
   std::vector<std::uint64_t> keys;

@@ -36,8 +36,8 @@ class BlockPool {
 
  private:
   // `take` looks at no more blocks than this before it makes a new one. Each look without success shortens the search
-  // by one: while no block comes back (they are kept until the next cut, say), searching would take longer with each
-  // block that is made.
+  // by one: while no block is returned (for example, until the next cut), searching would take longer with each block
+  // that is made.
   static constexpr std::size_t most_patience = 64;
 
   struct Entry {

@@ -19,7 +19,7 @@ struct Cut {
   std::vector<SharedBuffer> slots;  ///< For each group of the layout one block per slot of its updater, in order.
   std::vector<Step> applied;  ///< Asynchronous: for each rank its last contribution counted. Synchronous: empty.
   std::vector<TableCut> tables = {};  ///< One for each table of the job, in the job's order.
-  Lineage lineage = {};  ///< Synchronous: by which settings it was made. Empty at step 0 and in asynchronous jobs.
+  Lineage lineage = {};  ///< The settings that made it. Empty at step 0, in asynchronous jobs, and with backup workers.
 };
 
 }  // namespace v0

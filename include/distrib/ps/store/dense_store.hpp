@@ -26,8 +26,8 @@ inline namespace v0 {
 /// block and published by pointer, so a reader that holds an older block never sees it change. Only a block that no
 /// reader holds is updated in place. Blocks that are no longer held are used again: no allocation in steady state.
 ///
-/// Threads: one at a time. Published blocks may be read on any thread; references to them come back to the store's
-/// thread as `BlockPool` says.
+/// Threads: one at a time. Published blocks may be read on any thread; references to them must be passed back to the
+/// store's thread, see `BlockPool`.
 class DenseStore {
  public:
   /// Starts with `values`, a block of `layout`, and with slots at the updaters' initial values.
@@ -107,7 +107,7 @@ class DenseStore {
   std::vector<std::span<float>> slots_at_;
 };
 
-/// Bytes of memory that a store takes in steady state: three versions of the values, and the slots.
+/// Returns the bytes of memory that a store takes in steady state: three versions of the values, and the slots.
 [[nodiscard]] inline auto store_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
   std::uint64_t bytes = 3 * std::uint64_t{layout.block_bytes()};
   for (const ShardLayout::Group& group : layout.groups())

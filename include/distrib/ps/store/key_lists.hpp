@@ -17,7 +17,7 @@ inline namespace v0 {
 /// and has no key twice.
 using KeyLists = std::vector<std::vector<std::uint64_t>>;
 
-/// Bytes of a number as a varint, 1 to 10.
+/// Returns the bytes of a number as a varint, 1 to 10.
 [[nodiscard]] constexpr auto varint_bytes(std::uint64_t value) noexcept -> std::size_t {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
@@ -26,14 +26,14 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 /// - the varint 2 n, the first key as a varint, then the difference of each key to the one before it as a varint;
 /// - the varint 2 n + 1, then each key as 8 bytes, little endian.
 ///
-/// The first form is taken if it saves at least a quarter of the bytes. Otherwise, as with keys that are hashes,
-/// reading differences would cost more than the bytes that they save. `keys` must be ascending and without repeats
-/// (programmer error otherwise).
+/// The first form is used if it saves at least a quarter of the bytes. Otherwise, as with keys that are hashes, reading
+/// differences would cost more than the bytes that they save. `keys` must be ascending and without repeats (programmer
+/// error otherwise).
 DISTRIB_DECL void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to);
 
-/// Reads what `append_keys` wrote, once for each list of `lists`, and overwrites the lists. Returns false if `bytes`,
-/// to the last one, are not such lists; the contents of `lists` are unspecified then. Memory: at most eight times
-/// `bytes`.
+/// Reads what `append_keys` wrote, once for each list of `lists`, and overwrites the lists. Returns false if `bytes`
+/// are not exactly `lists.size()` such lists, without a byte left over; the contents of `lists` are unspecified then.
+/// Memory: at most eight times `bytes`.
 [[nodiscard]] DISTRIB_DECL auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool;
 
 }  // namespace v0

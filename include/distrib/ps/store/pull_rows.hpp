@@ -24,7 +24,7 @@ struct PullRows {
   bool digests = false;  ///< True: the answer ends with a `TableDigest` of each table, over all its rows on this shard.
 };
 
-/// Bytes of the answer after the dense block.
+/// Returns the bytes of the answer after the dense block.
 [[nodiscard]] inline auto answer_bytes(const ShardLayout& layout, const PullRows& rows) -> std::size_t {
   const std::size_t digests = rows.digests ? detail::aligned_size(layout.tables().size() * sizeof(TableDigest)) : 0;
   return rows_bytes(layout, rows.keys) + digests;

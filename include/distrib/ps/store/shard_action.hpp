@@ -32,7 +32,8 @@ struct SaveCut {
 struct LoadCut {
   Step step = 0;
 };
-/// The protocol no longer needs the shard's cut of this step. Its files stay or go as the user's retention says.
+/// The protocol no longer needs the shard's cut of this step. Its files are kept or removed as the user's retention
+/// says.
 struct DropCut {
   Step step = 0;
   /// True: the cut waited for the other shards' cuts of this step, which will never be made, so that not even the user

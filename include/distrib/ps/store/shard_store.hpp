@@ -53,11 +53,11 @@ class ShardStore {
     if (tables_ != nullptr) tables_->keep_previous(keep);
   }
 
-  /// Where the shard's parts lie in the dense block, and its shares of the tables.
+  /// Returns where the shard's parts lie in the dense block, and its shares of the tables.
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
-  /// The current dense block. It never changes: an update publishes another one.
+  /// Returns the current dense block. It never changes: an update publishes another one.
   [[nodiscard]] auto dense() const noexcept -> const SharedBuffer& { return dense_.values(); }
-  /// Null: the job has no tables.
+  /// Returns the tables; null if the job has none. Valid as long as this object.
   [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
 
   /// Reads a contribution, and decodes it if it does not travel as float32. Returns it with an empty error. A null
@@ -71,7 +71,7 @@ class ShardStore {
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
 
   /// Checks that a pull may ask for `rows`. Returns `ps_errc::no_such_row` if the tables do not have one of them on
-  /// this shard.
+  /// this shard. If the job has no tables, `rows.keys` must be empty.
   [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
     return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
   }

@@ -19,9 +19,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A copy of one shard's share of a table as it was at one moment, made while the table changes: before a key changes
-/// it is added here, and all other keys are added in pieces. Keys may be added in any order; of a key that is added
-/// twice the first time counts.
+/// A copy of one shard's share of a table as it was at one moment, made while the table changes: a key is added before
+/// it changes, and all other keys are added in pieces. Keys may be added in any order. If a key is added twice, the
+/// first time counts.
 ///
 /// Memory: the rows as the table keeps them, and 24 bytes a key. Movable.
 ///
@@ -48,8 +48,8 @@ class TableCopy {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   static constexpr std::size_t keys_of_block = 4096;
   static constexpr std::size_t least_block_bytes = std::size_t{64} << 10;
-  static constexpr std::size_t most_block_bytes = std::size_t{64}
-                                                  << 20;  // such blocks go back to the system when freed
+  // When blocks of this size are freed, their memory returns to the system.
+  static constexpr std::size_t most_block_bytes = std::size_t{64} << 20;
 
   struct Copied {
     KeyUse use;

@@ -11,9 +11,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A number that tells the rows of a table from others, whatever their order and on whichever shards they lie: the sum,
-/// modulo 2^64 in each of its four words, of the SHA-256 of every key (64 bits, little endian) followed by its weights.
-/// Trap: no protection against rows that are chosen to collide. A value.
+/// A number by which the rows of a table can be compared with other rows. It does not depend on the order of the rows,
+/// or on the shards on which they lie: it is the sum, modulo 2^64 in each of its four words, of the SHA-256 of every
+/// key (64 bits, little endian) followed by its weights (float32). Trap: no protection against rows that are chosen to
+/// collide. A value.
 struct TableDigest {
   std::array<std::uint64_t, 4> words{};
 

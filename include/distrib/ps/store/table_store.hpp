@@ -76,12 +76,12 @@ class TableStore {
 
   /// Applies the `count`-th update (from 1): updates each row that some gradient names, once. `of_ranks` are in rank
   /// order, and were read with the shard's layout. The gradients of one key are added in that order, then divided as
-  /// the job's `RowMean` says. If all ranks have a key, its gradient is what `reduce_mean` gives, bit by bit.
+  /// the job's `RowMean` says. If all ranks have a key, its gradient is what `reduce_mean` computes, bit by bit.
   ///
   /// In a table where any 64 bits are a key, an update counts a key once, however many ranks have it. Until a key has
   /// been counted `min_count` times it has no row, and its gradients are dropped. Every 64th update evicts the keys
-  /// that none of the last `evict_after` updates had (0: none); it may miss such a key for at most 126 updates. After
-  /// 67 million updates (2^20 times 64) no more keys are evicted.
+  /// that none of the last `evict_after` updates contained (0: no key is evicted). Such a key is evicted at most 126
+  /// updates too late. Limit: a key that is used after 67 million updates (2^20 times 64) is no longer evicted.
   ///
   /// Errors: `ps_errc::budget_exceeded`, or an error of the operating system. The tables may have taken more memory
   /// then; otherwise nothing has changed.
@@ -95,7 +95,7 @@ class TableStore {
   }
 
   /// The same as before the last update. Needs `keep_previous` before that update; otherwise writes the current values.
-  /// A key whose row the update made gets its initial values; a row that it evicted gets those it had.
+  /// A key whose row the update made gets its initial values; a key whose row it evicted gets the values of that row.
   void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
   }
@@ -115,7 +115,7 @@ class TableStore {
   }
 
   /// Begins a copy of the current state, which `copy_some` makes in pieces; updates may go on meanwhile. There is one
-  /// copy at a time.
+  /// copy at a time: a copy that was begun before is dropped.
   void begin_copy() {
     for (detail::ShardTable& table : tables_) table.begin_copy();
   }
@@ -144,21 +144,21 @@ class TableStore {
   /// load again before other calls.
   DISTRIB_DECL void load(std::span<const TableCut> tables);
 
-  /// A digest of each table, in the job's order. Reads all rows.
+  /// Returns a digest of each table, in the job's order. Reads all rows.
   [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
     std::vector<TableDigest> digests;
     for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
     return digests;
   }
 
-  /// The size of each table, in the job's order.
+  /// Returns the size of each table, in the job's order.
   [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
     std::vector<TableSize> sizes;
     for (const detail::ShardTable& table : tables_) sizes.push_back({table.rows(), table.keys(), table.bytes()});
     return sizes;
   }
 
-  /// Memory of all tables, as taken from the budget.
+  /// Memory of all tables in bytes, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return budget_->used_bytes(); }
 
  private:

@@ -22,13 +22,14 @@ inline namespace v0 {
 /// must have `wire_block_bytes`.
 DISTRIB_DECL void encode_block(const ShardLayout& layout, ByteView block, std::span<std::byte> to) noexcept;
 
-/// The opposite of `encode_block`. `to` must have `block_bytes` and be aligned for its elements.
+/// Writes to `to` the dense block that `encode_block` has encoded as `received`, a block of `wire_block_bytes`. `to`
+/// must have `block_bytes` and be aligned for its elements. Gaps of the floats are copied too.
 DISTRIB_DECL void decode_block(const ShardLayout& layout, ByteView received, std::span<std::byte> to) noexcept;
 
 /// Returns the block in the form in which it travels, in new memory. With float32 returns `block` itself.
 [[nodiscard]] DISTRIB_DECL auto wire_block(const ShardLayout& layout, const SharedBuffer& block) -> SharedBuffer;
 
-/// Offset of a part in a block that travels, in bytes.
+/// Returns the offset of a part in a block that travels, in bytes.
 [[nodiscard]] inline auto wire_offset(const ShardLayout& layout, const ShardLayout::Entry& entry) -> std::size_t {
   if (detail::is_counter(entry.dtype)) return layout.wire_float_bytes() + (entry.offset_bytes - layout.float_bytes());
   return entry.offset_bytes / sizeof(float) * element_bytes(layout.wire_format());
@@ -38,8 +39,8 @@ DISTRIB_DECL void decode_block(const ShardLayout& layout, ByteView received, std
 DISTRIB_DECL void spread_received(const ShardLayout& layout, const ShardLayout::Entry& entry, const std::byte* received,
                                   std::byte* variable);
 
-/// The opposite of `spread_received`: copies a part from the whole `variable` into a block of `wire_block_bytes` that
-/// is to travel. Leaves the gaps of the block as they are.
+/// Copies, in the other direction than `spread_received`, a part from the whole `variable` into a block of
+/// `wire_block_bytes` that is to travel. Leaves the gaps of the block as they are.
 DISTRIB_DECL void gather_to_send(const ShardLayout& layout, const ShardLayout::Entry& entry, const std::byte* variable,
                                  std::byte* to_send);
 

@@ -27,7 +27,7 @@ DISTRIB_DECL void ConsistentHashSharding::deal(std::span<const std::uint32_t> we
   std::vector<std::int64_t> counts(weights.size());
   counts[0] = num_virtual_shards;
   std::vector<std::size_t> ends(weights.size(), num_virtual_shards);  // every virtual shard of a task is before its end
-      // Compares (count - 1/2) / weight without fractions. The products are at most 2^11 * 2^32.
+  // Compares (count - 1/2) / weight without fractions. The products are at most 2^11 * 2^32.
   const auto fuller = [&](std::size_t a, std::int64_t count_a, std::size_t b, std::int64_t count_b) {
     return (2 * count_a - 1) * weights[b] > (2 * count_b - 1) * weights[a];
   };

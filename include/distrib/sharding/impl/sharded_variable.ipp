@@ -95,7 +95,7 @@ DISTRIB_DECL auto ShardedVariable::forwards(const ShardedVariable::RowRange& ran
     const std::int64_t first = offsets_[shard];
     const std::int64_t end = std::min(offsets_[shard + 1], stop);
     if (start >= end || first >= end) continue;
-      // The first row of the range in this shard, counted from the first row where it could be.
+    // The first row of the range in this shard, counted from the first row where it could be.
     const std::int64_t from = std::max(start, first);
     const std::uint64_t skipped = start < first ? beyond(distance(start, first), step) : 0;
     if (skipped < distance(from, end))

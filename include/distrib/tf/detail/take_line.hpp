@@ -47,7 +47,7 @@ class TakeLine {
   /// Removes the first take with this id. Returns false if there is none.
   [[nodiscard]] DISTRIB_DECL auto cancel(std::uint64_t id) -> bool;
 
-  /// Sets the step. Returns false if it goes backwards.
+  /// Sets the step, to a smaller one too. Returns false if it becomes smaller.
   [[nodiscard]] auto set_step(Step step) noexcept -> bool {
     const bool forward = step >= step_;
     step_ = step;

@@ -26,10 +26,9 @@ class MemoryPieces {
  public:
   /// A piece of memory. Return it with `give_back`; all pieces end with their `MemoryPieces`.
   struct Piece {
-    std::byte* data = nullptr;
-    // index of its mapping
+    std::byte* data = nullptr;  // null: no memory
     std::size_t size_bytes = 0;
-    std::size_t mapping = 0;
+    std::size_t mapping = 0;  // index of its mapping
   };
 
   /// Takes no memory yet. The budget must outlive it.

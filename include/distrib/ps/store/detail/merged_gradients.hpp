@@ -22,7 +22,8 @@ namespace detail {
 class MergedGradients {
  public:
   /// Merges the gradients of table number `table`, which has rows of `dim` elements. The contributions must exist until
-  /// the rows have been read. Ranks without keys of this table are skipped.
+  /// the rows have been read. Ranks without keys of this table are skipped, but `RowMean::of_all` counts them in the
+  /// divisor.
   DISTRIB_DECL void merge(std::span<const TableGradients* const> of_ranks, std::size_t table, std::size_t dim,
                           RowMean mean);
 

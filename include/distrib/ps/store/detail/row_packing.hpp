@@ -46,7 +46,8 @@ class RowPacking {
     std::copy_n(kept + kept_weights(), slots(), to + layout_.dim);
   }
 
-  /// The opposite of `unpack`. Rounds to the nearest, so that weights which came from `unpack` get their old bits.
+  /// Writes an unpacked row to `kept`. Rounds to the nearest, so that weights that `unpack` has written get their old
+  /// bits.
   void pack(const float* from, float* kept) const noexcept {
     encode_elements(layout_.weights, {from, layout_.dim}, reinterpret_cast<std::byte*>(kept));
     std::copy_n(from + layout_.dim, slots(), kept + kept_weights());

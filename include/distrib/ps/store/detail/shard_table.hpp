@@ -37,7 +37,7 @@ namespace detail {
 /// evicted once in each unit.
 inline constexpr std::uint64_t steps_per_use = 64;
 
-/// The unit that the `count`-th update belongs to.
+/// Returns the unit that the `count`-th update belongs to; at most `KeyUse::max_last_use`.
 [[nodiscard]] constexpr auto use_of(std::uint64_t count) noexcept -> std::uint32_t {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use));
 }
@@ -78,7 +78,7 @@ class ShardTable {
     if (any_) any_->uncount(merged_.keys(), before_);
   }
 
-  /// Updates the rows. Every 64th update also evicts the keys that no update has had for long enough.
+  /// Updates the rows. Every 64th update also evicts the keys that no update has contained for long enough.
   DISTRIB_DECL void update(std::uint64_t count, bool keep);
 
   /// Writes the weights of `keys` to `to`, `dim` floats for each key.
@@ -138,7 +138,7 @@ class ShardTable {
 
   [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + share_.info().name); }
 
-  // Writes the initial row of a key. Rounds to the nearest, so that a pull of a key without a row gives what the row
+  // Writes the initial row of a key. Rounds to the nearest, so that a pull of a key without a row returns what the row
   // will be.
   void init(std::uint64_t key, float* row) const {
     float* const made = packing_.packs() ? one_.data() : row;

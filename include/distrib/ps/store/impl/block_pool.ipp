@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL auto BlockPool::take(std::size_t size_bytes) -> std::shared_ptr<AlignedBuffer> {
-  // Blocks come back in about the order in which they were taken, so look first at the block that was taken longest
+  // Blocks are returned in about the order in which they were taken, so look first at the block that was taken longest
   // ago.
   for (std::size_t looks = std::min(ring_.size(), patience_); looks != 0; --looks) {
     last_ = ring_[last_].next;
