@@ -9,7 +9,7 @@
 #include <string>
 
 namespace {
-// What a hook prints into a file that is no terminal.
+// Returns what a hook prints into a file that is not a terminal.
 template <class F>
 auto printed(F&& tell) -> std::string {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
@@ -24,7 +24,7 @@ auto printed(F&& tell) -> std::string {
 auto lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 }  // namespace
 
-TEST_CASE("ShowProgress: plain lines in a pipe, one each twentieth and the last step", "[train]") {
+TEST_CASE("ShowProgress: not on a terminal: plain lines, one per twentieth and one for the last step", "[train]") {
   const std::string text = printed([](distrib::ShowProgress& progress) {
     progress.on_start(
         {.first_step = 0, .last_step = 1000, .workers = 3, .examples_per_step = 192, .restored_from = {}});

@@ -8,19 +8,19 @@
 namespace distrib {
 inline namespace v0 {
 
-// clang-format off: one line an error, however long
-/// Why a training could not begin.
+// clang-format off: one line per error, however long
+/// Why a training could not start.
 enum class train_errc {
-  no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
-  too_little_data, ///< The data do not make one whole step. Add records, or make the batch or the number of workers smaller.
-  no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
-  no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
-  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` names a prefix with which no variable begins. Give one of the names, or a part.
-  too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
-  no_replicas,     ///< Shards cannot have so many replicas: 1, or 2 in a synchronous job without backup workers on 2 parameter servers or more. Take `BulkSynchronousParallel{}`, or start more servers.
-  no_initial_values, ///< A variable has a `CustomInitializer`, and the model gives no values. Give it `void initial_values(distrib::InitialValues<Variables>&) const`.
-  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one beside `with_initial_checkpoint`. Give the Embedding another initializer; take values from the checkpoint, or from the model.
-  bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the forms that there are, or two are for the same name. Give two names, or two prefixes that end with '/'.
+  no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Add the hook `StopAtStep{n}`, or `.repeat(n)` to the data.
+  too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
+  no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Ask for at least one of each.
+  no_evaluator,    ///< The flags say that this task is an evaluator, but in this library the chief evaluates. Start only chief, workers and parameter servers.
+  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` has a prefix with which no variable's or table's name begins. Use one of the names in the text, or the beginning of one.
+  too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
+  no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
+  no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&) const` to the model.
+  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
+  bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
 };
 // clang-format on
 
