@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `render.py --check` knows of the forms of its results.
+"""The rules of `render.py --check` for the formats of results.
 
-`check(template, text)` returns what is wrong, a line each, and in words what was looked at. The rules are those that
-make a cluster manager refuse a file, or accept it and then never start the job.
+`check(template, text)` returns a list of what is wrong, and a text that says what was checked. A file that breaks one
+of the rules is refused by its cluster manager, or it is accepted and the job never starts.
 """
 
 import json
@@ -34,7 +34,7 @@ def check(template, text):
 
 
 def load_yaml(text):
-    """The documents, without empty ones, and what is wrong: a key twice is, which PyYAML takes."""
+    """The documents, without empty ones, and what is wrong. A repeated key is wrong, although PyYAML accepts it."""
     import yaml
 
     class Loader(yaml.SafeLoader):

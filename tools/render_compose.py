@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of Compose, and of stacks for Swarm."""
+"""Rules for files of Compose, and for stacks of Swarm."""
 
 import re
 
@@ -16,7 +16,7 @@ SERVICE = set("""annotations attach blkio_config build cap_add cap_drop cgroup c
 TOP = {"version", "name", "services", "networks", "volumes", "configs", "secrets", "include"}
 DEPLOY = {"mode", "replicas", "endpoint_mode", "placement", "resources", "restart_policy", "update_config",
           "rollback_config", "labels", "max_replicas_per_node"}
-# `docker stack deploy` refuses these or passes over them.
+# `docker stack deploy` refuses or ignores these.
 NOT_IN_STACKS = {"container_name", "depends_on", "build", "links", "restart", "network_mode", "external_links",
                  "cgroup_parent", "devices", "security_opt", "userns_mode", "profiles"}
 

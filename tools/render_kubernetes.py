@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of Kubernetes between keys and between documents; those of one key are in render_shapes.py."""
+"""Rules for Kubernetes that concern several keys or documents; rules for one key are in render_shapes.py."""
 
 import functools
 import importlib.util
@@ -31,7 +31,7 @@ def by_kubernetes_validate(documents):
         try:
             kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
         except kubernetes_validate.SchemaNotFoundError:
-            pass  # of a custom resource
+            pass  # a custom resource
         except kubernetes_validate.ValidationError as error:
             found.append(f"{title(document)}: {str(error).splitlines()[0]}")
     return found
@@ -42,8 +42,8 @@ def title(document):
 
 
 def pods(document):
-    """(labels, PodSpec, name of what makes them, how it is named in DNS) of each pod template: the last is a list of
-    host names without their subdomain."""
+    """For each pod template: (labels, PodSpec, name of the object that makes the pods, list of the pods' host names
+    without their subdomain)."""
     kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec", {})
     if kind in ("StatefulSet", "Deployment"):
         hosts = [f"{name}-{i}" for i in range(spec.get("replicas", 1))] if kind == "StatefulSet" else []
@@ -74,7 +74,7 @@ def hosts_of_job(name, spec):
 
 
 def kubernetes_rules(documents):
-    """Rules between keys, and between documents, which are not in any schema."""
+    """Rules that concern several keys or documents, which are in no schema."""
     seen, every = set(), [(d, *pod) for d in documents for pod in pods(d)]
     labels = [pod[1] for pod in every]
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
@@ -119,7 +119,7 @@ def matches(wanted, labels):
 
 
 def made_elsewhere(wanted):
-    """Labels that a controller gives to pods."""
+    """True if a controller adds these labels to pods."""
     controllers = ("jobset.sigs.k8s.io/", "training.kubeflow.org/", "batch.kubernetes.io/")
     return any(key.startswith(controllers) for key in wanted)
 
@@ -192,8 +192,8 @@ def pod_rules(pod, own):
 
 
 def created_hosts(documents):
-    """Names that pods of these documents are reached by, as they are seen from their own namespace: without what
-    `seen_within` takes away."""
+    """The names under which the pods of these documents can be reached from their own namespace: without the ending
+    that `seen_within` removes."""
     names = set()
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
     for document in documents:
@@ -212,7 +212,7 @@ def created_hosts(documents):
 
 
 def seen_within(documents, host):
-    """A name as it is seen from the namespace of these documents: without that, and what stands behind it."""
+    """A name as seen from the namespace of these documents: without that namespace and what follows it."""
     for namespace in {d["metadata"].get("namespace", "default") for d in documents}:
         host = re.sub(rf"\.{re.escape(namespace)}(\.svc(\.[a-z0-9.-]+)?)?$", "", host)
     return host

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of groups of Marathon 1.5."""
+"""Rules for groups of Marathon 1.5."""
 
 import re
 
@@ -7,7 +7,7 @@ from render_hosts import hosts_without_task, told_hosts
 
 
 def marathon_apps(group, parent=""):
-    """(absolute id, app) of a group and of those in it."""
+    """(absolute id, app) for each app of a group and of the groups inside it."""
     base = group["id"] if group["id"].startswith("/") else f"{parent}/{group['id']}"
     for app in group.get("apps", []):
         yield (app["id"] if app["id"].startswith("/") else f"{base}/{app['id']}"), app

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts people run. Gives
-#   ensure_packages GROUP...   installs what is missing of these groups (Debian); says what to install elsewhere, exit 69
-#   phase NAME COMMAND...      runs quietly and prints one line with the seconds; shows the output of what failed
-# Messages of both go to $logs, which the sourcing script sets.
+# Sourced by the scripts that users run. Defines
+#   ensure_packages GROUP...   installs the missing packages of these groups on Debian; on other systems says what to
+#                              install, and exits with 69
+#   phase NAME COMMAND...      runs a command quietly and prints one line with its seconds; shows its output if it fails
+# The output of both goes to $logs, which the sourcing script sets.
 
 packages_of() {
   case $1 in
@@ -61,7 +62,7 @@ install_packages() {  # uses as_root of its caller
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
 }
 
-# What build and test programs say when all is well.
+# Lines that build and test programs print when all is well.
 phase_noise='^\[[0-9]+/[0-9]+\]|^ *Start +[0-9]+:|\.+ +Passed +[0-9.]+ sec$|^Label Time Summary|^[a-z_]+ += +[0-9.]+ sec\*proc|^-- |^Preset CMake variables:|^  [A-Z_]+=".*"$|^$'
 
 phase() {  # NAME COMMAND...

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib records` on real files: what it says, its JSON, its exit codes, that outputs appear whole and are not replaced
-# unasked.
+# `distrib records` on real files: its output, its JSON, its exit codes; outputs appear whole, and replace existing
+# files
+# only if asked to.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
 fixtures=$tests/record/fixtures
@@ -30,7 +31,7 @@ records 66 count --json nowhere; json 'lines[0]["error"] == "not_found" and "now
 records 64 count; records 64 no-such-subcommand; records 64 count --no-such-flag data
 records 0 --help; records 0 count --help
 
-# check: all of the damage, and the records behind it
+# check: all damage, and the records after it
 records 0 check data; says_not DAMAGED
 records 1 check data bad_data_crc.tfrecord; says 'bad_data_crc.tfrecord: DAMAGED'; says 'record 2 at offset 33'
 records 1 check --json bad_data_crc.tfrecord truncated_payload.tfrecord
@@ -38,7 +39,7 @@ json 'lines[0]["damage"][0]["offset"] == 33 and lines[0]["damage"][0]["record"] 
 json 'lines[0]["damage"][0]["kind"] == "corrupt_payload" and lines[0]["records"] == 4'
 json 'lines[1]["damage"][0]["kind"] == "truncated_payload"'
 
-# count says where damage is as well; behind three records a line of a log
+# count says where damage is, too; here a line of a log follows three records
 unhex log_line_tail.tfrecord 0300000000000000b099490e6f6e65014055080300000000000000b099490e74776f8990c9090500000000000000eab2043e \
   74687265656023fb45494e464f3a726f6f743a746869732077656e7420746f207468652077726f6e672066696c650a
 records 1 count log_line_tail.tfrecord; says $'3\tlog_line_tail.tfrecord'; lines 1
@@ -49,7 +50,7 @@ says 'truncated_payload.tfrecord: record 4' err; says 'bad_data_crc.tfrecord: re
 says_not lines-0 err
 records 1 count --json log_line_tail.tfrecord; json 'lines[0]["records"] == 3 and lines[0]["damage"][0]["offset"] == 59'; silent
 
-# a record of more than 2 GiB, a hole: headers alone are read here, all of it in tests/record
+# a record of more than 2 GiB, which is a hole in the file: here only headers are read, tests/record reads all of it
 unhex large 0500000000000000eab2043e666972737455ff23e5 0a000080000000006b5007d5
 truncate -s 2147483691 large
 unhex tail 7b4074100400000000000000424552046c61737494f984aa
@@ -88,7 +89,7 @@ for sequence in '' --sequence; do
 done
 records 0 head --sequence data/example.tfrecord; says 'label'
 
-# a name that is no UTF-8 costs nothing
+# a name that is not UTF-8 is no failure
 unhex latin1.tfrecord 200000000000000029eda9500a1e0a100a077665726cfc737412051a030a01010a0a0a016b12051a030a01078e44191c
 records 0 cat latin1.tfrecord; json 'lines[0]["feature"] == {"k": {"int64_list": [7]}, "verl\\xfcst": {"int64_list": [1]}}'
 records 0 head latin1.tfrecord; says '  verl\xfcst: 1'; says '  verl\xfcst  int64, 1 value'; says '  k: 7'
@@ -132,14 +133,14 @@ records 1 salvage truncated_payload.tfrecord -d rescued --json; json 'lines[0]["
 records 0 check rescued
 records 0 salvage data/lines-0.tfrecord -o same; cmp same data/lines-0.tfrecord >&2 || fail 'a good file is not the same'
 
-# An output that cannot be written to is a failure.
+# An output that cannot be written is a failure.
 if [ -w /dev/full ]; then
   what='records cat >/dev/full'
   "$distrib" records cat data/example.tfrecord >/dev/full 2>err
   [ $? -eq 74 ] || fail "exit code is not 74"
 fi
 
-# Files behind an HTTP server that gives parts of them, whose connections are cut now and then.
+# Files on an HTTP server that sends parts of them, and that breaks connections now and then.
 python3 - "$fixtures" >port 2>/dev/null <<'EOF' &
 import http.server, pathlib, re, sys
 class Files(http.server.BaseHTTPRequestHandler):

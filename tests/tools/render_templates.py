@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every template of examples/ with three sets of values.
+"""Tests every template of examples/ with three sets of values.
 
 usage: render_templates.py DISTRIB
 
-Each is rendered as plain Jinja2 renders it, passes --check, and names tasks as the file makes them; a required value
-that is missing is refused by its name; strings come back unchanged from what was written. The checks first find what is
-planted for each of them.
+Each template is rendered as by plain Jinja2, passes --check, and its lists of hosts name the tasks of the file. If a
+required value is missing, the error names it. Strings in the result are equal to the values that were passed. First,
+each check must find a mistake that is planted for it.
 """
 
 import json
@@ -46,7 +46,7 @@ SETS = {
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
-# Of the same template, other ways.
+# More sets of values for some templates.
 MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kind": "Job"}, {"train_claim": "old"},
                                               {"network_policy": False},
                                               {"cluster_domain": "k8s.example"}]}
@@ -81,12 +81,12 @@ def documents_of(name, text):
 
 
 def hosts_agree(documents, values):
-    """Names of tasks that variables tell, and those that the file makes: computed apart from each other."""
+    """The names of tasks in the variables are the names that the file makes: the two are computed independently."""
     told = dict(render_hosts.told_hosts(documents))
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
     if not told:
         assert documents[-1].get("kind") == "TFJob", "nothing tells the tasks' hosts"
-        return  # its operator does
+        return  # its operator sets them
     if "kind" in documents[0]:
         made = render_kubernetes.created_hosts(documents)
         exact = True
@@ -109,7 +109,7 @@ def hosts_agree(documents, values):
 
 
 def restricted(documents):
-    """What Pod Security's level "restricted" wants, and read-only images without a token of Kubernetes."""
+    """Pods obey Pod Security's level "restricted", have read-only images, and get no token of Kubernetes."""
     for document in documents:
         for _, pod, name, _ in render_kubernetes.pods(document):
             security = pod["securityContext"]
@@ -125,7 +125,7 @@ def restricted(documents):
                 assert own["readOnlyRootFilesystem"] is True and container["resources"]["limits"]["memory"], name
 
 
-# A script runs with these in front of PATH; each notes its arguments and the variables N0, N1, ...
+# Programs of this text are first in the PATH of a script; each notes its arguments and the variables N0, N1, ...
 STUB = """#!/usr/bin/env python3
 import os, sys
 with open(os.environ["NOTED"], "a") as noted:
@@ -149,7 +149,7 @@ def strings_of(name, text, documents):
             return set(noted.read_text().split("\0"))
     found = set(render_check.strings(documents))
     if "services" in documents[0] or "kind" in documents[0]:
-        # There $ begins the name of a variable, unless it stands twice.
+        # Here a $ starts the name of a variable, unless it is doubled.
         assert all("$" not in text.replace("$$", "") for text in found), "a lonely $"
         found |= {text.replace("$$", "$") for text in found}
         for service in documents[0].get("services", {}).values():
@@ -162,7 +162,7 @@ def check_template(distrib, template, scratch):
     name = f"{template.parent.name}/{template.name}"
     is_script = not re.search(r"\.(ya?ml|json)\.jinja$", name)
     for which, values in [*SETS.items(), *((str(more), SETS["much"] | more) for more in MORE.get(name, []))]:
-        if is_script:  # it runs, and may write there
+        if is_script:  # it is run, and may write there
             values = values | {"train_dir": f"{scratch}/out"}
         done = run(distrib, template, values, "--check")
         assert done.returncode == 0, f"with {which} values: {done.stderr}"
@@ -186,7 +186,7 @@ def check_template(distrib, template, scratch):
     assert required > 0, "it requires nothing"
 
 
-# --- what is planted ------------------------------------------------------------------------------------------------
+# --- planted mistakes -----------------------------------------------------------------------------------------------
 
 STACK = """services:
   ps0: {image: a, deploy: {endpoint_mode: dnsrr},
@@ -279,7 +279,7 @@ def self_test():
         assert not missed, "\n".join(missed)
 
 
-# The longest `name` that each template takes, counted by hand, and what is too long when it has one character more.
+# The longest `name` that each template accepts, counted by hand, and what is too long if it has one character more.
 HASH, SUFFIX = "-xxxxxxxxxx", "-xxxxx"
 LONGEST = [
     ("kubernetes/statefulset.yaml.jinja", {}, 49, "-ps" + HASH),

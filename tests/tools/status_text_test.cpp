@@ -45,7 +45,7 @@ auto running() -> ShardStatus {
 
 }  // namespace
 
-TEST_CASE("status_text: a shard for people", "[tools]") {
+TEST_CASE("status_text: a shard with a job", "[tools]") {
   const tools::StatusRates rates{10.25, 123.0, 2'500'000.0};
   const std::string text = tools::status_text(running(), &rates);
   CHECK(text ==
@@ -76,7 +76,7 @@ TEST_CASE("status_text: a shard for people", "[tools]") {
   CHECK_THAT(tools::status_json(waiting, nullptr), ContainsSubstring(R"("open":true,"no_values":true,"step")"));
 }
 
-TEST_CASE("status_text: before the job", "[tools]") {
+TEST_CASE("status_text: a shard without a job, and one that reads its cuts", "[tools]") {
   ShardStatus shard;
   shard.ranks = 3;
   CHECK(tools::status_text(shard, nullptr) ==
@@ -87,7 +87,7 @@ TEST_CASE("status_text: before the job", "[tools]") {
         "/job:ps/task:0 shard 0, up 0 s: asynchronous_parallel, job abc\n  its cuts are being read\n");
 }
 
-TEST_CASE("status_json: a line for programs", "[tools]") {
+TEST_CASE("status_json: a shard as one line", "[tools]") {
   const tools::StatusRates rates{10.5, 123, 2.5};
   const std::string json = tools::status_json(running(), &rates);
   CHECK(
@@ -103,7 +103,7 @@ TEST_CASE("status_json: a line for programs", "[tools]") {
   CHECK(tools::status_json({}, nullptr).find("per_second") == std::string::npos);
 }
 
-TEST_CASE("status_rates: by the shard's own clock", "[tools]") {
+TEST_CASE("status_rates: measured by the shard's own clock", "[tools]") {
   const ShardStatus before = running();
   ShardStatus now = before;
   now.uptime += 2s;
@@ -119,9 +119,9 @@ TEST_CASE("status_rates: by the shard's own clock", "[tools]") {
   CHECK(tools::status_rates(before, now).steps == 0);
   CHECK(tools::status_rates(now, before).steps == 0);
   now.open = true;
-  now.step = 1;  // back to a cut
+  now.step = 1;  // it went back to a cut
   CHECK(tools::status_rates(before, now).steps == 0);
-  now.uptime = 1s;  // started again
+  now.uptime = 1s;  // it was started again
   rates = tools::status_rates(before, now);
   CHECK(rates.contributions == 0);
   CHECK(rates.bytes == 0);

@@ -25,7 +25,7 @@ namespace {
 using distrib::RunEvents;
 using distrib::ScalarEvent;
 
-/// The directories that have event files in and below `path`, or `path` itself, which is a file.
+/// Returns the directories in and below `path` that have event files; if `path` is a file, `path` itself.
 auto runs_of(const std::string& path, Report& report) -> std::set<std::string> {
   if (!distrib::detail::is_directory(path)) return {path};
   const EventRuns found = EventRunSearch{}.find(path);
@@ -38,12 +38,12 @@ auto runs_of(const std::string& path, Report& report) -> std::set<std::string> {
   return found.directories;
 }
 
-/// "." for what lies in `root` itself.
+/// Returns the name of a run; "." for the files in `root` itself.
 auto run_name(const std::string& run, const std::string& root) -> std::string {
   return std::filesystem::path{run}.lexically_relative(root).string();
 }
 
-/// A run as lines of JSON: its points, and then what it has besides.
+/// Prints a run as lines of JSON: its points, then its values that are not points, then what was left out.
 void tell_json(const std::string& name, const RunEvents& run, Report& report) {
   for (const ScalarEvent& event : run.scalars)
     report.line(JsonLine{}
@@ -64,7 +64,7 @@ void tell_json(const std::string& name, const RunEvents& run, Report& report) {
     report.line(JsonLine{}.add("run", name).add("tag", escaped_text(tag)).add("left_out", points).text());
 }
 
-/// A run for people: a line for each curve, and what it has besides.
+/// Prints a run as text: a line for each curve, then its values that are not points, then what was left out.
 void tell(const std::string& name, const RunEvents& run, Report& report) {
   if (run.scalars.empty() && run.others.empty()) return;
   std::map<std::string, Curve> curves;
@@ -86,7 +86,7 @@ void tell(const std::string& name, const RunEvents& run, Report& report) {
                              " left out, as the run went back to an earlier step; --all shows all");
 }
 
-/// Leaves the tags that are asked for.
+/// Keeps only the tags that were asked for.
 void choose(const std::vector<std::string>& tags, RunEvents& run) {
   if (tags.empty()) return;
   const auto is_other = [&tags](const auto& of) { return std::find(tags.begin(), tags.end(), of.tag) == tags.end(); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `distrib`. Each subcommand is a header of its own; here are only their options.
+// The command `distrib`. Each subcommand has a header of its own; here are only their options.
 #include "checkpoint.hpp"
 #include "events.hpp"
 #include "launch.hpp"
@@ -81,7 +81,7 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   status->add_option("--secret", asked.secret_file, "File with the secret that the cluster shares, if it has one");
 
-  // For the list of --help: what it is told is read by the script.
+  // Only for the list in --help: the script reads the arguments itself.
   app.add_subcommand("render",
                      "Renders a template of a cluster manager's file: Jinja2, strict.\n"
                      "distrib render TEMPLATE [--values FILE] [-D name=value]... [--check]");
@@ -89,7 +89,7 @@ int main(int argc, char** argv) try {
   char** const end = argv + argc;
   if (argc > 1 && argv[1] == std::string_view{"render"}) return tools::render({argv + 2, end});
 
-  // Ours ends at the first --; CLI11 would interpret what PROGRAM is meant to.
+  // The options of this command end at the first --. CLI11 would interpret arguments that are meant for PROGRAM.
   char** const dashes = std::find(argv, end, std::string_view{"--"});
   if (dashes != end) options.program.assign(dashes + 1, end);
   try {

@@ -10,7 +10,7 @@ namespace {
 
 using Run = int (*)(const RecordsOptions&);
 
-/// What every subcommand has.
+/// Adds a subcommand with the options that all subcommands have.
 auto add(CLI::App& records, const char* name, const char* text, RecordsOptions& options, int& code, Run run)
     -> CLI::App& {
   CLI::App* sub = records.add_subcommand(name, text);
@@ -30,7 +30,7 @@ auto add(CLI::App& records, const char* name, const char* text, RecordsOptions& 
   return *sub;
 }
 
-/// What each has that reads records.
+/// Adds a subcommand that reads records, with the options that all such subcommands have.
 auto add_reading(CLI::App& records, const char* name, const char* text, RecordsOptions& options, int& code, Run run)
     -> CLI::App& {
   CLI::App& sub = add(records, name, text, options, code, run);

@@ -13,7 +13,7 @@ struct Contents {
   std::uint64_t records = 0;
   std::uint64_t suspect = 0;
   std::uint64_t payload_bytes = 0;
-  distrib::Sha256 hash;  // of all payloads, one behind the other
+  distrib::Sha256 hash;  // of all payloads, one after the other
 };
 
 auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {

@@ -19,14 +19,15 @@
 
 namespace tools {
 
-/// What happened between two looks at a shard, a second.
+/// What happened between two answers of a shard, per second.
 struct StatusRates {
   double steps = 0;
   double contributions = 0;
-  double bytes = 0;  ///< Pushed and pulled.
+  double bytes = 0;  ///< Pushed and pulled bytes.
 };
 
-/// By the clock of the shard. A shard that was started again, found its cuts or went back to one meanwhile has none.
+/// Returns the rates, by the clock of the shard. They are 0 if it was started again meanwhile, or still reads its cuts;
+/// a rate is also 0 if its count went back.
 [[nodiscard]] inline auto status_rates(const distrib::ShardStatus& before, const distrib::ShardStatus& now)
     -> StatusRates {
   const double seconds = std::chrono::duration<double>{now.uptime - before.uptime}.count();
@@ -38,13 +39,13 @@ struct StatusRates {
           rate(before.pushed_bytes, now.pushed_bytes) + rate(before.pulled_bytes, now.pulled_bytes)};
 }
 
-/// How long calls took: "p50 12 us, p99 85 us, longest 1.2 ms".
+/// Returns how long calls took: "p50 12 us, p99 85 us, longest 1.2 ms".
 [[nodiscard]] inline auto times_text(const distrib::LatencyHistogram& times) -> std::string {
   const auto quantile = [&times](double q) { return time_text(std::min(times.quantile(q), times.max())); };
   return "p50 " + quantile(0.5) + ", p99 " + quantile(0.99) + ", longest " + time_text(times.max());
 }
 
-/// A shard for people, in a few lines. `rates`: since the look before; null: there was none.
+/// Returns a shard as text, a few lines. `rates`: since the answer before; null: there was none.
 [[nodiscard]] inline auto status_text(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto number = [](auto value) { return std::to_string(value); };
   const auto right = [](std::string text, std::size_t width) {
@@ -91,7 +92,7 @@ struct StatusRates {
   return text;
 }
 
-/// A shard as one line of JSON, without its end. Likewise.
+/// Returns a shard as one line of JSON, without its line end. `rates`: since the answer before; null: there was none.
 [[nodiscard]] inline auto status_json(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto list = [](const auto& of, const auto& to_json) {
     std::string json = "[";
