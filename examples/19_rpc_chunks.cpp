@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large request that is used up while it comes, and never lies anywhere as a whole.
+// A large request that is processed while it arrives, and is never in memory as a whole.
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/rpc.hpp>
@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 
 struct Norm : distrib::Method<"example.Norm", distrib::SharedBuffer, double> {};  // of floats
 
-/// What has come of one request.
+/// Processes one request.
 template <class Call>
 struct Squares {
-  // A multiple of 64 bytes, so no float is cut. Whether they are right is known at the end.
+  // The size is a multiple of 64 bytes, so no float is divided. Only `end` says that the bytes were not damaged.
   void chunk(distrib::ByteView bytes) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
       const auto number = distrib::load_le<float>(bytes.data() + i);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecords of tf.train.Examples {label, numbers, categories} in TARGET_DIR: train-* to learn from, test-* to measure.
-//   convert TARGET_DIR --generate TRAIN TEST [SEED]     so many generated examples; generator.hpp says how
-//   convert TARGET_DIR FILE...                          Criteo's text, plain or gzip; each tenth line is for the test,
-//                                                       until it has 100 000
-//   convert --criteo FILE EXAMPLES [SEED]               generated examples as Criteo's text
+// Writes TFRecords of tf.train.Examples {label, numbers, categories} to TARGET_DIR: train-* for training, test-* for
+// measuring.
+//   convert TARGET_DIR --generate TRAIN TEST [SEED]     generates TRAIN and TEST examples, as generator.hpp describes
+//   convert TARGET_DIR FILE...                          reads Criteo's text, plain or gzip; each tenth line goes to the
+//                                                       test, until that has 100 000
+//   convert --criteo FILE EXAMPLES [SEED]               writes generated examples as Criteo's text
 #include "criteo.hpp"
 #include "exact_auc.hpp"
 #include "generator.hpp"
@@ -32,12 +33,12 @@
 
 namespace {
 
-// Of Criteo's lines: a chief that measures pulls the rows of all of them at once.
+// Most lines of Criteo in the test: a chief that measures pulls the rows of the whole test at once.
 constexpr std::uint64_t most_for_test = 100'000;
 
 using Split = ClickGenerator::Split;
 
-/// The files of both splits.
+/// Writes the files of both splits.
 class Target {
  public:
   explicit Target(const std::filesystem::path& directory)
@@ -63,7 +64,7 @@ class Target {
   distrib::ShardedRecordWriter train_, test_;
 };
 
-/// Writes what is generated, and into TARGET_DIR/auc_of_generator how well somebody does who knows each probability.
+/// Writes generated examples, and to TARGET_DIR/auc_of_generator the AUC of the true probabilities.
 void generate(const std::filesystem::path& directory, std::uint64_t train, std::uint64_t test, std::uint64_t seed) {
   const ClickGenerator generator{seed};
   Target target{directory};
@@ -88,7 +89,7 @@ void generate(const std::filesystem::path& directory, std::uint64_t train, std::
   if (!file) throw std::runtime_error("cannot write " + (directory / "auc_of_generator").string());
 }
 
-/// Reads one file of Criteo's. `lines` counts those of all files.
+/// Reads one of Criteo's files. `lines` counts the lines of all files.
 void convert(const std::string& path, Target& target, std::uint64_t& lines) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file{gzopen(path.c_str(), "rb"), gzclose};
   if (!file) throw std::runtime_error("cannot open " + path);

@@ -13,7 +13,7 @@
 
 auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   Settings s;
-  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // CLI11 takes -1 for a large number otherwise
+  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // otherwise CLI11 would read -1 as a large number
   const CLI::Range rate{1e-6, 1e3};
   CLI::App app{"Trains a wide and deep model to predict clicks."};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
@@ -50,11 +50,11 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
              distrib::ClusterFlags::help() + "\n--probe alone asks whether this task is well: 0, or 1.\n");
   try {
-    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
+    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 needs them in reverse order
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 64);
   }
-  // About one epoch of what run.sh generates: in a second one, rare values are learnt by heart.
+  // About one epoch of the data that run.sh generates: in a second epoch the model would memorize rare values.
   if (s.steps == 0) s.steps = s.mode == "sync" ? 3000 : 9000;
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 10);
   return s;

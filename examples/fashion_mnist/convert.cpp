@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fashion-MNIST's four IDX files (gzip) -> TFRecord shards of tf.train.Example {image: 784 bytes, label: int64}.
+// Converts the four IDX files of Fashion-MNIST (gzip) to TFRecord files of tf.train.Example {image: 784 bytes, label:
+// int64}.
 //   convert SOURCE_DIR TARGET_DIR
 #include "fashion_example.hpp"
 
@@ -21,7 +22,9 @@
 
 namespace {
 
-// An IDX file: big-endian magic and extents, then bytes (yann.lecun.com/exdb/mnist). `item_bytes` is the size of one item.
+// Reads an IDX file: magic number and extents in big-endian order, then bytes (yann.lecun.com/exdb/mnist).
+// `item_bytes`:
+// size of one item.
 struct Idx {
   std::size_t items = 0;
   std::vector<std::byte> bytes;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Trains a model on Fashion-MNIST from a fresh Debian machine on: installs what is missing, builds, makes TFRecords,
-# trains on a cluster of processes, evaluates, draws the curves.
+# Trains a model on Fashion-MNIST, starting with a fresh Debian machine: installs missing packages, builds, makes
+# TFRecords, trains on a cluster of processes, evaluates, draws the curves.
 usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--parts N]
                                      [--shards N] [--replicas N] [--out DIR] [--hold_out]
   --ps N        parameter servers, a process each (2); 0 trains in one process without sockets

@@ -13,7 +13,7 @@
 
 auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   Settings s;
-  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // CLI11 takes -1 for a large number otherwise
+  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // otherwise CLI11 would read -1 as a large number
   CLI::App app{"Trains a multilayer perceptron on Fashion-MNIST."};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
   app.add_option("--out", s.out, "Where checkpoint, events and summary.json go")->capture_default_str();
@@ -46,7 +46,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
              distrib::ClusterFlags::help() + "\n--probe alone asks whether this task is well: 0, or 1.\n");
   try {
-    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
+    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 needs them in reverse order
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 64);
   }
