@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The click job as people run it, on few examples: tables of embeddings that give the same bits on 1, 2 and 3 parameter
-# servers and in one process, Criteo's text in place of what is generated, clear answers to bad input. Called by ctest
-# in build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
+# The click job as users run it, with few examples: tables of embeddings give the same bits on 1, 2 and 3 parameter
+# servers and in one process; Criteo's text instead of generated examples; clear errors for bad input. ctest calls it in
+# build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 export OPENBLAS_NUM_THREADS=1
@@ -53,10 +53,10 @@ for victim in ps1 worker2; do
   kill -9 "$(sed -nE "s/^launch \| $victim is process ([0-9]+)\$/\1/p" killed.log | tail -n 1)" 2>/dev/null || true
 done
 wait $launch || { fail "killed: exit code $?"; tail -n 40 killed.log >&2; }
-grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'nobody was killed'
+grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'no task was killed'
 [ "$(result killed)" = "$(result whole)" ] || fail 'other bits where a parameter server and a worker were killed'
 
-# --- who does not wait learns too ---
+# --- an asynchronous job learns, too ---
 
 "$programs/click_train" --data data --batch 32 --steps 180 --mode async --out async >async.log
 python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > 0.6)' "$(field async auc)" ||
@@ -68,17 +68,17 @@ python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > 0.6)' "$(field async a
 gzip -k part.txt
 "$programs/click_convert" criteo part.txt part.txt.gz >criteo.txt
 grep -qx 'train: 3600 examples in 10 files' criteo.txt || fail 'not each tenth line is for the test'
-[ ! -e criteo/auc_of_generator ] || fail 'nobody knows what could be reached on these'
+[ ! -e criteo/auc_of_generator ] || fail 'there is a best AUC for real data'
 "$programs/click_train" --data criteo --steps 5 --out of_criteo >of_criteo.log
-[ "$(field of_criteo auc_of_generator)" = None ] || fail 'the summary knows what nobody knows'
+[ "$(field of_criteo auc_of_generator)" = None ] || fail 'the summary has a best AUC for real data'
 
-# --- bad input: a clear error and an exit code that is not 0 ---
+# --- bad input: a clear error, and an exit code other than 0 ---
 
 refused() {  # EXPECTED ARGUMENTS...
   local status=0
   "${@:2}" >out.txt 2>&1 || status=$?
   [ $status -ne 0 ] && [ $status -lt 124 ] || fail "exit code $status: ${*:2}"
-  grep -qE -e "$1" out.txt || { fail "no word of '$1' from: ${*:2}"; sed 's/^/    /' out.txt >&2; }
+  grep -qE -e "$1" out.txt || { fail "no '$1' in the output of: ${*:2}"; sed 's/^/    /' out.txt >&2; }
 }
 convert=("$programs/click_convert" x)
 refused 'cannot open nowhere' "${convert[@]}" nowhere

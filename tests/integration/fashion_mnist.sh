@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job as people run it, on the real images: same bits over runs, parts and shards, after Ctrl-C, and clear
-# answers to bad input. Called by ctest in build/PRESET/tests, where the programs are ../examples/fashion_mnist_*.
+# The main job as users run it, on the real images: the same bits for any run, parts and shards, and after Ctrl-C; clear
+# errors for bad input. ctest calls it in build/PRESET/tests, where the programs are ../examples/fashion_mnist_*.
 set -euo pipefail
 programs=$PWD/../examples
 work=$(mktemp -d)
@@ -30,7 +30,7 @@ grep -q $'\r' "$work/first.txt" && fail 'a bar in a pipe'
 "$programs/fashion_mnist_report" "$work/first/events" "$work/curves.html"
 grep -q '<polyline' "$work/curves.html" || fail 'no curve'
 
-# The other modes end and learn.
+# The other modes end, and learn.
 for mode in async ssp; do
   train --out "$work/$mode" --steps 300 --mode $mode >"$work/$mode.txt"
   python3 - "$work/$mode/summary.json" <<'EOF' || fail "--mode $mode learned nothing"
@@ -40,7 +40,7 @@ sys.exit(not (summary["steps"] == 300 and summary["test_accuracy"] > 0.6))
 EOF
 done
 
-# Ctrl-C and again.
+# Ctrl-C, then the same command again.
 train --out "$work/whole" --steps 1500 >"$work/whole.txt"
 for signal in INT TERM; do
   mkfifo "$work/pipe"
@@ -55,19 +55,19 @@ for signal in INT TERM; do
   status=0
   wait $pid || status=$?
   [ $status -eq 1 ] || fail "SIG$signal: exit code $status"
-  grep -q 'asked to stop' "$work/cut.txt" || fail "SIG$signal: no word of it"
+  grep -q 'asked to stop' "$work/cut.txt" || fail "SIG$signal: the output does not mention it"
   train --out "$work/cut" --steps 1500 >"$work/on.txt" || fail "SIG$signal: it did not end"
-  grep -q 'going on after step [1-9]' "$work/on.txt" || fail "SIG$signal: it did not go on"
-  [ "$(hash_of "$work/whole")" = "$(hash_of "$work/cut")" ] || fail "SIG$signal: another hash after going on"
+  grep -q 'going on after step [1-9]' "$work/on.txt" || fail "SIG$signal: it did not continue"
+  [ "$(hash_of "$work/whole")" = "$(hash_of "$work/cut")" ] || fail "SIG$signal: another hash at the end"
   rm -rf "$work/cut"
 done
 
-# Bad input: a clear error and an exit code that is not 0.
+# Bad input: a clear error, and an exit code other than 0.
 refused() {  # EXPECTED ARGUMENTS...
   local status=0
   "${@:2}" >"$work/out.txt" 2>&1 || status=$?
   [ $status -ne 0 ] || fail "accepted: ${*:2}"
-  grep -qE -e "$1" "$work/out.txt" || { fail "no word of '$1' from: ${*:2}"; sed 's/^/    /' "$work/out.txt" >&2; }
+  grep -qE -e "$1" "$work/out.txt" || { fail "no '$1' in the output of: ${*:2}"; sed 's/^/    /' "$work/out.txt" >&2; }
 }
 refused '(--stpes|stpes)' train --stpes 5
 refused 'steps' train --steps -5
