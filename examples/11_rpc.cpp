@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls between processes, here both in one process: a server with four methods, a client with callbacks, a deadline
-// and
-// an error.
+// and an error.
 #include <distrib/rpc.hpp>
 
 #include <chrono>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Access control: a server that shows a certificate and requires a shared secret, a client that has both, and two
-// clients
-// that do not. The program makes its files and removes them again; a real job has its own.
+// clients that do not. The program makes its files and removes them again; a real job has its own.
 #include <distrib/net/tls/tls_connect.hpp>
 #include <distrib/net/tls/tls_listener.hpp>
 #include <distrib/rpc.hpp>

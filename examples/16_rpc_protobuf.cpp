@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protocol Buffers messages as request and reply, with metadata; a handler that lets another thread do the work; a
-// server
-// that ends when all calls are answered.
+// server that ends when all calls are answered.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/rpc.hpp>
 

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes a release of what is committed: sets the version and the changelog's date, runs all checks, makes a commit and a
-# tag.
+# Releases the committed state: sets the version and the changelog's date, runs all checks, makes a commit and a tag.
 # usage: tools/release.sh MAJOR.MINOR.PATCH
 #
 # The changelog must have a section "## [MAJOR.MINOR.PATCH] - unreleased". Nothing is pushed. If a check fails, all
-# changes
-# are undone. DISTRIB_RELEASE_CHECKS: a command to run instead of `.ci/run` and `tests/run.sh packages`.
+# changes are undone. DISTRIB_RELEASE_CHECKS: a command to run instead of `.ci/run` and `tests/run.sh packages`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

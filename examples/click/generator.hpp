@@ -13,12 +13,11 @@
 #include <vector>
 
 /// Generates a data set of Criteo's shape, in which the probability of each label is known. Example `index` of a split
-/// is
-/// a pure function of (seed, split, index). It is computed with integers only: the bytes are the same on every machine.
+/// is a pure function of (seed, split, index). It is computed with integers only: the bytes are the same on every
+/// machine.
 ///
 /// 13 numbers: floor(scale * u / (1 - u)) for a uniform u, at most 1 000 000. Half of them are below the `scale` of
-/// their
-/// column, and the share above x falls like scale / x. 26 categories: value k of the `values` of a column has a
+/// their column, and the share above x falls like scale / x. 26 categories: value k of the `values` of a column has a
 /// probability proportional to 1 / (k + 1) (Zipf's law); its token is k with its bits mixed. In some columns values are
 /// missing.
 ///

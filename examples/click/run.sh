@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Predicts clicks, starting with a fresh Debian machine: installs missing packages, builds, generates examples of
-# Criteo's
-# shape or reads Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC, draws the
-# curves.
+# Criteo's shape or reads Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC,
+# draws the curves.
 usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--shards N]
                              [--replicas N] [--out DIR] [--examples N | --data FILE...] [--min_count N]
   --ps N        parameter servers, a process each (2); 0 trains in one process without sockets

@@ -23,11 +23,9 @@
 #include <vector>
 
 /// Predicts clicks with a wide and a deep part, whose sum is the log-odds of a click (Cheng et al., "Wide & Deep
-/// Learning
-/// for Recommender Systems", 2016). Wide: a weight for each value of each category and for each number, and a bias.
-/// Deep:
-/// 26 embeddings of 16 elements and the numbers, through two hidden layers of 128 and 64, ReLU. The loss is sigmoid
-/// cross-entropy.
+/// Learning for Recommender Systems", 2016). Wide: a weight for each value of each category and for each number, and a
+/// bias. Deep: 26 embeddings of 16 elements and the numbers, through two hidden layers of 128 and 64, ReLU. The loss is
+/// sigmoid cross-entropy.
 struct WideDeep {
   static constexpr std::size_t numbers = ClickExample::numbers_count, columns = ClickExample::categories_count;
   static constexpr std::size_t dim = 16, inputs = columns * dim + numbers, hidden1 = 128, hidden2 = 64;
@@ -64,8 +62,7 @@ struct WideDeep {
   }
 
   /// Returns a number as the model uses it: an eighth of log2(1 + x), linear between powers of two; so it needs no
-  /// libm,
-  /// which differs between machines. 0 if x is negative, or missing. At most 17, for any x.
+  /// libm, which differs between machines. 0 if x is negative, or missing. At most 17, for any x.
   static auto scaled(float x) -> float {
     if (x < 0) return 0;
     const auto bits = std::bit_cast<std::uint32_t>(1 + x) & 0x7fffffff;

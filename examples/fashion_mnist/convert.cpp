@@ -23,8 +23,7 @@
 namespace {
 
 // Reads an IDX file: magic number and extents in big-endian order, then bytes (yann.lecun.com/exdb/mnist).
-// `item_bytes`:
-// size of one item.
+// `item_bytes`: size of one item.
 struct Idx {
   std::size_t items = 0;
   std::vector<std::byte> bytes;

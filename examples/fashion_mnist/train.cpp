@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main job: Fashion-MNIST, trained by parameter servers and workers. `train --help` shows its flags; run.sh beside
-// it
-// does everything, starting with the raw files.
+// it does everything, starting with the raw files.
 #include "mlp.hpp"
 #include "train_settings.hpp"
 

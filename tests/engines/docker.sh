@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the main job with Docker Compose, in a private Docker daemon, from the template of examples/docker and from the
-# last
-# stages of its Dockerfile. A parameter server and a worker are killed. The job must end by itself, with the same
-# parameters
-# as one undisturbed process. A second job is asked to stop and continues later. Both images must be smaller than a
-# limit.
-# The functions are in tests/engines/support.
+# last stages of its Dockerfile. A parameter server and a worker are killed. The job must end by itself, with the same
+# parameters as one undisturbed process. A second job is asked to stop and continues later. Both images must be smaller
+# than a limit. The functions are in tests/engines/support.
 # usage: tests/engines/docker.sh          as root
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"

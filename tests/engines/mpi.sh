@@ -3,10 +3,8 @@
 # usage: mpi.sh BUILD
 # Open MPI's mpirun runs examples/mpi twice: without host lists, and with lists of four host names that all mean this
 # machine. Each time a parameter server and a worker are killed during the training, and the job must end by itself with
-# the
-# parameters of an undisturbed job. A third job is stopped and continued; a fourth has a wrong flag and must fail at
-# once.
-# The functions are in tests/engines/support.
+# the parameters of an undisturbed job. A third job is stopped and continued; a fourth has a wrong flag and must fail at
+# once. The functions are in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need mpirun openmpi-bin

@@ -3,10 +3,8 @@
 # usage: slurm.sh BUILD
 # Slurm with five nodes, all on this machine, runs examples/slurm. A parameter server and a worker are killed during the
 # training, and the job must end by itself with the parameters of an undisturbed job. A second job is stopped and
-# submitted
-# again, a third one is requeued by the script itself, and a fourth has a wrong flag and must fail at once. The
-# functions are
-# in tests/engines/support.
+# submitted again, a third one is requeued by the script itself, and a fourth has a wrong flag and must fail at once.
+# The functions are in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 for program in slurmctld slurmd srun munged; do
@@ -84,8 +82,7 @@ state() { scontrol show job "$job" | sed -nE 's/.*JobState=([A-Z]+).*/\1/p' | so
 over() { ! state | grep -qE 'PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED'; }
 exit_code() { scontrol show job "$job" | sed -nE 's/.* ExitCode=([0-9:]+).*/\1/p' | sort -u | tail -n 1; }
 # Prints the program of a task and its node. The program is the child of the process that slurmd lists. Components of
-# the
-# heterogeneous job: 0 is the parameter servers, 1 the workers.
+# the heterogeneous job: 0 is the parameter servers, 1 the workers.
 program_of() {  # COMPONENT INDEX
   local node task
   for node in n1 n2 n3 n4 n5; do

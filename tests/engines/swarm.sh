@@ -3,8 +3,7 @@
 # Runs the main job in a Docker swarm of one node, in a private Docker daemon, from the template of examples/swarm. A
 # parameter server and a worker are killed, and the swarm replaces them. The job must end by itself, with the same
 # parameters as one undisturbed process. A second job is removed, which asks it to stop, and continues when it is
-# deployed
-# again. The functions are in tests/engines/support.
+# deployed again. The functions are in tests/engines/support.
 # usage: tests/engines/swarm.sh          as root
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: yarn.sh BUILD
 # YARN, in Hadoop's mini cluster, runs examples/hadoop/yarn: parameter servers and workers are map tasks of one job. One
-# of
-# each is killed during the training, and the job must end by itself with the parameters of an undisturbed job. If a
-# program
-# fails, the job must end with its exit code. YARN's own checks must accept the service file. The functions are in
-# tests/engines/support.
+# of each is killed during the training, and the job must end by itself with the parameters of an undisturbed job. If a
+# program fails, the job must end with its exit code. YARN's own checks must accept the service file. The functions are
+# in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need java openjdk-17-jdk-headless

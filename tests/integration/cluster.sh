@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The main job as real processes, started by `distrib launch`: it ends with the bits of one process, whichever process
-# is
-# killed and whatever else connects; clear errors for bad input. ctest calls it in build/PRESET/tests, where the
-# programs
-# are ../examples/fashion_mnist_* and ../tools/distrib. By hand from there: cluster.sh --full, which runs the whole job,
-# makes ten kills, and checks times and memory.
+# is killed and whatever else connects; clear errors for bad input. ctest calls it in build/PRESET/tests, where the
+# programs are ../examples/fashion_mnist_* and ../tools/distrib. By hand from there: cluster.sh --full, which runs the
+# whole job, makes ten kills, and checks times and memory.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 export OPENBLAS_NUM_THREADS=1

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The main job while the disk of its cuts becomes full: that is reported, and training continues to its last step, even
-# if
-# a parameter server is killed meanwhile and has no space to merge its cuts. When there is space again, the job ends
-# with
-# the bits of one process. The disk is a small one in memory, mounted where only this script sees it. ctest calls it in
-# build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
+# if a parameter server is killed meanwhile and has no space to merge its cuts. When there is space again, the job ends
+# with the bits of one process. The disk is a small one in memory, mounted where only this script sees it. ctest calls
+# it in build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
 if [ "${1:-}" != --inside ]; then
   unshare --map-root-user --mount true 2>/dev/null || { echo 'skipped: this user cannot mount anything here'; exit 77; }

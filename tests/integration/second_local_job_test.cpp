@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two processes that run the same local job in one directory: the second process gets an error and ends, the first one
-// is
-// not disturbed. After the first process was killed, the next one can use the directory at once.
+// is not disturbed. After the first process was killed, the next one can use the directory at once.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/ps/job/error.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server, its clients and their calls start and end in any order, over real sockets: nothing hangs, and every call
-// ends
-// once. `tests/run.sh soak` runs many more orders than the default test.
+// ends once. `tests/run.sh soak` runs many more orders than the default test.
 #include <distrib/net/connect.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/rpc/router.hpp>

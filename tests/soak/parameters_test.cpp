@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parameter server with dense variables and tables of both kinds, under the highest load that its workers can make,
-// for
-// any time: the memory of the server does not grow, and that of the workers stays below its limit. Each is a process of
-// its own, as in production.
+// for any time: the memory of the server does not grow, and that of the workers stays below its limit. Each is a
+// process of its own, as in production.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/adagrad.hpp>

@@ -7,8 +7,7 @@ set -uo pipefail
 unset TF_CONFIG NO_COLOR
 
 # Writes the program of the tasks. It notes its process, then does ACT, in which $name is "worker1" and $run is the
-# number
-# of its starts.
+# number of its starts.
 task() {  # ACT
   cat >task <<END
 #!/usr/bin/env bash

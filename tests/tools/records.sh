@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `distrib records` on real files: its output, its JSON, its exit codes; outputs appear whole, and replace existing
-# files
-# only if asked to.
+# files only if asked to.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
 fixtures=$tests/record/fixtures

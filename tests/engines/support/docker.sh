@@ -89,8 +89,7 @@ prepare_job() {
 }
 volume() { echo "$work/data/volumes/$1/_data"; }  # NAME
 # Called when all tasks were asked to stop and have ended. Fails if they did not save a cut between the first tenth of
-# the
-# job and its end.
+# the job and its end.
 check_saved() {  # VOLUME
   local cut
   cut=$(compgen -G "$(volume "$1")/checkpoint/*" | sed -nE 's/.*ckpt-([0-9]+)\..*/\1/p' | sort -n | tail -n 1)

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes, with Docker, the files of the main job for a container runtime without Docker: DIR/images.tar with the image of
-# the
-# trainer and an image of the program PAUSE.C, DIR/records with the data, DIR/command.json with the command, and
+# the trainer and an image of the program PAUSE.C, DIR/records with the data, DIR/command.json with the command, and
 # DIR/expected with the hash of the undisturbed job. For each static PROGRAM, images.tar also has an image with the name
-# of
-# the program, which contains only the program, as /manager.
+# of the program, which contains only the program, as /manager.
 # usage: tests/engines/support/images.sh DIR PAUSE.C [PROGRAM...]
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/docker.sh"
