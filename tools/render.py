@@ -93,8 +93,8 @@ def environment_for(template):
 
 
 def known_names(environment, name):
-    """The values that the template uses, including those of the templates that it includes. None if it includes a
-    template whose name is known only when it runs."""
+    """The values that the template and the templates included by it use. None if it includes a template whose name is
+    known only when it runs."""
     from jinja2 import meta
 
     found, others = set(), [name]

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// One record: was an advertisement clicked on? The columns are those of Criteo's data sets of display advertising.
+/// One record: was an advertisement clicked on? It has the columns of Criteo's data sets of display advertising.
 struct ClickExample {
   static constexpr std::size_t numbers_count = 13, categories_count = 26;
 

@@ -106,7 +106,7 @@ class ClickGenerator {
   static constexpr std::array<std::array<std::size_t, 2>, 6> pairs{
       {{4, 8}, {5, 13}, {5, 22}, {8, 22}, {13, 16}, {16, 22}}};
   static constexpr std::int64_t constant = -44000;
-  static constexpr std::uint32_t weight_stream = 2, vector_stream = 3;  // after those of the splits
+  static constexpr std::uint32_t weight_stream = 2, vector_stream = 3;  // 0 and 1 are the streams of the splits
 
   // Returns log2(x), linear between powers of two, in units of 1 / 65536.
   static constexpr auto log2_of(std::uint64_t x) -> std::int64_t {

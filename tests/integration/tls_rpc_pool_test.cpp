@@ -53,7 +53,7 @@ using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const detail
 /// A server that can be started again on its port, clients that trust it, and the events of their pool.
 struct TlsPoolHouse {
   auto files() const -> TlsFiles { return ours.issue("server", "DNS:localhost,IP:127.0.0.1"); }
-  /// Replaces the files by those of an authority that the clients do not trust.
+  /// Replaces the files by files that an authority has issued that the clients do not trust.
   void replace_files() const {
     const TlsFiles theirs = strangers.issue("server", "DNS:localhost,IP:127.0.0.1");
     const auto over = std::filesystem::copy_options::overwrite_existing;

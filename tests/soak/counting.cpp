@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::uint32_t workers = 3;
 
-/// The flags of `train`, each `--name=value`, in addition to those of the cluster.
+/// The flags of `train`, each `--name=value`, in addition to the flags of the cluster.
 struct Settings {
   std::string data, out, mode = "async";
   std::uint64_t steps = 0, save_every = 50;

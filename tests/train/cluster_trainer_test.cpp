@@ -52,7 +52,8 @@ auto local_hash(const support::TempDirectory& data) -> std::string {
 
 }  // namespace
 
-TEST_CASE("ClusterMode: the default times and replay budget are those of a server and of a worker", "[train]") {
+TEST_CASE("ClusterMode: the default times and replay budget equal the defaults of a server and of a worker",
+          "[train]") {
   const ClusterMode mode;
   const ServerOptions server;
   const WorkerClientOptions worker;

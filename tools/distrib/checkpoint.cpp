@@ -91,7 +91,7 @@ struct Listed {
   std::optional<BundleReader> reader;
 };
 
-/// Opens a checkpoint of which only the index is needed; what is wrong with its data files is a note. If `path` is a
+/// Opens a checkpoint for reading its index. Faults of its data files are only notes in the report. If `path` is a
 /// directory, opens its newest complete checkpoint, or, if none is complete, the newest one with an index.
 auto open_index(const std::string& path, Report& report) -> std::optional<Listed> {
   std::vector<Error> refused;

@@ -26,7 +26,7 @@ struct Faults {
   unsigned bit_flips = 0;
   unsigned full_disks = 0;  ///< The disk is full for up to 20 s.
   unsigned slow_disks = 0;  ///< For up to 20 s, work on a file takes up to 5 s.
-  unsigned slow_processes = 0;  ///< Processes whose network and work are 30 times slower than those of the others.
+  unsigned slow_processes = 0;  ///< Processes whose network and work are 30 times slower than normal.
 
   /// Draws a number for each kind of fault; many of them are 0.
   [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;

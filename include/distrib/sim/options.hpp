@@ -56,7 +56,7 @@ struct Outcome {
   std::uint64_t computed = 0;  ///< Contributions that were computed, including those that were computed again.
   /// For a job that was started again with other settings: the step after which these hold. Empty: they never held.
   std::optional<Step> changed_after;
-  unsigned deaths = 0;  ///< Processes that were killed, without those of a start with other settings.
+  unsigned deaths = 0;  ///< Processes that were killed, not counting a start of the job with other settings.
   unsigned resets = 0;  ///< Connections that were lost, in any way.
   unsigned refused_cuts = 0;  ///< Damaged cuts that were skipped.
   std::uint64_t events = 0;  ///< Events of the simulation.

@@ -47,7 +47,7 @@ struct TrainingResult {
   std::uint32_t ps = 0;               ///< Parameter server tasks; 0 in local mode.
   std::uint32_t workers = 0;
   std::uint32_t shards = 0;
-  Step steps = 0;                     ///< Global steps done, including those of earlier runs.
+  Step steps = 0;                     ///< Global steps done, including the steps of earlier runs.
   bool complete = false;              ///< All steps are done. False: the run was interrupted, and can be continued.
   double seconds = 0;                 ///< Of this run, without evaluation at the end.
   double steps_per_second = 0;        ///< Of this run.
