@@ -200,7 +200,7 @@ refused "$ps0: the address is in use" "${other[@]}" --job_name=ps --task_index=0
 # shellcheck disable=SC2086
 refused "/job:ps/task:0 in .*/door/checkpoint, held by process $(pids_of ps0) on .*: the directory is in use: .*take another" \
   "${train[@]}" --out door --steps 200 $hosts --job_name=ps --task_index=0
-refused '2 replicas, 1 parameter servers, .*: 2 replicas need a synchronous job .*2 parameter servers or more' \
+refused '2 replicas, 1 parameter servers, .*: 2 replicas need a synchronous job .*at least 2 parameter servers' \
   "${train[@]}" --out other --steps 200 --replicas 2 --ps_hosts="$ps0" --worker_hosts=127.0.0.1:1 --job_name=worker --task_index=0
 refused '--job_name=sp \(known are ps and worker\)' "${other[@]}" --job_name=sp --task_index=0
 refused "--task_index=3: job 'worker' has 3 hosts" "${other[@]}" --job_name=worker --task_index=3

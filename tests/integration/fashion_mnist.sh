@@ -57,7 +57,7 @@ for signal in INT TERM; do
   [ $status -eq 1 ] || fail "SIG$signal: exit code $status"
   grep -q 'asked to stop' "$work/cut.txt" || fail "SIG$signal: the output does not mention it"
   train --out "$work/cut" --steps 1500 >"$work/on.txt" || fail "SIG$signal: it did not end"
-  grep -q 'going on after step [1-9]' "$work/on.txt" || fail "SIG$signal: it did not continue"
+  grep -q 'continuing after step [1-9]' "$work/on.txt" || fail "SIG$signal: it did not continue"
   [ "$(hash_of "$work/whole")" = "$(hash_of "$work/cut")" ] || fail "SIG$signal: another hash at the end"
   rm -rf "$work/cut"
 done

@@ -61,14 +61,15 @@ TEST_CASE("with_updater: a prefix selects the variables of an updater", "[train]
   CHECK(trained(builder.with_updater(slow).with_updater(name, slow)) == all_slow);
   CHECK(trained(builder.with_updater(slow).with_updater(name, other).with_updater(name, slow)) == all_slow);
 
-  CHECK_THROWS_WITH(builder.with_updater("wdie/", slow).build(), ContainsSubstring("'wdie/'; there are "));
-  CHECK_THROWS_WITH(builder.with_updater("", slow).build(), ContainsSubstring("no variable's name begins with it"));
+  CHECK_THROWS_WITH(builder.with_updater("wdie/", slow).build(), ContainsSubstring("'wdie/'; the job has "));
+  CHECK_THROWS_WITH(builder.with_updater("", slow).build(),
+                    ContainsSubstring("no variable or table has this name or prefix"));
   CHECK_THROWS_WITH(distrib::train(CountingModel{})
                         .with_data(line_model::write(directory.path()).batch(10))
                         .with_hooks(distrib::StopAtStep{4})
                         .with_updater("se", slow)  // only a counter's name begins with it
                         .build(),
-                    ContainsSubstring("'se'; there are weights, bias"));
+                    ContainsSubstring("'se'; the job has weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
 }

@@ -103,8 +103,8 @@ TEST_CASE("CheckpointStore: a state file that names a missing checkpoint is repo
     CHECK(restored.events[0].kind == distrib::Event::Kind::checkpoint_refused);
     CHECK(restored.events[0].code == distrib::checkpoint_errc::stale_state);
     CHECK_THAT(restored.events[0].text, ContainsSubstring(state + ": " + path + " (there: ") &&
-                                            ContainsSubstring("; taken instead: " + restored.prefix));
-    CHECK_THAT(restored.events[1].text, ContainsSubstring("going on after step 20"));
+                                            ContainsSubstring("; used instead: " + restored.prefix));
+    CHECK_THAT(restored.events[1].text, ContainsSubstring("continuing after step 20"));
   }
 
   // If no checkpoint is complete, the error names both the state file and the damaged checkpoints.
@@ -133,7 +133,7 @@ TEST_CASE("CheckpointStore: a checkpoint of another program in the directory is 
   CHECK(restored.cuts.front().step == 10);
   REQUIRE(restored.events.size() == 2);
   CHECK_THAT(restored.events[0].text,
-             ContainsSubstring("passed over: ") && ContainsSubstring(name + ": no job is stored in it"));
+             ContainsSubstring("skipped: ") && ContainsSubstring(name + ": no job is stored in it"));
 }
 
 TEST_CASE("CheckpointStore: another job is refused with the first difference", "[train]") {

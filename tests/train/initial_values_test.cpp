@@ -70,13 +70,15 @@ TEST_CASE("make_initial_values: uses the model's own values for variables with a
 TEST_CASE("make_initial_values: the error names the variable or table whose values are missing or not supported",
           "[train]") {
   Job silent = job_of(Silent{});
-  CHECK_THROWS_WITH(make_initial_values(Silent{}, silent), ContainsSubstring("bias: the model gives no values"));
+  CHECK_THROWS_WITH(make_initial_values(Silent{}, silent),
+                    ContainsSubstring("bias: the variable has a CustomInitializer, but the model provides no values"));
   Job both = job_of(OwnValuesModel{});
   both.initial_checkpoint = "/saved/model.ckpt-1";
   CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
-                    ContainsSubstring("weights, beside /saved/model.ckpt-1: "));
+                    ContainsSubstring("weights, with checkpoint /saved/model.ckpt-1: "));
   Job rows = job_of(OwnRows{});
-  CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows), ContainsSubstring("table users: a CustomInitializer is for"));
+  CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows),
+                    ContainsSubstring("table users: a CustomInitializer is possible only for a Variable"));
   Job job = job_of(Throws{});
   CHECK_THROWS_WITH(make_initial_values(Throws{}, job), "no such file");
 }

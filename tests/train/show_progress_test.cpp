@@ -42,9 +42,9 @@ TEST_CASE("ShowProgress: not on a terminal: plain lines, one per twentieth and o
 TEST_CASE("ShowProgress: evaluations and events are one line each", "[train]") {
   const std::string text = printed([](distrib::ShowProgress& progress) {
     progress.on_evaluated({500, {10'000, {{"accuracy", 0.8765}, {"loss", 0.35}}, {{"auc", distrib::RocAuc{}}}}});
-    progress.on_event({distrib::Event::Kind::restored, "local", {}, {}, "going on after step 5"});
+    progress.on_event({distrib::Event::Kind::restored, "local", {}, {}, "continuing after step 5"});
   });
   CHECK(text ==
         "evaluation after step 500: accuracy 0.8765 loss 0.3500 auc 0.0000  (10000 examples)\n"
-        "going on after step 5\n");
+        "continuing after step 5\n");
 }

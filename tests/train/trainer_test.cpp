@@ -80,8 +80,8 @@ TEST_CASE("Trainer: a job that cannot start says why", "[train]") {
   CHECK(code_of(backups.with_local_mode({.workers = 2}).build()) == distrib::train_errc::too_few_workers);
   CHECK(code_of(backups.with_local_mode({.workers = 3}).build()) == std::error_code{});
   CHECK_THROWS_WITH(backups.build().run(),
-                    "replicas_to_aggregate=3, 1 workers: more replicas to aggregate than workers: aggregate at most as "
-                    "many, or start more workers");
+                    "replicas_to_aggregate=3, 1 workers: replicas_to_aggregate is larger than the number of workers: "
+                    "reduce it, or start more workers");
   auto one_epoch = plain.with_data(data.repeat(1).batch(10)).with_local_mode({.workers = 4}).build();
   CHECK(one_epoch.run() == 0);
   CHECK(one_epoch.result().steps == 7);  // 30 batches for 4 workers

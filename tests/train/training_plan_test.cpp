@@ -103,11 +103,12 @@ TEST_CASE("TrainingPlan: the job has the absolute path of the initial checkpoint
   CHECK(brace.plan().options().initial_checkpoint_options.names.size() == 1);
 
   CHECK_THROWS_WITH(job_of({.names = {{"a", "wide/w"}}}),
-                    ContainsSubstring("with_initial_checkpoint: 'a' for 'wide/w'; there are " + name));
-  CHECK_THROWS_WITH(job_of({.names = {{"a/", "wide/"}}}), ContainsSubstring("no variable's name begins with it"));
+                    ContainsSubstring("with_initial_checkpoint: 'a' for 'wide/w'; the job has " + name));
+  CHECK_THROWS_WITH(job_of({.names = {{"a/", "wide/"}}}),
+                    ContainsSubstring("no variable or table has this name or prefix"));
   for (const distrib::InitialName& bad : {distrib::InitialName{"a/", name}, {"a", "/"}, {"a\nb", name}, {"a", ""}})
     CHECK_THROWS_WITH(job_of({.names = {bad}}), ContainsSubstring("give two names, or two prefixes"));
-  CHECK_THROWS_WITH(job_of({.names = {{"a", name}, {"b", name}}}), ContainsSubstring("none twice"));
+  CHECK_THROWS_WITH(job_of({.names = {{"a", name}, {"b", name}}}), ContainsSubstring("each name of the job only once"));
 }
 
 TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, in a directory given by its absolute path", "[train]") {

@@ -85,18 +85,18 @@ TEST_CASE("WriteSummaries: a full disk is reported once and training continues; 
     std::optional<distrib::Event> report;
     for (; !report && at < 1000; report = hook.report()) step(++at);  // until the last page of the file is full
     if (!report || report->kind != distrib::Event::Kind::no_room) return "no report";
-    if (report->text.find(path + "/events (No space left on device): training goes on") == std::string::npos)
+    if (report->text.find(path + "/events (No space left on device): the training continues") == std::string::npos)
       return report->text;
     for (distrib::Step more = 0; more < 50; ++more) step(++at);
     hook.on_evaluated({at, {10, {{"accuracy", 0.75}}, {}}});
     if (hook.report()) return "reported twice";
     std::size_t files = 0;
     for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator{path + "/events"}) ++files;
-    if (files != 1) return "files in vain";
+    if (files != 1) return "a file that was just started is still there";
     std::filesystem::remove(path + "/filler");
     step(++at);
     const distrib::Step again = at;
-    if (hook.report()) return "a report of nothing";
+    if (hook.report()) return "a report although there is space again";
     fill();
     report.reset();
     for (; !report && at < 9000; report = hook.report()) step(++at);

@@ -94,7 +94,7 @@ class TrainerBuilder {
   template <Dataset D>
   [[nodiscard]] auto with_data(D data) const {
     constexpr bool fits = detail::data_of_model<D, typename R::ModelType>;
-    static_assert(fits, "distrib: with_data: the schema of the data fills another type than the model's Example");
+    static_assert(fits, "distrib: with_data: the schema of the data is for another type than the model's Example");
     if constexpr (fits) return copied(recipe_.with_data(std::move(data)));
     else return detail::NoTrainer{};
   }
@@ -137,7 +137,7 @@ class TrainerBuilder {
     constexpr bool fits = std::convertible_to<C, Consistency>;
     static_assert(fits,
                   "distrib: with_consistency takes BulkSynchronousParallel, StaleSynchronousParallel or "
-                  "AsynchronousParallel; there is no other consistency");
+                  "AsynchronousParallel, and nothing else");
     return {};
   }
 
@@ -277,10 +277,11 @@ class TrainerBuilder {
     static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
-    static_assert(once, "distrib: build: StopAtStep, SaveCheckpoint and Evaluate may each be given once only");
-    static_assert(measurable,
-                  "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
-                  "model, which returns Metrics");
+    static_assert(once, "distrib: build: each of StopAtStep, SaveCheckpoint and Evaluate may be given only once");
+    static_assert(
+        measurable,
+        "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "
+        "distrib::Values<Variables>&) const -> distrib::Metrics");
     if constexpr (has_data && measurable)
       return TrainingPlan{recipe_.options, detail::make_model(recipe_), HookSet{recipe_.hooks},
                           detail::settings_of(recipe_.hooks)};

@@ -27,22 +27,24 @@ enum class train_errc {
 namespace detail {
 inline constexpr ErrorText train_texts[] = {
     {train_errc::no_end, failure::invalid_argument,
-     "nothing says when the job ends: give StopAtStep{n}, or .repeat(n) to the data"},
+     "the job has no end: add StopAtStep{n} to the hooks, or .repeat(n) to the data"},
     {train_errc::too_little_data, failure::invalid_argument,
-     "the data do not make one whole step: add records, or make the batch or the number of workers smaller"},
+     "the data are not enough for one whole step: add records, or reduce the batch size or the number of workers"},
     {train_errc::no_workers, failure::invalid_argument, "local mode needs at least one worker and one shard"},
-    {train_errc::no_evaluator, failure::unsupported, "there is no evaluator: the chief evaluates"},
-    {train_errc::no_such_variable, failure::invalid_argument, "no variable's name begins with it"},
+    {train_errc::no_evaluator, failure::unsupported,
+     "tasks of job \"evaluator\" are not supported, because the chief evaluates: start none"},
+    {train_errc::no_such_variable, failure::invalid_argument, "no variable or table has this name or prefix"},
     {train_errc::too_few_workers, failure::invalid_argument,
-     "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
+     "replicas_to_aggregate is larger than the number of workers: reduce it, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,
-     "2 replicas need a synchronous job without backup workers, and 2 parameter servers or more"},
+     "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers"},
     {train_errc::no_initial_values, failure::invalid_argument,
-     "the model gives no values to a variable with a CustomInitializer: it needs initial_values()"},
+     "the variable has a CustomInitializer, but the model provides no values: add initial_values() to the model"},
     {train_errc::unsupported_initial_values, failure::unsupported,
-     "a CustomInitializer is for a Variable, and for a job without initial checkpoint"},
+     "a CustomInitializer is possible only for a Variable, and only in a job without an initial checkpoint"},
     {train_errc::bad_initial_name, failure::invalid_argument,
-     "a name of the initial checkpoint: give two names, or two prefixes that end with '/', none twice"},
+     "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
+     "once"},
 };
 
 /// Category "distrib.train".

@@ -40,7 +40,7 @@ template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& j
     if (custom.empty() && variable.initializer.is_custom()) custom = variable.name;
   if (custom.empty()) return {};
   if (!job.initial_checkpoint.empty())
-    throw_error(train_errc::unsupported_initial_values, custom + ", beside " + job.initial_checkpoint);
+    throw_error(train_errc::unsupported_initial_values, custom + ", with checkpoint " + job.initial_checkpoint);
   if constexpr (InitializedModel<M>) {
     InitialValues<typename M::Variables> values{job.variables};
     model.initial_values(values);

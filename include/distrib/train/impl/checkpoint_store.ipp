@@ -52,7 +52,7 @@ DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
     const std::string what = error.where + ": " + error.code.message();
     const bool is_stale = error.code == checkpoint_errc::stale_state;
     restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
-                               is_stale ? what + "; taken instead: " + reader->prefix() : "passed over: " + what});
+                               is_stale ? what + "; used instead: " + reader->prefix() : "skipped: " + what});
   }
   if (!reader) return restored;
 
@@ -64,7 +64,7 @@ DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
        "local",
        restored.prefix,
        {},
-       "going on after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
+       "continuing after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
   return restored;
 }
 

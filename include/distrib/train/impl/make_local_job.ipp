@@ -225,7 +225,9 @@ class LocalJobShell final : public LocalJob {
   };
 
   // For messages that cannot occur here: in one process, nothing is lost before the process itself ends.
-  [[noreturn]] static void lost_its_place() { throw std::logic_error("a node of a local job lost its place"); }
+  [[noreturn]] static void lost_its_place() {
+    throw std::logic_error("a local job got a message that only a cluster sends");
+  }
 
   // Runs a handler. An exception ends the job, but only after every thread has left it.
   template <class F> void guarded(F&& handler) {

@@ -81,7 +81,7 @@ DISTRIB_DECL void TrainingPlan::check_name(const std::string& told,
     if (!detail::is_counter(variable.dtype) && look_at(variable.name)) return;
   for (const TableInfo& table : model_->tables())
     if (look_at(table.name)) return;
-  throw_error(train_errc::no_such_variable, told + "; there are " + names);
+  throw_error(train_errc::no_such_variable, told + "; the job has " + names);
 }
 
 // Checks the names for the initial checkpoint. Sorts them, because they are part of the job's text, which must not

@@ -71,8 +71,8 @@ DISTRIB_DECL void WriteSummaries::write_out(std::error_code ec, bool begins, boo
                   {},
                   failed->error().where,
                   ec,
-                  "no room for summaries in " + directory_ + " (" + ec.message() +
-                      "): training goes on without them; with room again they go on in another file"};
+                  "no space for summaries in " + directory_ + " (" + ec.message() +
+                      "): the training continues without them; when there is space again, they continue in a new file"};
 }
 
 }  // namespace v0
