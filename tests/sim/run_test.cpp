@@ -169,7 +169,7 @@ TEST_CASE("The text about what went wrong in a simulated run starts with its see
   const support::TempDirectory folder;
   const auto builder = line_job::builder(line_model::write(folder.path()));
   const sim::Outcome outcome = sim::run(builder, {.seed = 3, .most_events = 100});
-  CHECK(outcome.wrong.starts_with("seed 3: it goes round in circles (after "));
+  CHECK(outcome.wrong.starts_with("seed 3: the job has not ended within Options::most_events events (after "));
   CHECK(outcome.parameters_sha256.empty());
   CHECK(outcome.steps == 0);
 }

@@ -42,7 +42,7 @@ class HostedShard final : public ShardHost {
       : ShardHost{world, replica, owner}, files_{world.cuts.directory} {}
 
   void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) override {
-    if (replica != number()) world().fail("a job is opened for another shard");
+    if (replica != number()) world().fail("a shard opens the job for another shard");
     updaters_ = updaters;
     files_.open(job, replica, cuts, updaters, *this);
   }
@@ -59,7 +59,7 @@ class HostedShard final : public ShardHost {
         world(), [this](auto happened) { return open_to_sibling(std::move(happened)); }, std::move(core),
         [this](const std::optional<Cut>& cut) {
           fetch_.reset();
-          if (!cut) tell("hears of no newer state");
+          if (!cut) tell("gets no newer state from the other replica");
           files_.state_came(cut, service(), world().now(), *this);
           send_answers();
         });

@@ -120,7 +120,7 @@ DISTRIB_DECL void ShardHost::leave_half_done() {
   try {
     perform(queue_.front());
   } catch (const Disk::Stopped&) {
-    tell("was at a file");
+    tell("dies while it works on a file");
   }
   if (world_.disk) world_.disk->go_on();
 }
