@@ -104,7 +104,7 @@ def skip_brackets(text, at):
         at = step(text, at)
         if depth == 0:
             return at
-    raise Unreadable("a bracket is never closed")
+    raise Unreadable("a bracket is not closed")
 
 
 def skip_angles(text, at):
@@ -121,7 +121,7 @@ def skip_angles(text, at):
             if depth == 0:
                 return at + 1
         at = step(text, at)
-    raise Unreadable("an angle bracket is never closed")
+    raise Unreadable("an angle bracket is not closed")
 
 
 def skip_constraint(text, at):
@@ -135,7 +135,7 @@ def skip_constraint(text, at):
         else:
             word = re.compile(r"[\w:]+").match(text, at)
             if not word:
-                raise Unreadable("a requires-clause that is no chain of names")
+                raise Unreadable("a requires-clause that is not a chain of names")
             at = skip_blank(text, word.end())
             while text[at] == "<" or text[at] == "(" or (text[at] == "{" and word[0] == "requires"):
                 at = skip_angles(text, at) if text[at] == "<" else skip_brackets(text, at)
@@ -193,7 +193,7 @@ def end_of_declaration(text, at):
         elif character == ":" and text[at - 1] != ":" and text[at + 1] != ":" and parameters and not value:
             initialisers, signature = True, signature or len(text[:at].rstrip())
         at = step(text, at)
-    raise Unreadable("a declaration never ends")
+    raise Unreadable("a declaration does not end")
 
 
 def doc_text(lines):
@@ -226,7 +226,7 @@ def enumerators(body):
                 if part.strip():
                     name = re.match(r"\w+", part.strip())
                     if not name:
-                        raise Unreadable(f"an enumerator in `{line}`")
+                        raise Unreadable(f"an enumerator without a name in `{line}`")
                     members.append(Item("enumerator", name[0], part.strip(), doc_text(doc)))
                     doc = []
             if comment.startswith("/<") and members:
@@ -265,7 +265,7 @@ def classify(declaration):
     if value:
         name = re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$", declaration[: value.start()])
     if not name:
-        raise Unreadable(f"`{declaration.splitlines()[0]}`")
+        raise Unreadable(f"an unknown declaration: `{declaration.splitlines()[0]}`")
     return "variable", name[1]
 
 
@@ -365,10 +365,10 @@ def read(path):
     try:
         items, at = scan(path.read_text(), 0, False)
         if at < len(path.read_text()):
-            raise Unreadable("a closing bracket too many")
+            raise Unreadable("there is a closing bracket too many")
         return items
     except (Unreadable, ValueError, IndexError) as problem:
-        sys.exit(f"{path.relative_to(ROOT)}: cannot be read: {problem}")
+        sys.exit(f"{path.relative_to(ROOT)}: this script cannot read it: {problem}")
 
 
 def without_contract(headers):
@@ -380,11 +380,11 @@ def without_contract(headers):
             if item.kind == "enum" and (item.name.endswith("_errc") or item.name == "failure"):
                 for member in item.members:
                     if not member.doc:
-                        yield f"{header}: {item.name}::{member.name} needs `///< cause. remedy.`"
+                        yield f"{header}: {item.name}::{member.name} needs a comment `///< Cause. Remedy.`"
             if item.name in documented | WITHOUT_CONTRACT | reported or item.name.startswith("operator"):
                 continue
             reported.add(item.name)
-            yield f"{header}: {item.kind} {item.name} needs a /// contract"
+            yield f"{header}: {item.kind} {item.name} needs a contract, a comment with ///"
 
 
 def groups(items):
@@ -520,7 +520,7 @@ def main():
     for header, items in headers.items():
         rooms.setdefault(header.split("/")[0] if "/" in header else "", {})[header] = items
     if unknown := set(rooms) - set(ROOMS):
-        sys.exit(f"tools/reference.py does not know where to list {', '.join(sorted(unknown))}")
+        sys.exit(f"tools/reference.py: add these rooms to ROOMS: {', '.join(sorted(unknown))}")
     rooms = {room: rooms[room] for room in ROOMS if room in rooms}
     pages = {f"{room or 'distrib'}.md": room_page(room, found) for room, found in rooms.items()}
     pages |= {"errors.md": errors_page(errors), "README.md": index_page(rooms)}
@@ -529,7 +529,7 @@ def main():
     extra = [path for path in sorted(PAGES.glob("*.md")) if path.name not in pages]
     if sys.argv[1:] == ["--check"]:
         if stale or extra:
-            sys.exit("docs/reference is not current, run tools/reference.py: " +
+            sys.exit("docs/reference is not up to date, run tools/reference.py: " +
                      ", ".join([*stale, *(path.name for path in extra)]))
         return
     PAGES.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ released=$(git tag --list 'v*' | sed 's/^v//' | sort -V | tail -n 1)
 
 [ -z "$(git status --porcelain)" ] || refuse "there are changes that are not committed"
 [ "$(printf '%s\n' "$released" "$version" | sort -V | tail -n 1)" = "$version" ] && [ "$released" != "$version" ] ||
-  refuse "$version does not come after $released, which is released"
+  refuse "$version does not come after $released, the last release"
 [ "$(sed -n '/^## \[/{p;q}' CHANGELOG.md)" = "## [$version] - unreleased" ] ||
   refuse "CHANGELOG.md does not begin with a section '## [$version] - unreleased'"
 

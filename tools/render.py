@@ -39,7 +39,7 @@ def read(path):
     try:
         return pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "the file is not UTF-8"
         raise Refused(NO_INPUT, f"{path}: {reason}") from None
 
 
@@ -131,10 +131,10 @@ def render(template, values, defined):
         known = known_names(environment, template.name)
         for name in defined:
             if known is not None and name not in known:
-                raise Refused(USAGE, f"-D {name}: {template} has no such value; it has {', '.join(sorted(known))}")
+                raise Refused(USAGE, f"-D {name}: {template} has no such value; its values: {', '.join(sorted(known))}")
         return environment.get_template(template.name).render(values | defined) + "\n"
     except jinja2.UndefinedError as error:
-        raise Refused(DATA, f"{line_of(error, template)}: {error.message}: give it by -D or --values") from None
+        raise Refused(DATA, f"{line_of(error, template)}: {error.message}: set it with -D or --values") from None
     except jinja2.TemplateError as error:
         raise Refused(DATA, f"{line_of(error, template)}: {error}") from None
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
@@ -147,15 +147,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments):
-    parser = Parser(prog="distrib render", description="Renders a cluster template: plain Jinja2, strict.",
-                    epilog="The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 "
-                           "a value is missing or the result is not valid, 66 a file cannot be read, 69 "
-                           "python3-jinja2 or another package is missing.")
+    parser = Parser(prog="distrib render", description="Renders a Jinja2 template to a file for a cluster manager. A "
+                                                       "missing value is an error.",
+                    epilog="The result goes to stdout, and only if there was no error. Exit codes: 64 a wrong option, "
+                           "65 a value is missing or the result is not valid, 66 a file cannot be read, 69 "
+                           "python3-jinja2 or another package is missing, 74 stdout cannot be written. Example: "
+                           "distrib render examples/kubernetes/statefulset.yaml.jinja --values values.yaml --check")
     parser.add_argument("template", metavar="TEMPLATE")
-    parser.add_argument("--values", metavar="FILE", action="append", default=[], help="YAML or JSON; a later one wins")
+    parser.add_argument("--values", metavar="FILE", action="append", default=[],
+                        help="a YAML or JSON file with values; a later file overrides earlier ones")
     parser.add_argument("-D", metavar="name=value", action="append", default=[], dest="defined",
-                        help="wins over files; JSON numbers, booleans, lists and objects are those, all else a string")
-    parser.add_argument("--check", action="store_true", help="validate the result by its form")
+                        help="one value; overrides files. A JSON number, boolean, list or object is read as such, "
+                             "anything else is a string")
+    parser.add_argument("--check", action="store_true", help="validate the result by the rules of its format")
     options = parser.parse_args(arguments)
 
     template = pathlib.Path(options.template)

@@ -36,8 +36,8 @@ def hosts_without_task(documents, created, seen=lambda host: host):
         for address in value.split(","):
             host, _, port = address.rpartition(":")
             if seen(host) not in created:
-                found.append(f"{variable} names {host or address!r}, but nothing here is reached by that name: "
-                             f"{', '.join(sorted(created)) or 'there is none'}")
+                found.append(f"{variable} names {host or address!r}, but no task of this file has that name; the tasks "
+                             f"are: {', '.join(sorted(created)) or 'none'}")
             elif not port.isdigit():
                 found.append(f"{variable}: {address!r} has no port")
     return list(dict.fromkeys(found + too_long(documents)))
@@ -50,6 +50,6 @@ def too_long(documents):
         hosts = [address.rpartition(":")[0] for address in value.split(",")]
         host, label = max(hosts, key=len), max((part for host in hosts for part in host.split(".")), key=len)
         if len(host) > 253 or len(label) > 63:
-            found.append(f"{variable} names {host}: in DNS a name has 253 characters at most, not {len(host)}, and "
-                         f"between dots 63, not {len(label)}")
+            found.append(f"{variable} names {host}: a DNS name may have at most 253 characters, and this name has "
+                         f"{len(host)}; between dots at most 63, and this name has {len(label)}")
     return found

@@ -14,11 +14,11 @@ def name_problems(document, documents):
     starts = "[a-z]" if kind in ("Service", "JobSet", "TFJob") else "[a-z0-9]"
     inner = "[a-z0-9-]" if kind in ("Service", "StatefulSet", "Job", "JobSet", "TFJob", "Pod") else "[a-z0-9.-]"
     if not re.fullmatch(f"{starts}({inner}*[a-z0-9])?", name):
-        first = ", a letter first" if starts == "[a-z]" else ""
-        yield f"the name must be a DNS label: small letters, digits and '-'{first}"
+        first = ", starting with a letter" if starts == "[a-z]" else ""
+        yield f"the name must be a DNS label: lower-case letters, digits and '-'{first}"
     if longest_excess(document) > 0:
         what, derived = max(derived_names(document), key=lambda pair: len(pair[1]))
-        yield (f"{what}, {derived!r}, has {len(derived)} characters, and {LABEL} are allowed: "
+        yield (f"{what}, {derived!r}, has {len(derived)} characters, at most {LABEL} are allowed: "
                f"{longest_name(document, documents)}")
 
 
@@ -26,8 +26,8 @@ def label_problems(documents):
     """What is wrong with labels, once for each label."""
     for key, value in dict.fromkeys(pair for document in documents for pair in labels_of(document)):
         if len(value) > LABEL or not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?", value):
-            yield (f"the label {key} cannot be {value!r}, which has {len(value)} characters: {LABEL} are allowed, "
-                   "letters, digits, and between these '-', '_' and '.'")
+            yield (f"the label {key} cannot be {value!r}, which has {len(value)} characters: at most {LABEL} are "
+                   "allowed, letters and digits, and '-', '_' and '.' between them")
 
 
 def longest_excess(document):
@@ -39,9 +39,9 @@ def longest_name(document, documents):
     which they repeat in a label; otherwise the object's own name."""
     told, name = value_of_name(document), document["metadata"]["name"]
     if not told:
-        return f"its name may have {len(name) - longest_excess(document)} at most"
+        return f"its name may have at most {len(name) - longest_excess(document)}"
     excess = max(longest_excess(other) for other in documents if value_of_name(other) == told)
-    return f"`name` may have {len(told) - excess} at most, and has {len(told)}"
+    return f"`name` may have at most {len(told) - excess}, and has {len(told)}"
 
 
 def value_of_name(document):

@@ -150,7 +150,7 @@ IS = {S: lambda v: isinstance(v, str), I: lambda v: isinstance(v, int) and not i
 def problems(document):
     """What is wrong with one object: unknown and missing keys, values of another type."""
     if not isinstance(document, dict):
-        return [f"a document is no mapping: {document!r}"]
+        return [f"a document is not a mapping: {document!r}"]
     kind = document.get("kind")
     key = (document.get("apiVersion"), kind)
     if key in DATA:
@@ -158,7 +158,7 @@ def problems(document):
     elif key in OBJECTS:
         shape = {"apiVersion!": S, "kind!": S, "metadata!": "Meta", "spec!": OBJECTS[key]}
     else:
-        return [f"{kind} of {document.get('apiVersion')}: this check does not know it"]
+        return [f"{kind} of {document.get('apiVersion')}: unknown to this check"]
     return list(differences(document, shape, str(kind)))
 
 

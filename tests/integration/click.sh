@@ -98,5 +98,5 @@ refused 'usage' "${convert[@]}"
 refused 'nowhere' "$programs/click_train" --data nowhere --out y
 refused 'wide_rate' "${train[@]}" --wide_rate 0 --out y
 
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -266,5 +266,5 @@ printf 'X' | dd of=damaged/train-00003-of-00010 bs=1 seek=100000 conv=notrunc st
 refused 'train-00003-of-00010.*record 1[0-9]+ at offset' "${cluster[@]}" --restart -- "$programs/fashion_mnist_train" --data damaged --out damaged.out --steps 400
 refused 'nowhere' "${cluster[@]}" --restart -- "$programs/fashion_mnist_train" --data nowhere --out x --steps 400
 
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -85,5 +85,5 @@ printf 'X' | dd of="$work/damaged/train-00003-of-00010" bs=1 seek=100000 conv=no
 refused 'train-00003-of-00010.*record 1[0-9]+ at offset' "$programs/fashion_mnist_train" --data "$work/damaged" --out "$work/x" --steps 400
 refused 'no file of Fashion-MNIST|cannot open' "$programs/fashion_mnist_convert" "$work/empty" "$work/x"
 
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

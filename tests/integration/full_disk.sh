@@ -47,4 +47,4 @@ wait "$launch" || fail "exit code $?"
 [ "$(hash_of job)" = "$(hash_of local)" ] || fail 'other bits than in one process'
 [ -e job/checkpoint/model.ckpt-1200.index ] || fail 'no checkpoint'
 [ -z "$(find job/checkpoint -name '.saving.*' -size +0)" ] || fail "unfinished files are left: $(ls -A job/checkpoint)"
-echo 'all is as it should be'
+echo 'all passed'

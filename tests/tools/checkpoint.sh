@@ -37,7 +37,7 @@ checkpoint 0 check partitioned; says good
 checkpoint 0 check --json $whole; json 'lines[0]["damaged"] == 0 and lines[0]["tensors"] == 11 and lines[0]["bytes"] == 278'
 
 # A checkpoint with a saved iterator is good, although the iterator's type is not read.
-checkpoint 0 check iterator; says 'iterator/.ATTRIBUTES/ITERATOR_STATE  variant [11], 2.2 KiB, a type that is not read'
+checkpoint 0 check iterator; says 'iterator/.ATTRIBUTES/ITERATOR_STATE  variant [11], 2.2 KiB, its type cannot be read'
 says 'iterator/ckpt-1: good, 5 tensors'
 checkpoint 0 check --json iterator/ckpt-1
 json 'lines[0]["damaged"] == 0 and lines[0]["not_read"] == ["iterator/.ATTRIBUTES/ITERATOR_STATE"]'
@@ -54,7 +54,7 @@ AAAGCAEaAggBAAEPYwgSEgQSAggBKBA1JVk1XgABEXcIARIEEgIIAyAQKAw1c1uJcQAAAAABAAAAADRS
 AAEAAAAAU+4PXT4ISw4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABX+4CLJHVH2w==
 END
 from_base64 unread/c.data-00000-of-00001 <<<'AAAAAAAA8D8AAAAAAAAAQAAAgD8AAABAAABAQQ=='
-checkpoint 1 check unread/c; says 'c  complex128 [1], 16 B, a type that is not read'; says 'DAMAGED, 2 tensors'
+checkpoint 1 check unread/c; says 'c  complex128 [1], 16 B, its type cannot be read'; says 'DAMAGED, 2 tensors'
 says 'data-00000-of-00001: w, at 16' err
 checkpoint 1 check --json unread/c; json 'lines[-1]["damaged"] == 1'
 
@@ -65,7 +65,7 @@ checkpoint 0 list moved; says 'moved/ckpt-10: '
 printf 'model_checkpoint_path: "/old/place/ckpt-9"\n' >moved/checkpoint
 for command in list show; do
   checkpoint 0 $command moved
-  says 'note: moved/checkpoint: /old/place/ckpt-9 (there: 1, the newest ckpt-9)' err; says '; taken: moved/ckpt-9' err
+  says 'note: moved/checkpoint: /old/place/ckpt-9 (there: 1, the newest ckpt-9)' err; says '; used instead: moved/ckpt-9' err
 done
 checkpoint 0 check moved; says 'moved/ckpt-9: good'; says '/old/place/ckpt-9' err
 printf 'model_checkpoint_path: "inference_model"\n' >moved/checkpoint
@@ -86,7 +86,7 @@ done
 mkdir alone
 cp $whole.index alone/c.index
 checkpoint 0 list alone/c; says 'emb/table     float32 [10,4], 160 B in 3 slices'
-says 'alone/c.data-00000-of-00001: a data file is missing; listed by the index alone' err
+says 'alone/c.data-00000-of-00001: a data file is missing; the list is from the index only' err
 checkpoint 0 list alone; says 'alone/c: 11 tensors'
 checkpoint 0 list --json alone/c; json 'len(lines) == 11 and all(line["sha256"] is None for line in lines)'
 checkpoint 66 show alone/c; says 'alone/c.data-00000-of-00001' err
@@ -129,4 +129,4 @@ checkpoint 66 list nowhere/model; says 'nowhere/model.index: there is no such ch
 checkpoint 66 check nowhere/model
 checkpoint 64 list; checkpoint 64 look $whole; checkpoint 64 show -n x $whole
 checkpoint 0 --help
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'

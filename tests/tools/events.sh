@@ -29,7 +29,7 @@ events 1 --json runs; json 'sum("step" in line for line in lines) == 40 and sum(
 mv runs/a/b/events.out.tfevents.1.x runs/a/b/._events.out.tfevents.1.x
 cp runs/a/b/._events.out.tfevents.1.x runs/a/b/events.out.tfevents.2.x.tmp
 mkfifo runs/a/b/events.out.tfevents.3.x
-events 0 runs; [ "$(grep -c 'loss  10 points' out)" -eq 2 ] || fail 'other curves'; [ ! -s err ] || fail "says $(cat err)"
+events 0 runs; [ "$(grep -c 'loss  10 points' out)" -eq 2 ] || fail 'wrong number of curves'; [ ! -s err ] || fail "says $(cat err)"
 rm runs/a/b/*events.out.tfevents.[123].x*
 
 # Runs that are links, as in TensorBoard's README. The search continues after loops and dead links.
@@ -38,7 +38,7 @@ ln -s ../../runs/a/b inside/linked/best; ln -s ../../runs/a/b inside/linked/agai
 ln -s .. inside/linked/up; ln -s nowhere inside/linked/gone; ln -s self inside/linked/self
 events 0 inside/linked/best; says 'loss  10 points'
 events 0 inside; says 'linked/best'; says 'linked/again'; says 'linked/tree/a'; says 'linked/tree/a/b'
-says 'linked/up: leads to a directory above it' err; says 'linked/gone: leads nowhere' err; says 'linked/self: leads' err
+says 'linked/up: the link leads to itself or to a directory above it: not followed' err; says 'linked/gone: the link leads to a file that does not exist' err; says 'linked/self: the link leads to ' err
 [ "$(grep -c 'loss  10 points' out)" -eq 4 ] || fail 'not four runs'
 
 unhex() { python3 -c 'import pathlib, sys; path = pathlib.Path(sys.argv[1]); path.parent.mkdir(exist_ok=True)
@@ -81,7 +81,7 @@ tensor bool 1 2d000000000000003c418afb09000000000040594010012a200a1e0a046c6f7373
 unhex back/$name $version $one 1a00000000000000129bd82d09000000000080594010022a0d0a0b0a046c6f7373150000003f158b1f77
 cp back/$name back/events.out.tfevents.0000000200.host.1.0
 events 0 back; says 'loss  2 points, steps 1 to 2'; says '2 points left out'
-events 0 --all back; says 'loss  4 points'; ! grep -q 'left out' out || fail 'something is left out'
+events 0 --all back; says 'loss  4 points'; ! grep -q 'left out' out || fail 'the output says that points are left out'
 events 0 --json back; json 'sum("step" in line for line in lines) == 2 and lines[-1]["left_out"] == 2'
 events 66 nowhere; says nowhere err
 events 66 --json nowhere; json 'lines[0]["error"] == "not_found"'
@@ -89,4 +89,4 @@ mkdir empty
 events 66 empty; says empty err
 events 64
 events 0 --help
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'

@@ -183,7 +183,7 @@ for signal in INT TERM HUP; do
   in_background $count --ps 1 --workers 2 --grace $grace --restart
   kill -s $signal "$launch"
   ends_with 1
-  says "^launch \| asked to stop: everybody has ${grace/./\\.} s\$"
+  says "^launch \| asked to stop: the tasks have ${grace/./\\.} s to end, then they are killed\$"
   says '^ps0 \| saved$'
   says '^worker1 \| saved$'
   runs ps0 1
@@ -225,7 +225,7 @@ task "trap '' TERM INT HUP; $family; wait"
 in_background 15 --ps 1 --workers 2
 kill -9 "$(supervisor)"
 ends_with 137
-says '^error: the supervising process was ended by signal 9'
+says '^error: the supervisor of distrib launch was killed by signal 9; all processes that it had started were ended too$'
 
 what='a reader that has gone'
 task "$family; exec yes"
@@ -310,5 +310,5 @@ what='--help'
 "$distrib" launch --help >log || fail "exit code"
 says '-- PROGRAM ARGS'
 
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -130,7 +130,7 @@ TEST_CASE("LaunchCore: processes that the tasks started may outlast them for the
   CHECK(job.core.all_ended());
   CHECK_FALSE(job.core.killing());
   CHECK(job.wake() == 500ms);
-  CHECK(job.tick(500ms) == Words{"after 0.5 s processes that they started still ran: killed", "kill"});
+  CHECK(job.tick(500ms) == Words{"after 0.5 s processes that the tasks had started still ran: killed", "kill"});
 }
 
 TEST_CASE("LaunchCore: --restart starts a task again after longer and longer pauses, then gives up", "[tools]") {
@@ -174,7 +174,7 @@ TEST_CASE("LaunchCore: restarts are counted for each task separately, and the jo
 TEST_CASE("LaunchCore: asked to stop", "[tools]") {
   Job job{{.restart = true, .max_restarts = 10, .grace = 10s}};
   job.said();
-  CHECK(job.stop(0ms) == Words{"asked to stop: everybody has 10.0 s", "terminate"});
+  CHECK(job.stop(0ms) == Words{"asked to stop: the tasks have 10.0 s to end, then they are killed", "terminate"});
   CHECK(job.stop(5ms).empty());
   CHECK(job.ended(0, done, 10ms) == Words{"ps0 ended with code 0"});
   CHECK(job.ended(2, again, 20ms) == Words{"worker1 ended with code 1 (retry)"});  // is not restarted

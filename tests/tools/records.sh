@@ -80,7 +80,7 @@ records 1 cat bad_data_crc.tfrecord; says 'record' err
 # a SequenceExample without a context, which looks like an empty Example
 unhex lists.tfrecord 1700000000000000e7cef81e12150a130a0177120e0a051a030a01010a051a030a01028e428ec8
 records 0 head lists.tfrecord; says 'w  feature list, 2 steps: int64, 1 value'; says '  w: 2 steps: [1], [2]'
-cp out seen; records 0 head --sequence lists.tfrecord; cmp out seen >&2 || fail 'head says other things of what is said to be a SequenceExample'
+cp out seen; records 0 head --sequence lists.tfrecord; cmp out seen >&2 || fail 'head shows something else with --sequence'
 for sequence in '' --sequence; do
   records 0 head --json $sequence lists.tfrecord; lines 2
   json 'lines[0]["feature_lists"][0]["name"] == "w" and lines[0]["feature_lists"][0]["most_steps"] == 2'
@@ -97,7 +97,7 @@ records 0 head --json latin1.tfrecord; json '[f["name"] for f in lines[0]["featu
 # index
 records 0 index data/lines-0.tfrecord; there data/.lines-0.tfrecord.index
 records 0 index --dali data/lines-0.tfrecord; there data/lines-0.tfrecord.idx
-[ "$(wc -l <data/lines-0.tfrecord.idx)" -eq 100 ] || fail 'the text has another number of lines'
+[ "$(wc -l <data/lines-0.tfrecord.idx)" -eq 100 ] || fail 'the index has a wrong number of lines'
 records 64 index --dali data/lines-0.tfrecord; says '--force' err
 records 0 index --dali --force --json data/lines-0.tfrecord; json 'lines[0]["records"] == 100'
 records 64 index data/example.tfrecord.gz; says 'compressed' err
@@ -115,7 +115,7 @@ records 64 split --parts 2 -o part data
 
 # merge, recompress
 records 0 merge data -o all --json; json 'lines == [{"output": "all", "files": 3, "records": 110}]'
-records 64 merge data -o all; says 'is there already' err
+records 64 merge data -o all; says 'the file exists already' err
 records 0 merge data -o all --force --compression gzip; records 0 count all; says $'110\tall'
 records 1 merge data bad_data_crc.tfrecord -o none; not_there none
 records 0 recompress all --compression none -o plain; records 0 recompress data -d zlib --compression zlib --level 9
@@ -170,9 +170,9 @@ if "$distrib" records count "$url/lines-0.tfrecord" 2>&1 | grep -q 'built withou
   records 64 count "$url/lines-0.tfrecord"
 else
   records 0 count "$url/lines-0.tfrecord" "$url/example.tfrecord.gz" data/lines-0.tfrecord; says $'100\t'"$url/lines-0.tfrecord"
-  records 0 cat "$url/example.tfrecord.gz"; cp out far; records 0 cat data/example.tfrecord.gz; cmp out far >&2 || fail 'cat says other things of files elsewhere'
+  records 0 cat "$url/example.tfrecord.gz"; cp out far; records 0 cat data/example.tfrecord.gz; cmp out far >&2 || fail 'cat prints something else for remote files'
   records 1 check "$url/bad_data_crc.tfrecord"; says 'DAMAGED'
-  records 0 merge "$url/lines-0.tfrecord" -o from_far; cmp from_far data/lines-0.tfrecord >&2 || fail 'a file from far is not the same'
+  records 0 merge "$url/lines-0.tfrecord" -o from_far; cmp from_far data/lines-0.tfrecord >&2 || fail 'a remote file is not the same'
   records 74 count "$url/none"; says 'status 404' err
   records 64 index "$url/lines-0.tfrecord"; says 'copy it here first' err
 fi

@@ -35,7 +35,7 @@ gives '1 "of JSON"' a.jinja --values values.json
 gives '1 "of YAML"' a.jinja --values values.json --values values.yaml
 gives '1 "told"' --values values.json a.jinja -D text=told
 refuses 65 "a.jinja:2: 'text' is undefined" a.jinja
-refuses 64 '-D txt: a.jinja has no such value; it has n, text' a.jinja -D txt=1
+refuses 64 '-D txt: a.jinja has no such value; its values: n, text' a.jinja -D txt=1
 refuses 64 'write -D name=value' a.jinja -D text
 refuses 64 'TEMPLATE' -D text=1
 refuses 64 '--nothing' a.jinja --nothing

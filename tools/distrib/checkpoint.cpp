@@ -65,7 +65,7 @@ void report_none(const std::string& directory, const std::vector<Error>& refused
 
 /// Prints why the checkpoints that are newer than `taken` were not taken.
 void note_refused(const std::vector<Error>& refused, const std::string& taken) {
-  for (const Error& error : refused) Report::note(in_words(error) + "; taken: " + taken);
+  for (const Error& error : refused) Report::note(in_words(error) + "; used instead: " + taken);
 }
 
 /// Opens the checkpoint; if `prefix` is a directory, its newest one.
@@ -112,7 +112,7 @@ auto open_index(const std::string& path, Report& report) -> std::optional<Listed
     if (!distrib::detail::read_index_of(listed.prefix, listed.index, error)) continue;
     listed.reader = BundleReader::open(listed.prefix, error);
     note_refused(refused, listed.prefix);
-    if (error) Report::note(in_words(error) + "; listed by the index alone");
+    if (error) Report::note(in_words(error) + "; the list is from the index only");
     return listed;
   }
   if (is_directory(path)) report_none(path, refused, report);
@@ -160,7 +160,7 @@ auto description(const StoredTensor& tensor, std::size_t width) -> std::string {
   std::string text = tensor.name + std::string(width - tensor.name.size() + 2, ' ') + tensor.type_name() + " " +
                      shape_json(tensor.shape) + ", " + bytes_text(size_of(tensor));
   if (tensor.pieces.size() > 1) text += " in " + std::to_string(tensor.pieces.size()) + " slices";
-  if (!tensor.is_readable()) text += ", a type that is not read";
+  if (!tensor.is_readable()) text += ", its type cannot be read";
   return tensor.complete ? text : text + ", INCOMPLETE";
 }
 
@@ -248,7 +248,7 @@ void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_
   report.line("  " + joined(numbers.first, ", ") + (numbers.count > numbers.first.size() ? ", ..." : ""));
   if (numbers.count > 1 && finite != 0)
     report.line("  least " + in_short(numbers.least) + ", most " + in_short(numbers.most) + ", mean " + in_short(mean));
-  if (numbers.not_finite != 0) report.line("  NOT FINITE: " + std::to_string(numbers.not_finite) + " of them");
+  if (numbers.not_finite != 0) report.line("  NOT FINITE: " + std::to_string(numbers.not_finite) + " values");
 }
 
 void show_texts(const StoredTensor& tensor, std::vector<std::string> texts, std::size_t shown, std::size_t width,
@@ -340,24 +340,29 @@ auto check_all(const CheckpointOptions& options) -> int {
 }  // namespace
 
 void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
-  CLI::App* checkpoint = app.add_subcommand("checkpoint", "Looks into checkpoints, TensorFlow's and ours.");
+  CLI::App* checkpoint =
+      app.add_subcommand("checkpoint", "Lists, shows and checks checkpoints of TensorFlow and of this library.");
   checkpoint->require_subcommand(1);
   checkpoint->footer(
-      "PREFIX is that of a checkpoint, as train/model.ckpt-1000, one of its files, or a directory: its\n"
-      "newest one, of check all. Exit code: 0 all is well, 1 something is damaged or not complete, 64\n"
-      "wrong usage, 66 there is no such checkpoint or tensor, or none that is read (version 1).");
+      "PREFIX is a checkpoint (train/model.ckpt-1000), one of its files, or a directory. For a directory,\n"
+      "`list` and `show` use its newest checkpoint, and `check` uses all.\n"
+      "Exit code: 0 no error, 1 something is damaged or incomplete, 64 wrong usage, 66 there is no such\n"
+      "checkpoint or tensor, or this command cannot read it (a checkpoint of version 1).\n"
+      "Examples: distrib checkpoint list train/model.ckpt-1000\n"
+      "          distrib checkpoint show train -n 4 dense/kernel\n"
+      "          distrib checkpoint check train");
   const auto add = [&](const char* name, const char* text, int (*run)(const CheckpointOptions&)) {
     CLI::App* sub = checkpoint->add_subcommand(name, text);
-    sub->add_option("PREFIX", options.prefix, "Checkpoint, or a directory with checkpoints")->required();
-    sub->add_flag("--json", options.json, "One JSON object a line");
+    sub->add_option("PREFIX", options.prefix, "A checkpoint, or a directory with checkpoints")->required();
+    sub->add_flag("--json", options.json, "Print one JSON object per line");
     sub->callback([&options, &code, run] { code = run(options); });
     return sub;
   };
-  add("list", "The tensors, by the index alone; with --json also the SHA-256 of each, slices joined.", list);
-  CLI::App* sub = add("show", "What is in the tensors: the first values, the least, the most, the mean.", show);
-  sub->add_option("NAME", options.names, "Tensors; all unless told");
-  sub->add_option("-n", options.values, "How many values of each")->capture_default_str();
-  add("check", "Reads everything, verifies every checksum, and says which tensors are damaged.", check_all);
+  add("list", "Lists the tensors, from the index only; --json adds the SHA-256 of each whole tensor.", list);
+  CLI::App* sub = add("show", "Shows the first values of each tensor, and the least, the most and the mean.", show);
+  sub->add_option("NAME", options.names, "Names of tensors; none: all tensors");
+  sub->add_option("-n", options.values, "How many values of each tensor to show")->capture_default_str();
+  add("check", "Reads everything, verifies every checksum, and reports each damaged tensor.", check_all);
 }
 
 }  // namespace tools

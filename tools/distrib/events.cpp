@@ -30,8 +30,8 @@ auto runs_of(const std::string& path, Report& report) -> std::set<std::string> {
   if (!distrib::detail::is_directory(path)) return {path};
   const EventRuns found = EventRunSearch{}.find(path);
   for (const std::string& link : found.loops)
-    report.warning(link, "leads to a directory above it, or to itself: not followed");
-  for (const std::string& link : found.dead_links) report.warning(link, "leads nowhere");
+    report.warning(link, "the link leads to itself or to a directory above it: not followed");
+  for (const std::string& link : found.dead_links) report.warning(link, "the link leads to a file that does not exist");
   for (const distrib::Error& error : found.failures) report.failure(error);
   if (found.directories.empty() && found.failures.empty())
     report.failure({distrib::summary_errc::no_event_files, path});
@@ -79,11 +79,11 @@ void tell(const std::string& name, const RunEvents& run, Report& report) {
   report.line(name);
   for (const auto& [tag, curve] : curves) line(tag, curve.text());
   for (const RunEvents::OtherValues& other : run.others)
-    line(line_text(other.tag), "no points: " + std::to_string(other.values) +
+    line(line_text(other.tag), "not a curve: " + std::to_string(other.values) +
                                    (other.values == 1 ? " value" : " values") + ", " + line_text(other.what));
   for (const auto& [tag, points] : run.superseded)
     line(line_text(tag), std::to_string(points) + (points == 1 ? " point" : " points") +
-                             " left out, as the run went back to an earlier step; --all shows all");
+                             " left out, because the run went back to an earlier step; --all shows them");
 }
 
 /// Keeps only the tags that were asked for.

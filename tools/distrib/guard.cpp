@@ -71,7 +71,9 @@ auto run_guarded(const std::function<int()>& work) -> int {
   const int status = pass_signals_on(signals, child);
   end_children();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "error: the supervising process was ended by signal %d; so is all it had started\n",
+  std::fprintf(stderr,
+               "error: the supervisor of distrib launch was killed by signal %d; all processes that it had started "
+               "were ended too\n",
                WTERMSIG(status));
   return 128 + WTERMSIG(status);
 }

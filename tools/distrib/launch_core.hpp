@@ -83,7 +83,7 @@ class LaunchCore {
   template <class Out>
   void stop(Instant now, Out&& out) {
     if (stopping()) return;
-    out(Say{"asked to stop: everybody has " + seconds(rules_.grace)});
+    out(Say{"asked to stop: the tasks have " + seconds(rules_.grace) + " to end, then they are killed"});
     end_all(now, out);
   }
 
@@ -102,7 +102,7 @@ class LaunchCore {
       std::string late;
       for (const Task& task : tasks_)
         if (task.state == State::running) late += " " + task.name;
-      out(Say{"after " + seconds(rules_.grace) + (late.empty() ? " processes that they started" : late) +
+      out(Say{"after " + seconds(rules_.grace) + (late.empty() ? " processes that the tasks had started" : late) +
               " still ran: killed"});
       kill_all(out);
     }

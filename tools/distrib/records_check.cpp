@@ -46,7 +46,7 @@ void tell(Report& report, const std::string& file, Contents& contents, const std
   for (const distrib::Damage& range : damage) report.line("  " + damage_text(range));
   if (contents.suspect != 0)
     report.line("  " + std::to_string(contents.suspect) +
-                " records behind damage may belong to a file inside a record");
+                " records after damage may belong to a file inside of a record");
 }
 
 }  // namespace

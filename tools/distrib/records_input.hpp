@@ -44,7 +44,7 @@ namespace tools {
 
 /// True if `file` is on this machine, which is necessary for reading at any position; otherwise `report` says so.
 [[nodiscard]] inline auto is_here(const std::string& file, Report& report) -> bool {
-  if (is_remote(file)) report.refuse(file, "only files of this machine have an index: copy it here first");
+  if (is_remote(file)) report.refuse(file, "this command works only with files on this machine: copy it here first");
   return !is_remote(file);
 }
 

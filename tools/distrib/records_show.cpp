@@ -134,7 +134,7 @@ void tell_record(const distrib::Record& record, bool sequence, Report& report) {
     });
   if (!ec) return;
   const std::string_view text = distrib::as_text(record.bytes);
-  report.line((sequence ? "  no SequenceExample: " : "  no Example: ") + distrib::json_text(text.substr(0, 60)) +
+  report.line((sequence ? "  not a SequenceExample: " : "  not an Example: ") + distrib::json_text(text.substr(0, 60)) +
               (text.size() > 60 ? " ..." : ""));
 }
 
@@ -171,9 +171,9 @@ void tell_schema(const std::string& file, const RecordsOptions& options, Report&
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
   report.line(file + ": features of " + std::to_string(schema.records) + " records" +
-              (reader.error() || number == options.schema_records ? "" : ", which are all"));
+              (reader.error() || number == options.schema_records ? "" : " (all)"));
   for (const auto& [name, text] : lines) report.line("  " + name + std::string(width - name.size() + 2, ' ') + text);
-  if (others != 0) report.line("  (" + std::to_string(others) + " records are no Examples)");
+  if (others != 0) report.line("  (" + std::to_string(others) + " records are not Examples)");
 }
 
 }  // namespace

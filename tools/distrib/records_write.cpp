@@ -58,11 +58,11 @@ auto outputs_are_told(const std::vector<std::string>& files, const RecordsOption
   for (const std::string& file : files) outputs.push_back(output_of(file, options));
   std::sort(outputs.begin(), outputs.end());
   if (options.output.empty() && options.directory.empty())
-    report.refuse("--output", "write where the output goes: --output FILE or --directory DIRECTORY");
+    report.refuse("--output", "the output is missing: write --output FILE or --directory DIRECTORY");
   else if (!options.output.empty() && files.size() > 1)
-    report.refuse("--output", "it is one file, and there are several inputs: write --directory");
+    report.refuse("--output", "only possible with one input file: with several, write --directory DIRECTORY");
   else if (std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end())
-    report.refuse("--directory", "two of the inputs have the same name");
+    report.refuse("--directory", "two input files have the same name");
   else return true;
   return false;
 }
@@ -79,7 +79,7 @@ void tell_copied(const std::string& file, const std::string& output, const Copie
   }
   std::string text = file + " -> " + output + ": " + std::to_string(copied.records) + " records";
   if (!damage.empty()) text += ", " + std::to_string(damage.size()) + " ranges lost, " + bytes_text(lost);
-  if (copied.suspect != 0) text += ", " + std::to_string(copied.suspect) + " suspect";
+  if (copied.suspect != 0) text += ", " + std::to_string(copied.suspect) + " uncertain";
   report.line(text);
 }
 

@@ -89,7 +89,7 @@ struct NotBuilt {
   std::string url;
   auto read(std::span<std::byte>, distrib::Error& error) const -> std::size_t {
     error = {std::make_error_code(std::errc::not_supported),
-             url + " (built without the component http: libcpp-httplib-dev, pkg-config)"};
+             url + " (built without the component http: install libcpp-httplib-dev and pkg-config, then build again)"};
     return 0;
   }
 };

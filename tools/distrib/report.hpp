@@ -57,7 +57,7 @@ class Report {
   /// True if `path` may be written: it does not exist, or `force` is set. Otherwise reports wrong usage.
   auto may_write(const std::string& path, bool force) -> bool {
     if (force || !distrib::detail::path_exists(path)) return true;
-    refuse(path, "it is there already; --force replaces it");
+    refuse(path, "the file exists already; --force replaces it");
     return false;
   }
 
