@@ -44,7 +44,7 @@ struct Squares {
 auto main() -> int try {
   asio::io_context context{1};
   const auto norm = distrib::on_chunks<Norm>([](const distrib::SharedBuffer&, auto call, std::size_t bytes) {
-    if (bytes % sizeof(float) != 0) distrib::throw_error(distrib::rpc_errc::bad_message, "floats are wanted");
+    if (bytes % sizeof(float) != 0) distrib::throw_error(distrib::rpc_errc::bad_message, "not a list of floats");
     return Squares{call};
   });
   distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0}, distrib::Router{norm}};

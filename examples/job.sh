@@ -8,8 +8,7 @@
 #   read_flags ARGUMENT...   sets ps, workers, restart, out, and options, the flags for the program. First it offers
 #   each
 #                            flag to the job's own_flag ARGUMENT..., which sets `used` to the number of arguments that
-#                            it
-#                            has used, or leaves it 0
+#                            it has used, or leaves it 0
 #   ensure_packages GROUP... of tools/setup.sh
 #   build_job TARGET...      builds these programs of the job, and the programs that all jobs use
 #   train_job RECORDS        trains on these records, in several processes or in one, and draws the curves; returns only
@@ -48,7 +47,7 @@ read_flags() {
   done
   case $ps in ''|*[!0-9]*) bad "--ps $ps: not a number" ;; esac
   [ "$((10#$ps))" -ne 0 ] || [ -z "${restart[*]}" ] ||
-    bad "--restart: with --ps 0 there is nobody to start the one process again"
+    bad "--restart: not possible with --ps 0, because nothing restarts a job in one process"
   [ -z "$out" ] || out=$(from_start "$out")
 }
 
@@ -97,12 +96,12 @@ train_job() {
   fi
   go_on="examples/$job/run.sh --out $out${given[*]:+ ${given[*]}}"
   if [ $status -gt 128 ]; then
-    printf '\nA process was killed. To go on from the last checkpoint: %s\n' "$go_on" >&2
+    printf '\nA process was killed. To continue from the last checkpoint: %s\n' "$go_on" >&2
   fi
   [ $status -le 1 ] || exit $status
   [ ! -d "$out/events" ] || $build/examples/fashion_mnist_report "$out/events" "$out/curves.html"
   if [ $status -eq 1 ]; then
-    printf '\nInterrupted, and saved. To go on: %s\n' "$go_on"
+    printf '\nInterrupted, and saved. To continue: %s\n' "$go_on"
     exit 1
   fi
   cat <<END

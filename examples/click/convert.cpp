@@ -50,7 +50,7 @@ class Target {
 
   void close() {
     if (train_.records() == 0 || test_.records() == 0)
-      throw std::runtime_error("no examples to learn from, or none to measure on");
+      throw std::runtime_error("there are no examples for the training, or none for the test");
     train_.close();
     test_.close();
     std::printf("train: %llu examples in %zu files\ntest: %llu examples in %zu files\n",
@@ -81,7 +81,7 @@ void generate(const std::filesystem::path& directory, std::uint64_t train, std::
   }
   target.close();
   const double auc = exact_auc(std::move(known));
-  std::printf("of the test: %.1f %% clicks; the generator's probabilities have an AUC of %.4f and a log loss of %.4f\n",
+  std::printf("in the test: %.1f %% clicks; the generator's probabilities have an AUC of %.4f and a log loss of %.4f\n",
               100 * clicks / static_cast<double>(test), auc, loss / static_cast<double>(test));
   std::ofstream file{directory / "auc_of_generator"};
   file << auc << '\n';
@@ -98,7 +98,7 @@ void convert(const std::string& path, Target& target, std::uint64_t& lines) {
     const auto where = [&] { return path + ", line " + std::to_string(number) + ": "; };
     std::string_view text{line};
     if (text.ends_with('\n')) text.remove_suffix(1);
-    else if (gzeof(file.get()) == 0) throw std::runtime_error(where() + "longer than 4094 bytes, or no text");
+    else if (gzeof(file.get()) == 0) throw std::runtime_error(where() + "longer than 4094 bytes, or not text");
     try {
       const bool test = lines % 10 == 9 && lines / 10 < most_for_test;
       target.write(test ? Split::test : Split::train, parse_criteo(text));
@@ -124,7 +124,7 @@ auto number(std::string_view text) -> std::uint64_t {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value > std::uint64_t{1} << 40)
-    throw std::runtime_error("'" + std::string{text} + "' is no number of examples, or no seed");
+    throw std::runtime_error("'" + std::string{text} + "' is not a number of examples, or not a seed");
   return value;
 }
 

@@ -50,13 +50,13 @@
   for (float& x : example.numbers) {
     const std::string_view field = next();
     const auto found = field.empty() ? -1 : value(field, 10);
-    if (!found) throw wrong(field, "no whole number of 64 bits");
+    if (!found) throw wrong(field, "not a whole number of 64 bits");
     x = field.empty() ? -1.0F : static_cast<float>(std::max<std::int64_t>(*found, 0));
   }
   for (std::int64_t& token : example.categories) {
     const std::string_view field = next();
     const auto found = field.empty() ? -1 : value(field, 16);
-    if (!found || field.size() > 8 || field.starts_with('-')) throw wrong(field, "no token of 8 hexadecimal digits");
+    if (!found || field.size() > 8 || field.starts_with('-')) throw wrong(field, "not a token of 8 hexadecimal digits");
     token = *found;
   }
   return example;

@@ -3,6 +3,10 @@
 """Runs a program as parameter servers and workers. Each is a task of one Spark barrier job, which sets its TF_CONFIG.
 
 usage: spark-submit launch.py [--ps N] [--workers N] [--retries N] PROGRAM ARGUMENT...
+
+  --ps N, --workers N   number of parameter servers (2) and of workers (2)
+  --retries N           how often each task restarts its program, at most (10)
+Example: spark-submit launch.py --ps 1 --workers 2 ./train --steps=1000
 """
 import argparse, ctypes, json, os, socket, subprocess, sys, time  # noqa: E401
 import pyspark

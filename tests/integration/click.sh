@@ -11,7 +11,7 @@ field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summ
 
 "$programs/click_convert" data --generate 6000 2000 >convert.txt
 grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not say what it wrote'
-grep -q 'of the test: 2[0-9]\.[0-9] % clicks' convert.txt || fail 'convert did not say how many are clicks'
+grep -q 'in the test: 2[0-9]\.[0-9] % clicks' convert.txt || fail 'convert did not print the share of clicks'
 
 # --- the same bits ---
 
@@ -91,8 +91,8 @@ head -c 5000 /dev/zero | tr '\0' '\t' >>bad.txt
 refused 'bad\.txt, line 2001: longer than 4094 bytes' "${convert[@]}" bad.txt
 head -c 20000 part.txt.gz >cut.gz
 refused 'cut\.gz' "${convert[@]}" cut.gz
-refused 'no examples to learn from' "${convert[@]}" /dev/null
-refused "'many' is no number of examples" "${convert[@]}" --generate many 5
+refused 'there are no examples for the training' "${convert[@]}" /dev/null
+refused "'many' is not a number of examples" "${convert[@]}" --generate many 5
 refused 'usage' "${convert[@]}"
 [ -z "$(ls x)" ] || fail "files of what was refused: $(ls x)"
 refused 'nowhere' "$programs/click_train" --data nowhere --out y

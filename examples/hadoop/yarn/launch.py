@@ -4,6 +4,7 @@
 
 usage: launch.py [--ps N] [--workers N] [--retries N] [-D KEY=VALUE]... PROGRAM ARGUMENT...
 
+Example: launch.py --ps 1 --workers 2 ./train --steps=1000
 It calls `hdfs` and `mapred`. The tasks ask this process for their roles, so it must run until the end, and they must be
 able to reach its port.
 """
