@@ -10,7 +10,7 @@ unset TF_CONFIG
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json")).get(sys.argv[2]))' "$@"; }
 
 "$programs/click_convert" data --generate 6000 2000 >convert.txt
-grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not say what it wrote'
+grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not print what it wrote'
 grep -q 'in the test: 2[0-9]\.[0-9] % clicks' convert.txt || fail 'convert did not print the share of clicks'
 
 # --- the same bits ---
@@ -25,13 +25,13 @@ for cut in '1 1' '2 1' '3 2'; do
   timeout -k 5 120 "$distrib" launch --ps "$ps" --workers 3 -- \
     "${train[@]}" --out "$name" --shards "$shards" >$name.log 2>&1 ||
     { fail "$name: exit code $?"; tail -n 40 $name.log >&2; continue; }
-  result "$name" | cmp -s - expected || fail "other bits on $ps parameter servers"
+  result "$name" | cmp -s - expected || fail "different bits on $ps parameter servers"
 done
 "${train[@]}" --out again --shards 3 >again.log
-result again | cmp -s - expected || fail 'other bits on 3 shards of one process'
+result again | cmp -s - expected || fail 'different bits on 3 shards of one process'
 "${train[@]}" --out other --seed 2 >other.log
 [ "$(field other parameters_sha256)" != "$(head -n 1 expected)" ] || fail 'the same bits with another seed'
-python3 - <<'EOP' || fail 'the summary is not that of the job'
+python3 - <<'EOP' || fail 'the summary does not fit the job'
 import json
 s = json.load(open("on2/summary.json"))
 print("auc", s["auc"], "of", s["auc_of_generator"])
@@ -54,7 +54,7 @@ for victim in ps1 worker2; do
 done
 wait $launch || { fail "killed: exit code $?"; tail -n 40 killed.log >&2; }
 grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'no task was killed'
-[ "$(result killed)" = "$(result whole)" ] || fail 'other bits where a parameter server and a worker were killed'
+[ "$(result killed)" = "$(result whole)" ] || fail 'different bits after a parameter server and a worker were killed'
 
 # --- an asynchronous job learns, too ---
 
@@ -94,7 +94,7 @@ refused 'cut\.gz' "${convert[@]}" cut.gz
 refused 'there are no examples for the training' "${convert[@]}" /dev/null
 refused "'many' is not a number of examples" "${convert[@]}" --generate many 5
 refused 'usage' "${convert[@]}"
-[ -z "$(ls x)" ] || fail "files of what was refused: $(ls x)"
+[ -z "$(ls x)" ] || fail "files are left of refused input: $(ls x)"
 refused 'nowhere' "$programs/click_train" --data nowhere --out y
 refused 'wide_rate' "${train[@]}" --wide_rate 0 --out y
 

@@ -51,7 +51,7 @@ until_true() {  # COMMAND...      waits until it succeeds, for at most 30 s
 }
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }  # NAME FIELD
 hash_of() { field "$1" parameters_sha256; }
-same_bits() { [ "$(hash_of "$1" 2>&1)" = "$expected" ] || fail "$1: another hash than in one process: ${2:-}"; }
+same_bits() { [ "$(hash_of "$1" 2>&1)" = "$expected" ] || fail "$1: the hash differs from that of one process: ${2:-}"; }
 seconds_since() { awk -v began="$1" -v now="$EPOCHREALTIME" 'BEGIN {printf "%.2f", now - began}'; }
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
@@ -74,18 +74,18 @@ done
 ends_with 0
 took=$(seconds_since "$began")
 same_bits first
-echo "first step after $first s, end after $took s; a parameter server took $high KiB; $(field first examples_per_second) examples/s"
+echo "first step after $first s, end after $took s; a parameter server used $high KiB; $(field first examples_per_second) examples/s"
 if [ -n "$full" ]; then
   awk -v first="$first" 'BEGIN {exit !(first < 1)}' || fail "the first step came after $first s"
-  [ "$high" -le $((40 << 10)) ] || fail "a parameter server took $high KiB"
+  [ "$high" -le $((40 << 10)) ] || fail "a parameter server used $high KiB"
 fi
-python3 - "$accuracy" <<'EOF' || fail 'the summary is not that of the job'
+python3 - "$accuracy" <<'EOF' || fail 'the summary does not fit the job'
 import json, sys
 summary = json.load(open("first/summary.json"))
 right = summary["ps"] == 2 and summary["workers"] == 3 and summary["complete"] and summary["test_accuracy"] >= float(sys.argv[1])
 sys.exit(not right)
 EOF
-! grep -q $'\r' first.log || fail 'a bar in a pipe'
+! grep -q $'\r' first.log || fail 'a progress bar was printed into a pipe'
 [ -e "first/checkpoint/model.ckpt-$steps.index" ] || fail 'no checkpoint'
 
 job again --ps 2 --workers 3 -- --steps $steps

@@ -14,19 +14,19 @@ train() { "$programs/fashion_mnist_train" --data "$work/data" "$@"; }
 hash_of() { sed -E 's/.*"parameters_sha256":"([0-9a-f]*)".*/\1/' "$1/summary.json"; }
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist "$work/data" >"$work/convert.txt"
-grep -qx 'train: 60000 examples in 10 files' "$work/convert.txt" || fail 'convert did not say what it wrote'
+grep -qx 'train: 60000 examples in 10 files' "$work/convert.txt" || fail 'convert did not print what it wrote'
 
 # The same bits.
 train --out "$work/first" --steps 60 >"$work/first.txt"
 for cut in '' '--parts 2' '--shards 2' '--parts 3 --shards 3'; do
   # shellcheck disable=SC2086
   train --out "$work/again" --steps 60 $cut >"$work/again.txt"
-  [ "$(hash_of "$work/first")" = "$(hash_of "$work/again")" ] || fail "another hash with '$cut'"
+  [ "$(hash_of "$work/first")" = "$(hash_of "$work/again")" ] || fail "a different hash with '$cut'"
   rm -rf "$work/again"
 done
 grep -q '"complete":true' "$work/first/summary.json" || fail 'the summary does not say that the job is complete'
 grep -qE 'step 60/60 +loss 0\.[0-9]+ +[0-9]+ examples/s' "$work/first.txt" || fail 'no progress in a pipe'
-grep -q $'\r' "$work/first.txt" && fail 'a bar in a pipe'
+grep -q $'\r' "$work/first.txt" && fail 'a progress bar was printed into a pipe'
 "$programs/fashion_mnist_report" "$work/first/events" "$work/curves.html"
 grep -q '<polyline' "$work/curves.html" || fail 'no curve'
 
@@ -58,7 +58,7 @@ for signal in INT TERM; do
   grep -q 'asked to stop' "$work/cut.txt" || fail "SIG$signal: the output does not mention it"
   train --out "$work/cut" --steps 1500 >"$work/on.txt" || fail "SIG$signal: it did not end"
   grep -q 'continuing after step [1-9]' "$work/on.txt" || fail "SIG$signal: it did not continue"
-  [ "$(hash_of "$work/whole")" = "$(hash_of "$work/cut")" ] || fail "SIG$signal: another hash at the end"
+  [ "$(hash_of "$work/whole")" = "$(hash_of "$work/cut")" ] || fail "SIG$signal: a different hash at the end"
   rm -rf "$work/cut"
 done
 

@@ -44,7 +44,7 @@ until_log 'worker0 \| step 11[0-9]+/1200'
 until_log 'ps[01] \| .*no room for the cut of step 1200,'
 rm job/checkpoint/filler
 wait "$launch" || fail "exit code $?"
-[ "$(hash_of job)" = "$(hash_of local)" ] || fail 'other bits than in one process'
+[ "$(hash_of job)" = "$(hash_of local)" ] || fail 'the bits differ from those of one process'
 [ -e job/checkpoint/model.ckpt-1200.index ] || fail 'no checkpoint'
 [ -z "$(find job/checkpoint -name '.saving.*' -size +0)" ] || fail "unfinished files are left: $(ls -A job/checkpoint)"
 echo 'all passed'

@@ -109,7 +109,8 @@ struct Counting {
 constexpr auto record_number = distrib::feature("number", &Counting::Example::number);
 
 auto train(const Settings& s, const distrib::ClusterFlags& flags, distrib::Consistency consistency) -> int {
-  if (s.steps == 0 || s.steps % workers != 0) throw std::invalid_argument{"--steps is not so many for each worker"};
+  if (s.steps == 0 || s.steps % workers != 0)
+    throw std::invalid_argument{"--steps is not a multiple of the number of workers"};
   const distrib::SaveCheckpoint save{.directory = s.out + "/checkpoint", .every_steps = s.save_every};
   distrib::IoPool pool{2};
   auto trainer = distrib::train(Counting{static_cast<std::int64_t>(s.steps), s.adds, s.tell != 0})

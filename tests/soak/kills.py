@@ -176,9 +176,9 @@ class Job:
         try:
             self.summary = json.loads((self.directory / "summary.json").read_text())
         except OSError as error:
-            raise Failure(f"the chief left no summary: {error}") from None
+            raise Failure(f"the chief wrote no summary: {error}") from None
         if self.summary["parameters_sha256"] != self.setting.expected(self.program, self.steps):
-            raise Failure("other bits than in one process")
+            raise Failure("the bits differ from those of one process")
 
     def check_counts(self):
         checkpoint = self.directory / "checkpoint"
@@ -186,7 +186,7 @@ class Job:
         done = subprocess.run([self.setting.counting, "check", checkpoint, str(self.steps)], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=self.limit)
         if done.returncode != 0:
-            raise Failure(f"not each contribution was counted once:\n{done.stdout.rstrip()}")
+            raise Failure(f"some contributions were not counted exactly once:\n{done.stdout.rstrip()}")
 
     def says(self, name, words, times=1):
         return sum(text.startswith(words) for _, text in self.tasks[name].lines) >= times
@@ -242,7 +242,7 @@ class Setting:
         print(f"{self.now:24}  {text}", flush=True)
 
     def settle(self):
-        """Waits until all jobs have ended. A parameter server that did not get every worker's goodbye ends after 30 s."""
+        """Waits until all jobs have ended. A parameter server that lacks a worker's goodbye ends after 30 s."""
         self.now = "the end"
         while self.jobs:
             self.jobs[-1].end()
@@ -271,13 +271,13 @@ def kills(setting, seed, count=20, **_):
 
 
 def own_network(setting):
-    """Gives this process, and those that it starts later, a loopback network of their own. Returns False if it can't."""
+    """Moves this process and its later children into a private loopback network. Returns False if it cannot."""
     new_network = 0x40000000
     if os.geteuid() != 0 or not shutil.which("iptables") or not shutil.which("ip"):
         setting.say("skipped: only root with iptables and iproute2 can cut a network")
         return False
     if ctypes.CDLL(None, use_errno=True).unshare(new_network) != 0:
-        setting.say(f"skipped: no network of its own: {os.strerror(ctypes.get_errno())}")
+        setting.say(f"skipped: cannot make a private network: {os.strerror(ctypes.get_errno())}")
         return False
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     probe = subprocess.run(["iptables", "-L", "-n"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -324,7 +324,7 @@ def partitions(setting, seed, count=6, **_):
             cut_off("-D", [port_of[name] for name in names], directions)
             cuts, away = cuts + 1, away + seconds
         setting.say(f"{job.check():5.1f} s  {cuts} partitions, {away:.1f} s in all, {lost} packets lost, killed "
-                    f"{' '.join(killed) or 'nobody'}")
+                    f"{' '.join(killed) or 'none'}")
         if not lost:
             raise Failure("no packet was lost")
 
@@ -369,14 +369,14 @@ def staleness(setting, seed, count=10, **_):
         took = job.check()
         farthest, made = farthest_ahead(job)
         if made < CONTRIBUTIONS:
-            raise Failure(f"workers told of {made} steps, and made {CONTRIBUTIONS}")
+            raise Failure(f"workers reported {made} steps, but made {CONTRIBUTIONS}")
         if farthest > STALENESS:
-            raise Failure(f"a worker was {farthest} steps ahead, and may be {STALENESS}")
+            raise Failure(f"a worker was {farthest} steps ahead, but at most {STALENESS} are allowed")
         reached = max(reached, farthest)
         setting.say(f"{took:5.1f} s  at most {farthest} steps ahead in {made}, {paused} pauses, killed "
-                    f"{' '.join(killed) or 'nobody'}")
+                    f"{' '.join(killed) or 'none'}")
     if reached < STALENESS:
-        raise Failure(f"nobody was held back: at most {reached} steps ahead, and {STALENESS} are allowed")
+        raise Failure(f"no worker had to wait: at most {reached} steps ahead, and {STALENESS} are allowed")
 
 
 def strace(log, *options):
@@ -401,7 +401,7 @@ def boundaries(setting, seed, count=60, case=None, **_):
     setting.now = "boundaries"
     probe = ["strace", "-o", "/dev/null", "true"]
     if not shutil.which("strace") or subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
-        return setting.say("skipped: there is no strace here, or it may trace nobody")
+        return setting.say("skipped: strace is not installed, or not allowed to trace")
     cases = [case] if case else list(boundary_cases(setting))
     chosen = random.Random(seed).sample(cases, min(count or len(cases), len(cases)))
     met, slowest, shown = 0, (0, ""), time.monotonic()
@@ -417,7 +417,7 @@ def boundaries(setting, seed, count=60, case=None, **_):
             setting.now, shown = "boundaries", time.monotonic()
             setting.say(f"{number} of {len(chosen)}, all are {len(cases)}; slowest {slowest[0]:.1f} s: {slowest[1]}")
     if met < 0.8 * len(chosen):
-        raise Failure(f"in {len(chosen) - met} of {len(chosen)} cases nobody died: such calls are not made any more")
+        raise Failure(f"in {len(chosen) - met} of {len(chosen)} cases no process was killed: no such calls any more")
 
 
 def orders(setting, seed, count=30, **_):
@@ -458,7 +458,7 @@ def resharding(setting, seed, count=2, **_):
                 job.send(signal.SIGTERM if ask else signal.SIGKILL, [name])
             codes = {task.process.wait(job.limit) for task in job.tasks.values()}
             if not codes <= {0, 1, -signal.SIGTERM, -signal.SIGKILL}:
-                raise Failure(f"stopped, they ended with the codes {codes}")
+                raise Failure(f"after the stop, the tasks ended with codes {codes}")
             took, went_on = 0, set()
             for after in 1, before - 1, before + 1, 2 * before:
                 directory = setting.directory()
@@ -470,12 +470,12 @@ def resharding(setting, seed, count=2, **_):
                 said = [text for name in servers_of(after) for _, text in other.tasks[name].lines]
                 steps_said = re.findall(r"going on from its cut of step (\d+)", "\n".join(said))
                 if len(steps_said) != after:
-                    raise Failure(f"on {after} parameter servers {len(steps_said)} went on from a cut")
+                    raise Failure(f"on {after} parameter servers, {len(steps_said)} continued from a cut")
                 went_on.update(map(int, steps_said))
             if len(went_on) != 1 or not 0 < max(went_on) < steps:
-                raise Failure(f"they went on from steps {sorted(went_on)} of {steps}")
+                raise Failure(f"the shards continued from steps {sorted(went_on)} of {steps}")
             job.drop()
-            setting.say(f"{took:5.1f} s  {program[0]} {'stopped' if ask else 'killed'}, went on from step "
+            setting.say(f"{took:5.1f} s  {program[0]} {'stopped' if ask else 'killed'}, continued from step "
                         f"{max(went_on)} of {steps}")
 
 
@@ -493,7 +493,7 @@ def look_for_gaps(setting, job, kills, longest):
     took = job.check()
     ends = [at for at, text in job.tasks["worker0"].lines if text.startswith("step ")]
     between = sorted(later - sooner for sooner, later in zip(ends, ends[1:]))
-    setting.say(f"{took:5.1f} s  {job.deaths} kills, a step each {between[len(between) // 2]:.2f} s, after kills "
+    setting.say(f"{took:5.1f} s  {job.deaths} kills, one step per {between[len(between) // 2]:.2f} s, after kills "
                 f"{between[-kills]:.2f} to {between[-1]:.2f} s")
     if len(ends) != 39 or job.deaths != kills or between[-1] > longest:
         raise Failure(f"{len(ends)} steps, {job.deaths} kills, a gap of {between[-1]:.2f} s")

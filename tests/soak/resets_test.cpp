@@ -267,7 +267,7 @@ TEST_CASE("Rpc: a storm of resets leaves neither memory nor descriptors behind",
     }
   }
   const std::size_t left = reset.all_leave();
-  state("all have left");
+  state("after all peers have left");
   CHECK(left == reset.idle_descriptors());
   CHECK(resident_bytes() <= memory + most_growth);
 }

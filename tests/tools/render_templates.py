@@ -101,7 +101,7 @@ def hosts_agree(documents, values):
         tail = f".{values.get('namespace_name', 'default')}.svc.{values.get('cluster_domain', 'cluster.local')}"
         assert all(name.endswith(tail) for name in names), f"not whole: {names}"
         names = [name.removesuffix(tail) for name in names]
-    assert len(set(names)) == len(names), f"a name stands twice: {names}"
+    assert len(set(names)) == len(names), f"a name occurs twice: {names}"
     for variable, number in count.items():
         assert len(told[variable].split(",")) == number, f"{variable} has not {number} hosts: {told[variable]}"
     assert set(names) <= made, f"told {sorted(names)}, made {sorted(made)}"
