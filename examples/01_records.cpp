@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TFRecord file: written, read in order, read by number, and what a damaged one says.
+// A TFRecord file: write it, read it in order, read a record by number, and find the damage in it.
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
@@ -17,9 +17,9 @@ namespace {
 
 void write(const std::string& file) {
   constexpr std::array<std::string_view, 3> words{"worker", "pushes", "gradients"};
-  distrib::RecordWriter writer{file, {.rename_on_close = true}};  // others see the whole file or none
+  distrib::RecordWriter writer{file, {.rename_on_close = true}};  // readers see the whole file or none
   for (const std::string_view word : words) writer.append(distrib::as_bytes(word));
-  writer.close();  // may fail, and says so; the destructor could not
+  writer.close();  // throws if it fails; the destructor could not
 }
 
 auto read(const std::string& file) -> std::string {
@@ -41,7 +41,7 @@ void damage(const std::string& file, std::streamoff offset) {
   stream.seekp(offset).put('?');
 }
 
-// How many records are good, and what is wrong behind them.
+// Prints the good records and the first damage; returns how many records were read.
 auto salvage(const std::string& file) -> std::uint64_t {
   distrib::RecordReader reader{file};
   while (const auto record = reader.try_next())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TensorFlow checkpoint: saved in two slices, listed, read in another cut, and passed over once it is damaged.
+// A TensorFlow checkpoint: saved in two slices, listed, read in another slice, and skipped after it was damaged.
 #include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/save.hpp>
@@ -19,7 +19,7 @@ namespace {
 using Matrix = std::array<float, 12>;
 const distrib::Shape shape{4, 3};
 
-// Two shards hold three rows and one row of the same variable; each has a data file of its own.
+// Two shards have three rows and one row of the same variable; each writes a data file of its own.
 void save(const std::string& directory, const std::string& name, const Matrix& matrix) {
   const distrib::Slice upper = distrib::Slice::along(shape, 0, 0, 3);
   const distrib::Slice lower = distrib::Slice::along(shape, 0, 3, 1);
@@ -38,7 +38,7 @@ void list(const distrib::BundleReader& reader) {
 
 void damage(const std::string& file) { std::fstream{file, std::ios::binary | std::ios::in | std::ios::out}.put('?'); }
 
-// Rows 2 and 3 lie in different files; whoever reads need not know.
+// Rows 2 and 3 are in different files; a reader need not know that.
 auto read_last_rows(const distrib::BundleReader& reader) -> std::array<float, 6> {
   std::array<float, 6> rows{};
   reader.read("weights", distrib::Slice::along(shape, 0, 2, 2), std::as_writable_bytes(std::span{rows}));

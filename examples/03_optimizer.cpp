@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An updater alone, without a trainer: Adam walks down Rosenbrock's valley, its steps getting shorter in a line.
+// An updater alone, without a trainer: Adam minimizes Rosenbrock's function, with a learning rate that falls linearly.
 #include <distrib/optimizer/adam.hpp>
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// f(x, y) = (1 - x)^2 + 100 (y - x^2)^2, least at (1, 1).
+// f(x, y) = (1 - x)^2 + 100 (y - x^2)^2, with its minimum at (1, 1).
 auto gradient(const std::array<float, 2>& at) -> std::array<float, 2> {
   const auto [x, y] = at;
   return {-2 * (1 - x) - 400 * x * (y - x * x), 200 * (y - x * x)};

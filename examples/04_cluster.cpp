@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is who, and where variables live: the lines that every TensorFlow program of 2016 began with. Try
+// The role of this process, and the placement of variables: the first lines of a TensorFlow program of 2016. Try
 // 04_cluster --job_name=worker --task_index=1 --ps_hosts=a:2222,b:2222 --worker_hosts=c:2222,d:2222
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 void print(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
-// Who this process plays when nobody says who it is; then what it prints is known, and checked.
+// The role of this process if it gets no flags; its output is then known, and checked.
 auto known_flags() -> distrib::ClusterFlags {
   const std::array arguments{"04_cluster", "--job_name=worker", "--task_index=1", "--ps_hosts=a:2222,b:2222",
                              "--worker_hosts=c:2222,d:2222"};
@@ -42,7 +42,7 @@ auto train(const distrib::ClusterFlags& flags) -> std::vector<std::string> {
   return devices;
 }
 
-// A variable that is too large for one task is cut first, along its rows.
+// A variable that is too large for one task is first divided along its rows.
 auto cut(const distrib::Shape& shape) -> std::size_t {
   const distrib::MinSizePartitioner partitioner{.min_shard_bytes = 4 << 20, .max_shards = 8};
   const auto slices = distrib::part_slices(shape, distrib::DType::float32, partitioner);
@@ -53,8 +53,8 @@ auto cut(const distrib::Shape& shape) -> std::size_t {
 }  // namespace
 
 auto main(int argc, char** argv) -> int try {
-  const auto given = distrib::ClusterFlags::parse(argc, argv);  // or from TF_CONFIG, when there are no flags
-  const auto flags = given.local() ? known_flags() : given;     // a trainer would train in one process now
+  const auto given = distrib::ClusterFlags::parse(argc, argv);  // without flags, from TF_CONFIG
+  const auto flags = given.local() ? known_flags() : given;     // a trainer would now train in one process
   print(to_string(flags.task()) + (flags.is_chief() ? " is the chief" : " is not the chief"));
 
   const std::vector<std::string> known{"/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:1", "/job:worker/task:1"};

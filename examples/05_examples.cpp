@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tf.train.Example through a schema: structs are written and read back as columns; a record that does not fit is named.
+// tf.train.Example with a schema: structs are written, and read back as columns. A record that does not fit is named.
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/example_writer.hpp>
 
@@ -23,7 +23,7 @@ constexpr auto clicks = distrib::schema<Click>(
     distrib::feature("user", &Click::user), distrib::feature("position", &Click::position),
     distrib::feature("seen", &Click::seen), distrib::feature("dwell_seconds", &Click::dwell_seconds).otherwise(1.0F));
 
-// Another program's idea of the same records: it knows no dwell time, and users by a number that is no integer.
+// Another program's version of the same records: it has no dwell time, and its users are not integers.
 struct OldClick {
   float user = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data set of TFRecord files: batch number n of a seed is always the same records, whoever asks and whenever.
+// A data set of TFRecord files: batch number n of a seed always has the same records, in any process at any time.
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
 #include <distrib/record/record_writer.hpp>
@@ -19,7 +19,7 @@ struct Number {
 };
 constexpr auto numbers = distrib::schema<Number>(distrib::feature("value", &Number::value));
 
-// 0 .. 9 in two files.
+// Writes the numbers 0 .. 9 to two files.
 void write(const std::string& directory) {
   std::filesystem::create_directories(directory);
   distrib::ExampleWriter example{numbers};

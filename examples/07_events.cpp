@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A curve and more for TensorBoard without a trainer. To look at it: tensorboard --logdir DIRECTORY
+// Writes a curve and other events for TensorBoard, without a trainer. To see them: tensorboard --logdir DIRECTORY
 #include <distrib/summary/event_reader.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/summary/histogram.hpp>
@@ -14,7 +14,7 @@
 namespace {
 
 void write(const std::string& directory) {
-  distrib::EventWriter writer{directory};  // each writer has a file of its own
+  distrib::EventWriter writer{directory};  // each writer creates a file of its own
   float loss = 1;
   for (int step = 1; step <= 4; ++step) writer.scalar("loss", step, loss /= 2);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core of a parameter server without any server: events in, actions out, so every order of events can be tried.
-// Rank 0 asks for step 1 before it is done and sends its gradient twice; rank 1 is late. The only example of the
-// library's inside: the cores' headers are internal, and no facade exports them.
+// The core of a parameter server without a server: events go in, actions come out, so every order of events can be
+// tried.
+// Rank 0 pulls step 1 before that is done, and pushes its gradient twice; rank 1 is late. This is the only example that
+// shows the inside of the library: the headers of the cores are internal, and no facade exports them.
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
@@ -16,7 +17,7 @@
 
 namespace {
 
-// What a job is: one variable of two numbers, two workers, plain gradient descent, one step.
+// A job: one variable of two numbers, two workers, plain gradient descent, one step.
 auto make_job() -> distrib::Job {
   distrib::Job job;
   job.variables = {{"weights", distrib::DType::float32, {2}, distrib::ZerosInitializer{}}};
@@ -34,7 +35,8 @@ auto gradient(float value, std::size_t size_bytes) -> distrib::SharedBuffer {
   return block;
 }
 
-// A shell would send the answers and write the cut to disk. It is a set of overloads, one for each action.
+// Performs the actions; here it only prints. A real shell sends the answers and writes the cut to disk. It is a set of
+// overloads, one for each action.
 struct Shell {
   void operator()(const distrib::ValuesReply& reply) const {
     std::printf("  to %d: weights of step %d are %g\n", static_cast<int>(reply.peer), static_cast<int>(reply.step),
@@ -57,7 +59,7 @@ auto main() -> int try {
 
   std::puts("rank 0 pushes and pulls");
   core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, shell);
-  core.pull(100, 1, shell);  // parked
+  core.pull(100, 1, shell);  // waits for the step to be done
   std::puts("rank 0 pushes the same again");
   core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, shell);
   std::puts("rank 1 pushes");

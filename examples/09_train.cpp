@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear regression, trained by three workers in one process until it has found the weights behind the data.
+// A linear regression, trained by three workers in one process until it has found the weights that made the data.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
@@ -21,9 +21,9 @@ struct Linear {
     std::array<float, 3> x;
     float y;
   };
-  auto variables() const -> Variables { return {{{3}}, {{}}}; }  // extents; values start as zeros unless told
+  auto variables() const -> Variables { return {{{3}}, {{}}}; }  // shapes; without an initializer, values start as 0
 
-  // Mean of (w.x + b - y)^2 over the batch, and how it grows with each element of w and b.
+  // Returns the mean of (w.x + b - y)^2 over the batch, and writes its derivatives by the elements of w and b.
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
     const auto w = distrib::get<"weights">(values);
@@ -67,7 +67,7 @@ auto main() -> int try {
                      .with_hooks(distrib::StopAtStep{200}, distrib::SaveCheckpoint{.directory = "09_train.out"})
                      .with_local_mode({.workers = 3})
                      .build(pool);
-  const int code = trainer.run();  // 0 done, 1 interrupted and saved
+  const int code = trainer.run();  // 0: done, 1: interrupted and saved
 
   std::array<float, 3> w{};
   const auto checkpoint = distrib::BundleReader::open(trainer.result().checkpoint);

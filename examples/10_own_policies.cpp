@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of one's own: an updater (Signum), a placement, a hook. Each is a value with the members its concept names.
+// Policies of your own: an updater (Signum), a placement, a hook. Each is a value with the members that its concept
+// needs.
 #include <distrib/ecosystem.hpp>
 
 #include <array>
@@ -9,7 +10,7 @@
 #include <span>
 #include <string>
 
-// m = momentum * m + (1 - momentum) * g, then w -= learning_rate * sign(m): every weight goes the same way far.
+// m = momentum * m + (1 - momentum) * g, then w -= learning_rate * sign(m): every weight moves by the same distance.
 struct Signum {
   static constexpr std::string_view name = "signum";
 
@@ -44,7 +45,7 @@ struct PrintEach {
   }
 };
 
-// The model: one number, which moves to the middle of the data.
+// The model: one number, which moves to the mean of the data.
 struct Middle {
   using Variables = distrib::VariableList<distrib::Variable<"middle", float, 0>>;
   struct Example {
@@ -78,7 +79,7 @@ auto main() -> int try {
                      .build();
   const int code = trainer.run();
   std::remove(file.c_str());
-  return code == 0 && std::abs(trainer.result().loss - 1.25F) < 0.001F ? 0 : 1;  // half the variance stays
+  return code == 0 && std::abs(trainer.result().loss - 1.25F) < 0.001F ? 0 : 1;  // half of the variance remains
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls between processes, here both in one: a server with four methods, a client with callbacks, a deadline, an error.
+// Calls between processes, here both in one process: a server with four methods, a client with callbacks, a deadline
+// and an error.
 #include <distrib/rpc.hpp>
 
 #include <chrono>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A message writes and reads its head. A member `body` is bulk, carried beside it without a copy.
+// A message writes and reads its head. A member `body` is bulk data, which is sent after the head without a copy.
 struct Numbers {
   distrib::SharedBuffer body;
   void encode(distrib::WireWriter&) const {}

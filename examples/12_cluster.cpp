@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that every user of TensorFlow wrote in 2016, line by line: one binary is parameter server and worker.
+// The program that users of TensorFlow wrote in 2016, line by line: one program is both parameter server and worker.
 //   tools/run.sh launch --ps 1 --workers 2 -- build/examples/examples/12_cluster
-// starts three of it, each with --job_name --task_index --ps_hosts --worker_hosts. Without flags it is the whole job.
+// starts it three times, with --job_name --task_index --ps_hosts --worker_hosts. Without flags it does the whole job.
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
@@ -41,7 +41,7 @@ struct Line {  // y = slope * x + offset
 constexpr auto x = distrib::feature("x", &Line::Example::x);
 constexpr auto y = distrib::feature("y", &Line::Example::y);
 
-// Every worker writes the same file; whoever is last puts it in place of an equal one.
+// Every worker writes the same file; the last one replaces an equal file.
 auto data(const std::string& writer) {
   distrib::ExampleWriter example{distrib::schema<Line::Example>(x, y)};
   distrib::RecordWriter file{"12_cluster." + writer};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipelines: steps in the order they are said, batches filled ahead by a thread, going on after a stop, and streams.
+// Pipelines: steps in the order in which they are written, batches that a thread fills in advance, continuing after a
+// stop, and streams.
 #include <distrib/data/batch_reader.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
@@ -18,7 +19,7 @@ struct Number {
 };
 constexpr auto numbers = distrib::schema<Number>(distrib::feature("value", &Number::value));
 
-// 0 .. 29 in three files, the last one compressed.
+// Writes the numbers 0 .. 29 to three files, the last one compressed.
 void write(const std::string& directory) {
   std::filesystem::create_directories(directory);
   distrib::ExampleWriter example{numbers};
@@ -51,7 +52,7 @@ auto main() -> int try {
   distrib::IoPool pool{1};
   std::string where;
   {
-    distrib::BatchReader reader{source, pool, 2};  // two batches ahead
+    distrib::BatchReader reader{source, pool, 2};  // fills two batches in advance
     print("first", *reader.next());
     where = to_string(reader.state());
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may call: a server that shows a certificate and wants a shared secret, a client that has both, and two that have
-// not. The files are made here, and removed again; a job has its own.
+// Access control: a server that shows a certificate and requires a shared secret, a client that has both, and two
+// clients that do not. The program makes its files and removes them again; a real job has its own.
 #include <distrib/net/tls/tls_connect.hpp>
 #include <distrib/net/tls/tls_listener.hpp>
 #include <distrib/rpc.hpp>
@@ -24,12 +24,12 @@ constexpr const char* make_files =
     "-pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out certificate.pem -days 1 -subj /CN=localhost "
     "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null";
 
-/// Calls once, and says what became of it.
+/// Makes one call, and prints its result.
 void call(asio::io_context& context, const distrib::Address& server, const distrib::TlsContext& tls,
           const distrib::RpcClientOptions& known, const char* who) {
   distrib::RpcClientPoolOptions options;
   options.client = known;
-  options.fail_fast = true;  // who is not let in is not let in later either
+  options.fail_fast = true;  // a client that is refused now would be refused later, too
   distrib::BasicRpcClientPool client{context.get_executor(), server, options, distrib::TlsConnect{tls}};
   bool done = false;
   client.async_call<Echo>("hello", 5s, [&](std::error_code ec, const std::string& reply) {

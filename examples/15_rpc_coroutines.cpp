@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coroutines at both ends: a handler and a client that await; exceptions, error codes, a call that is taken back.
+// Coroutines at both ends: a handler and a client that await; exceptions, error codes, a call that is cancelled.
 #include <distrib/net/async_connect.hpp>
 #include <distrib/rpc.hpp>
 
@@ -18,12 +18,12 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Fraction {
-  std::int32_t over, under;  // no padding, no pointers: carried as it lies in memory
+  std::int32_t over, under;  // no padding, no pointers: sent as it is in memory
 };
 struct Divide : distrib::Method<"example.Divide", Fraction, std::int32_t> {};
 struct Sleep : distrib::Method<"example.Sleep", distrib::Empty, distrib::Empty> {};
 
-// Parameters by value: the caller's are gone when it goes on. What it throws fails the call.
+// Parameters by value: when the coroutine continues, the caller's objects no longer exist. An exception fails the call.
 auto divide(Fraction request) -> asio::awaitable<std::int32_t> {
   const auto executor = co_await asio::this_coro::executor;
   asio::steady_timer work{executor, 1ms};
@@ -62,7 +62,7 @@ auto use(asio::io_context& context, distrib::Address server, asio::cancellation_
 
 auto main() -> int try {
   asio::io_context context{1};
-  distrib::Router router{distrib::on<Divide>(divide), distrib::on<Sleep>([](auto, auto) {})};  // which never answers
+  distrib::Router router{distrib::on<Divide>(divide), distrib::on<Sleep>([](auto, auto) {})};  // Sleep never answers
   distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0}, router};
   const auto ended = [&context](const std::exception_ptr& thrown) {
     context.stop();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of Protocol Buffers as request and reply, metadata beside them; a handler that has another thread do the
-// work; a server that leaves when all is answered.
+// Protocol Buffers messages as request and reply, with metadata; a handler that lets another thread do the work; a
+// server that ends when all calls are answered.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/rpc.hpp>
 
@@ -35,9 +35,9 @@ auto forecast(const example::Question& question, const std::string& unit) -> exa
 
 auto main() -> int try {
   asio::io_context context{1};
-  distrib::IoPool workers{1};  // goes before the context, to which it hands answers
+  distrib::IoPool workers{1};  // destroyed before the context, to which it passes answers
   const auto predict = [&](example::Question question, auto call) {
-    const std::string unit{distrib::as_text(call.metadata())};  // a view, until this returns
+    const std::string unit{distrib::as_text(call.metadata())};  // a copy: the view is valid until this returns
     asio::post(workers.executor(), [=, call = call.from_anywhere()] { call.reply(forecast(question, unit)); });
   };
   distrib::Router router{distrib::on<Predict>(predict)};

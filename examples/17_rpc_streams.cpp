@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that stream: items from the server, from the client, both ways; who writes waits for who reads.
+// Calls that stream items: from the server, from the client, both ways. A writer waits for its reader.
 #include <distrib/net/connect.hpp>
 #include <distrib/rpc.hpp>
 
@@ -11,11 +11,11 @@
 
 namespace {
 
-struct Count : distrib::StreamingMethod<"example.Count", int, int> {};    // a request; then items and an end
-struct Sum : distrib::ClientStreamingMethod<"example.Sum", int, int> {};  // items and an end; then an answer
+struct Count : distrib::StreamingMethod<"example.Count", int, int> {};    // a request, then items and an end
+struct Sum : distrib::ClientStreamingMethod<"example.Sum", int, int> {};  // items and an end, then an answer
 struct Talk : distrib::BidirectionalMethod<"example.Talk", std::string, std::string> {};
 
-int written = 0;  // by `count`: here server and client are in one process
+int written = 0;  // counts what `count` writes: here server and client are in one process
 
 auto count(int to, distrib::ServerStream<Count, distrib::ServerConnection> stream) -> asio::awaitable<void> {
   for (written = 0; written < to; ++written) co_await stream.async_write(written, asio::use_awaitable);
@@ -39,7 +39,7 @@ auto talk(distrib::ServerStream<Talk, distrib::ServerConnection> stream) -> asio
 
 auto use(distrib::TcpSocket socket, bool& done) -> asio::awaitable<void> {
   distrib::RpcClient client{std::move(socket)};
-  auto counted = client.open<Count>(1000);  // is read below
+  auto counted = client.open<Count>(1000);  // read below
   auto summed = client.open<Sum>();
   for (int i = 1; i <= 1000; ++i) co_await summed.async_write(i, asio::use_awaitable);
   const int total = co_await summed.async_finish(asio::use_awaitable);

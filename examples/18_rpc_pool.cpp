@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client for a server that comes and goes: it starts late, dies in the middle of calls, and is there again.
+// A client of a server that starts late, dies in the middle of calls, and starts again.
 #include <distrib/rpc.hpp>
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Get : distrib::Method<"example.Get", distrib::Empty, int> {
-  static constexpr bool idempotent = true;  // twice does no harm: repeated also where it may have been carried out
+  static constexpr bool idempotent = true;  // repeating it is harmless, so it is repeated even after a lost connection
 };
 struct Add : distrib::Method<"example.Add", int, int> {};
 
-/// What of a process stays when its server does not.
+/// The state of a process that survives its server.
 struct Process {
   int value = 40;
-  bool dies = false;             // with the next call
+  bool dies = false;  // the server dies with the next call
   std::function<void()> killed;  // called by a handler
 };
 
@@ -45,7 +45,7 @@ auto main() -> int try {
   std::optional<Server> server{std::in_place, context.get_executor(), distrib::Address{"127.0.0.1", 0},
                                routes(process)};
   const distrib::Address address{"127.0.0.1", server->port()};
-  server.reset();  // nobody listens there yet
+  server.reset();  // now no process listens there
   const auto start = [&] { server.emplace(context.get_executor(), address, routes(process)); };
   process.killed = [&] { asio::post(context, [&] { server.reset(); }); };
 
@@ -67,9 +67,9 @@ auto main() -> int try {
   };
   wait_for([&](auto print) { client.async_call<Add>(2, 60s, print); });  // waits for the server
   process.dies = true;
-  wait_for([&](auto print) { client.async_call<Get>({}, 60s, print); });  // is repeated
+  wait_for([&](auto print) { client.async_call<Get>({}, 60s, print); });  // the pool repeats it
   process.dies = true;
-  wait_for([&](auto print) { client.async_call<Add>(2, 60s, print); });  // may have been carried out: is not
+  wait_for([&](auto print) { client.async_call<Add>(2, 60s, print); });  // not repeated: it may have been carried out
   wait_for([&](auto print) { client.async_call<Get>({}, 60s, print); });
   return 0;
 } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large request that is used up while it comes, and never lies anywhere as a whole.
+// A large request that is processed while it arrives, and is never in memory as a whole.
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/rpc.hpp>
@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 
 struct Norm : distrib::Method<"example.Norm", distrib::SharedBuffer, double> {};  // of floats
 
-/// What has come of one request.
+/// Processes one request.
 template <class Call>
 struct Squares {
-  // A multiple of 64 bytes, so no float is cut. Whether they are right is known at the end.
+  // The size is a multiple of 64 bytes, so no float is divided. Only `end` says that the bytes were not damaged.
   void chunk(distrib::ByteView bytes) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
       const auto number = distrib::load_le<float>(bytes.data() + i);
@@ -44,7 +44,7 @@ struct Squares {
 auto main() -> int try {
   asio::io_context context{1};
   const auto norm = distrib::on_chunks<Norm>([](const distrib::SharedBuffer&, auto call, std::size_t bytes) {
-    if (bytes % sizeof(float) != 0) distrib::throw_error(distrib::rpc_errc::bad_message, "floats are wanted");
+    if (bytes % sizeof(float) != 0) distrib::throw_error(distrib::rpc_errc::bad_message, "not a list of floats");
     return Squares{call};
   });
   distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0}, distrib::Router{norm}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ratings of films by users, learnt as the product of two embeddings; then a row is read out of the checkpoint.
+// Ratings of films by users, learned as the product of two embeddings; then a row is read from the checkpoint.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
@@ -14,7 +14,7 @@
 #include <string>
 
 struct Ratings {
-  // Users come as 64-bit numbers that nobody has counted; films are numbered 0 .. 49.
+  // Users are arbitrary 64-bit numbers; films are numbered 0 .. 49.
   using Variables = distrib::VariableList<distrib::Variable<"mean", float, 1>, distrib::Embedding<"users", float, 4>,
                                           distrib::Embedding<"films", float, 4>>;
   struct Example {
@@ -27,7 +27,7 @@ struct Ratings {
     return {{{1}}, {small, {.min_count = 2}}, {small, {.rows = 50}}};
   }
 
-  // The keys that a batch needs, in any order: here one for each example.
+  // Lists the keys that a batch needs, in any order: here one per example.
   void lookups(const distrib::Batch<Example>& batch, distrib::Lookups<Variables>& lookups) const {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       distrib::get<"users">(lookups).push_back(static_cast<std::uint64_t>(batch[i].user));
@@ -39,7 +39,7 @@ struct Ratings {
                  distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
     const auto users = distrib::get<"users">(values);               // [unique users of the batch, 4]
     const auto user_of = distrib::lookup_index<"users">(values);    // the row of each key that was looked up
-    auto d_users = distrib::get<"users">(gradients);                // a gradient for each of those rows
+    auto d_users = distrib::get<"users">(gradients);                // the gradient of each of these rows
     const auto films = distrib::get<"films">(values);
     const auto film_of = distrib::lookup_index<"films">(values);
     auto d_films = distrib::get<"films">(gradients);
@@ -90,7 +90,7 @@ auto main() -> int try {
   const bool learnt = trainer.result().loss < 0.05F;
   std::printf("%s\n", learnt ? "learnt" : "not learnt");
 
-  // Films are one tensor; users, whose keys nobody has numbered, are each shard's own.
+  // The films are one tensor. The users, whose keys are not numbered, are tensors of each shard.
   const auto checkpoint = distrib::BundleReader::open(trainer.result().checkpoint);
   for (const distrib::StoredTensor& tensor : checkpoint.tensors())
     if (tensor.name.starts_with("films") || tensor.name.starts_with("users/shard-00000"))

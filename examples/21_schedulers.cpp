@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which task a scheduler has made of this process. Try
+// Prints which task this process is in the job of a scheduler. Try
 // DISTRIB_PS=1 mpirun -np 3 21_schedulers
 #include <distrib/cluster/kubernetes_resolver.hpp>
 #include <distrib/cluster/launched_task.hpp>
@@ -18,7 +18,7 @@ void show(const distrib::LaunchedTask& task) {
   print(to_string(task.launcher) + ": " + to_string(task.flags.task()) + " of " + to_string(task.flags.cluster()));
 }
 
-// What a task of `DISTRIB_PS=2 srun -N3 -n5` finds in its environment, on hosts with two GPUs.
+// The environment of a task of `DISTRIB_PS=2 srun -N3 -n5`, on hosts with two GPUs.
 auto of_a_step() -> distrib::Environment {
   return {{"DISTRIB_PS", "2"},
           {"SLURM_PROCID", "3"},

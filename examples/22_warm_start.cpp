@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training that begins with the values of another one, whose checkpoint has other names for them.
+// A training that starts from the values of another training, whose checkpoint has other names for them.
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
@@ -23,7 +23,7 @@ struct Scales {
   };
   auto variables() const -> Variables { return {{{3}}, {{}}, {{}, distrib::ConstantInitializer{0.5F}}}; }
 
-  // Says what it begins with, and changes nothing.
+  // Prints the values that it starts from, and changes nothing.
   auto gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>&, distrib::StepContext) const -> float {
     const auto weights = distrib::get<"weights">(values);
@@ -36,7 +36,7 @@ struct Scales {
 
 constexpr auto x = distrib::feature("x", &Scales::Example::x);
 
-// As a saver leaves it that does not know the parts of a variable as slices of one tensor.
+// Saves a checkpoint in which the parts of a variable are tensors of their own, not slices of one tensor.
 void save_before() {
   const std::array<float, 4> numbers{1, 2, 3, 4};
   const auto bytes = std::as_bytes(std::span{numbers});

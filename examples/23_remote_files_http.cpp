@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records in HDFS: written there, read as a stream and as a data set. Called with an hdfs:// directory and, where that
-// names no host, the name nodes: 23_remote_files_http hdfs://namenode/digits. Without one, nobody answers.
+// Records in HDFS: written there, then read as a stream and as a data set. Arguments: an hdfs:// directory and, if that
+// names no host, the name nodes: 23_remote_files_http hdfs://namenode/digits. Without arguments, no server answers.
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/example/example_builder.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -17,7 +17,7 @@ struct Digit {
 };
 
 void write(const std::string& file, const distrib::WebHdfsOptions& options) {
-  distrib::WebHdfsWriter writer{file, options};  // others see the whole file or none
+  distrib::WebHdfsWriter writer{file, options};  // readers see the whole file or none
   for (int label = 0; label < 10; ++label) {
     distrib::ExampleBuilder example;
     const distrib::ByteView payload = example.set("label", label).build();
@@ -33,7 +33,7 @@ auto count(const std::string& files, const distrib::WebHdfsOptions& options) -> 
   distrib::Error error;
   int found = 0;
   while (records.next(error)) ++found;
-  throw_if(error);  // with the file, the record, the host, and Hadoop's own words
+  throw_if(error);  // names the file, the record and the host, and has Hadoop's own message
   return found;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table as Spark writes it: rows of a struct, a directory for each day, read again with its columns.
+// A table as Spark writes it: rows from a struct, a directory for each day; then the table is read with its columns.
 #include <distrib/record/record_reader.hpp>
 #include <distrib/spark.hpp>
 
@@ -28,7 +28,7 @@ void write(const std::string& path) {
   distrib::SparkWriter writer{path, clicks, {.mode = distrib::SaveMode::overwrite, .partition_by = {"day"}}};
   writer.write({.user = 7, .ad = "a/b", .scores = {0.5F, 2}, .day = 20261126});
   writer.write({.user = 8, .ad = {}, .scores = {}, .day = 20261127});
-  writer.commit();  // now the directory is there, and _SUCCESS in it
+  writer.commit();  // now the directory exists, with _SUCCESS in it
 }
 
 void read(const std::string& path) {
@@ -37,7 +37,7 @@ void read(const std::string& path) {
                 click.ad.value_or("null").c_str(), click.scores.size());
 }
 
-// What is in a table that nobody has told us about.
+// Prints what is in a table of an unknown program.
 void look(const std::string& path) {
   const auto table = distrib::list_spark_directory(path, {.require_success = true});
   distrib::SparkSchemaInference inference;
@@ -53,14 +53,14 @@ void look(const std::string& path) {
     std::printf("%s: %s, in the names of directories\n", column.name.c_str(), to_text(column.type).c_str());
 }
 
-// Several processes write one table, each a task of a job.
+// Lets several processes write one table; each is a task of a job.
 void write_together(const std::string& path) {
   const distrib::SparkWriteJob job{path, distrib::draw_job_id()};
-  if (!job.start()) return;  // whoever leads; path and id go to the others
+  if (!job.start()) return;  // the coordinator; it passes path and id to the others
   for (const std::size_t task : {0U, 1U}) {
     distrib::SparkWriter writer{job, task, clicks, {.compression = distrib::Compression::gzip}};
     writer.write({.user = static_cast<std::int64_t>(task), .ad = {}, .scores = {}, .day = 1});
-    writer.commit();  // of several attempts at a task the first one counts
+    writer.commit();  // if there are several attempts at a task, the first one counts
   }
   job.commit(2);
   std::printf("together: %zu files\n", distrib::list_spark_directory(path).files.size());

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DPROGRAM=FILE -DEXPECTED=FILE -P check_output.cmake: runs the program, which must succeed and print exactly that.
+# cmake -DPROGRAM=FILE -DEXPECTED=FILE -P check_output.cmake: runs PROGRAM, which must succeed and print exactly
+# EXPECTED.
 execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE output RESULT_VARIABLE result)
 file(READ ${EXPECTED} expected)
 if(NOT result EQUAL 0)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the run.sh of each job, which sets
-#   job        its directory in examples/, and what its programs' names begin with
-#   usage      what --help shows
-#   values     flags with a value that its program takes, "--batch --seed"; switches: those without one
+#   job        its directory in examples/, with which the names of its programs start
+#   usage      the text of --help
+#   values     flags of its program with a value, "--batch --seed"
+#   switches   flags of its program without a value
 # and calls, in this order:
-#   read_flags ARGUMENT...   sets ps, workers, restart, out, and options: those of the program. A flag that is none of
-#                            these is taken by own_flag ARGUMENT..., which sets `used` to how many it took, or leaves 0
+#   read_flags ARGUMENT...   sets ps, workers, restart, out, and options, the flags for the program. First it offers
+#   each
+#                            flag to the job's own_flag ARGUMENT..., which sets `used` to the number of arguments that
+#                            it has used, or leaves it 0
 #   ensure_packages GROUP... of tools/setup.sh
-#   build_job TARGET...      builds the job's programs of these names, and those that all jobs use
-#   train_job RECORDS        trains on them, in processes or in one, and draws the curves; returns only when all is done
+#   build_job TARGET...      builds these programs of the job, and the programs that all jobs use
+#   train_job RECORDS        trains on these records, in several processes or in one, and draws the curves; returns only
+#                            if the job is done
 
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,7 +47,7 @@ read_flags() {
   done
   case $ps in ''|*[!0-9]*) bad "--ps $ps: not a number" ;; esac
   [ "$((10#$ps))" -ne 0 ] || [ -z "${restart[*]}" ] ||
-    bad "--restart: with --ps 0 there is nobody to start the one process again"
+    bad "--restart: not possible with --ps 0, because nothing restarts a job in one process"
   [ -z "$out" ] || out=$(from_start "$out")
 }
 
@@ -56,7 +60,8 @@ compile_job() {
     cmake --build $build --target "$@" fashion_mnist_report distrib_command
 }
 
-# Runs in a process group of its own, so that Ctrl-C comes to us alone; we pass it on, and SIGTERM and SIGHUP too.
+# Runs a command in a process group of its own, so that only this script gets Ctrl-C. It passes it on, like SIGTERM and
+# SIGHUP.
 passed_on=
 pass_on() { passed_on=yes; kill -s "$1" $child 2>/dev/null || true; }
 run() {
@@ -91,12 +96,12 @@ train_job() {
   fi
   go_on="examples/$job/run.sh --out $out${given[*]:+ ${given[*]}}"
   if [ $status -gt 128 ]; then
-    printf '\nA process was killed. To go on from the last checkpoint: %s\n' "$go_on" >&2
+    printf '\nA process was killed. To continue from the last checkpoint: %s\n' "$go_on" >&2
   fi
   [ $status -le 1 ] || exit $status
   [ ! -d "$out/events" ] || $build/examples/fashion_mnist_report "$out/events" "$out/curves.html"
   if [ $status -eq 1 ]; then
-    printf '\nInterrupted, and saved. To go on: %s\n' "$go_on"
+    printf '\nInterrupted, and saved. To continue: %s\n' "$go_on"
     exit 1
   fi
   cat <<END

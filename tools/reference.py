@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference from the /// contracts in the public headers: a page a room, the errors, an index.
+"""Writes docs/reference from the /// contracts in the public headers: one page per room, a page of errors, an index.
 
 usage: reference.py [--check | --count]
 
-A header is public if a facade includes it: <distrib/record.hpp> exports record/frame.hpp. A header of an optional component
-is public too where the facade of its room cannot export it. The page of errors has those of internal headers as well,
-because a program meets an error whatever it includes.
+A header is public if a facade includes it: <distrib/record.hpp> exports record/frame.hpp. A header of an optional
+component is public, too, if the facade of its room cannot export it. The page of errors also has the errors of internal
+headers, because a program can meet them without including these.
 
-Fails on a public name without a contract. With --check nothing is written: it fails when a page is not current. With
---count it prints how many names each facade exports, and all of them together.
-Reads the style of this project, not all of C++; what it cannot read is an error, never silently left out.
+Fails if a public name has no contract. With --check it writes nothing, and fails if a page is not current. With --count
+it prints how many names each facade exports, and how many there are in all.
+
+It reads the style of this project, not all of C++. What it cannot read is an error; nothing is left out silently.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ HEADERS = ROOT / "include/distrib"
 PAGES = ROOT / "docs/reference"
 COMPONENTS = ROOT / "cmake/DistribComponents.cmake"
 NOTE = "<!-- Written by tools/reference.py from the contracts in the headers; edit those. -->\n\n"
-# Said once for all rooms, on the errors page.
+# Documented once for all rooms, on the page of errors.
 WITHOUT_CONTRACT = {"make_error_code", "make_error_condition"}
 ROOMS = ["", "core", "cluster", "record", "tensor", "optimizer", "net", "message", "placement", "sharding", "rpc",
          "checkpoint", "summary", "example", "remote", "ps", "data", "hadoop", "spark", "train", "tf", "sim"]
@@ -36,7 +37,7 @@ class Item:
     signature: str
     doc: str
     members: list = dataclasses.field(default_factory=list)
-    follows: bool = False  # stands directly below another item: without a doc of its own it shares the other's
+    follows: bool = False  # directly below another item: if it has no doc of its own, it shares that of the other
 
 
 class Unreadable(Exception):
@@ -44,14 +45,14 @@ class Unreadable(Exception):
 
 
 def optional_headers(cmake):
-    """What headers of each optional component match, by their path from include/distrib; said in one CMake file."""
+    """The pattern of the headers of each optional component, by path below include/distrib; from one CMake file."""
     text = cmake.read_text() if cmake.exists() else ""
     return {component: re.compile(pattern)
             for component, pattern in re.findall(r'^set\(distrib_(\w+)_headers "([^"]+)"\)$', text, re.MULTILINE)}
 
 
 def exported():
-    """The headers that each facade includes; not what a facade includes of other facades."""
+    """The headers that each facade includes, without other facades."""
     return {path.name: [name for name in re.findall(r"^#include <distrib/([^>]+)>$", path.read_text(), re.MULTILINE)
                         if "/" in name or name == "version.hpp"]
             for path in sorted(HEADERS.glob("*.hpp"))}
@@ -75,7 +76,7 @@ def skip_blank(text, at):
 
 
 def skip_literal(text, at):
-    """The end of the string or character literal that begins at `at`."""
+    """The end of the string or character literal that starts at `at`."""
     if raw := re.compile(r'R"([^(\s]*)\(').match(text, at):
         return text.index(f'){raw[1]}"', at) + len(raw[1]) + 2
     quote, at = text[at], at + 1
@@ -85,7 +86,7 @@ def skip_literal(text, at):
 
 
 def step(text, at):
-    """The end of what begins at `at`: a comment, a literal, or one character."""
+    """The end of what starts at `at`: a comment, a literal, or one character."""
     if text.startswith("//", at):
         return text.find("\n", at) % (len(text) + 1)
     if text.startswith("/*", at):
@@ -103,7 +104,7 @@ def skip_brackets(text, at):
         at = step(text, at)
         if depth == 0:
             return at
-    raise Unreadable("a bracket is never closed")
+    raise Unreadable("a bracket is not closed")
 
 
 def skip_angles(text, at):
@@ -120,11 +121,11 @@ def skip_angles(text, at):
             if depth == 0:
                 return at + 1
         at = step(text, at)
-    raise Unreadable("an angle bracket is never closed")
+    raise Unreadable("an angle bracket is not closed")
 
 
 def skip_constraint(text, at):
-    """The end of the expression of a requires-clause that begins at `at`."""
+    """The end of the expression of a requires-clause that starts at `at`."""
     while True:
         at = skip_blank(text, at)
         while text[at] == "!":
@@ -134,7 +135,7 @@ def skip_constraint(text, at):
         else:
             word = re.compile(r"[\w:]+").match(text, at)
             if not word:
-                raise Unreadable("a requires-clause that is no chain of names")
+                raise Unreadable("a requires-clause that is not a chain of names")
             at = skip_blank(text, word.end())
             while text[at] == "<" or text[at] == "(" or (text[at] == "{" and word[0] == "requires"):
                 at = skip_angles(text, at) if text[at] == "<" else skip_brackets(text, at)
@@ -162,7 +163,7 @@ def skip_heading(text, at):
 
 def end_of_declaration(text, at):
     """Where the signature of the declaration at `at` ends, and where the declaration ends."""
-    signature = None  # known as soon as a member initialiser list or a body begins
+    signature = None  # known as soon as a member initialiser list or a body starts
     initialisers = False
     value = False
     parameters = False
@@ -192,7 +193,7 @@ def end_of_declaration(text, at):
         elif character == ":" and text[at - 1] != ":" and text[at + 1] != ":" and parameters and not value:
             initialisers, signature = True, signature or len(text[:at].rstrip())
         at = step(text, at)
-    raise Unreadable("a declaration never ends")
+    raise Unreadable("a declaration does not end")
 
 
 def doc_text(lines):
@@ -200,9 +201,9 @@ def doc_text(lines):
 
 
 def tidy(signature):
-    """A signature without comments, common indentation and what says nothing to a reader."""
+    """A signature without comments, common indentation and words that tell a reader nothing."""
     signature = re.sub(r"\s*//[^\n]*", "", signature)
-    signature = re.sub(r"^template <class = void>\s+", "", signature)  # a parameter that only puts off compiling
+    signature = re.sub(r"^template <class = void>\s+", "", signature)  # a parameter that only defers compilation
     lines = [line.rstrip() for line in signature.split("\n") if line.strip()]
     if len(lines) > 1:
         indent = min(len(line) - len(line.lstrip()) for line in lines[1:])
@@ -225,7 +226,7 @@ def enumerators(body):
                 if part.strip():
                     name = re.match(r"\w+", part.strip())
                     if not name:
-                        raise Unreadable(f"an enumerator in `{line}`")
+                        raise Unreadable(f"an enumerator without a name in `{line}`")
                     members.append(Item("enumerator", name[0], part.strip(), doc_text(doc)))
                     doc = []
             if comment.startswith("/<") and members:
@@ -234,7 +235,7 @@ def enumerators(body):
 
 
 def classify(declaration):
-    """Kind and name of a declaration without its heading; kind None for what is no public name of ours."""
+    """Kind and name of a declaration without its heading; the kind is None if it is not a public name of this library."""
     if match := re.match(r"enum\s+(?:class\s+|struct\s+)?(\w+)", declaration):
         return "enum", match[1]
     if match := re.match(r"(?:class|struct|union)\s+(?:\[\[\w+\]\]\s*)?(?:alignas\([^)]*\)\s*)?([\w:]+)\s*([<;]?)", declaration):
@@ -264,7 +265,7 @@ def classify(declaration):
     if value:
         name = re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$", declaration[: value.start()])
     if not name:
-        raise Unreadable(f"`{declaration.splitlines()[0]}`")
+        raise Unreadable(f"an unknown declaration: `{declaration.splitlines()[0]}`")
     return "variable", name[1]
 
 
@@ -278,7 +279,7 @@ def scan(text, at, in_class, private=False):
             doc, follows = [], False
         if at == len(text) or text[at] == "}":
             return items, at
-        if text.startswith("///<", at):  # belongs to the item before, whatever line it is on
+        if text.startswith("///<", at):  # belongs to the item before, also on another line
             end = step(text, at)
             if items and not private:
                 items[-1].doc = (items[-1].doc + " " + text[at + 4 : end].strip()).strip()
@@ -338,7 +339,7 @@ def scan(text, at, in_class, private=False):
             if kind == "alias" or (kind == "variable" and "\n" not in whole and len(whole) <= 100):
                 item.signature = whole
         if item.signature.endswith("-> detail::Poison"):
-            kind = None  # the twin of an entry point: its words are for the compiler to say
+            kind = None  # the unconstrained overload of an entry point: it only makes the compiler report an error
         if kind is not None and not private:
             item.follows = follows and bool(items)
             items.append(item)
@@ -348,7 +349,7 @@ def scan(text, at, in_class, private=False):
 
 
 def without_comments(text, at):
-    """One declaration's beginning, from `at` to the first `;` or body, without comments."""
+    """The start of one declaration, from `at` to the first `;` or body, without comments."""
     end = at
     while end < len(text) and text[end] not in ";}":
         if text[end] in "([":
@@ -364,14 +365,14 @@ def read(path):
     try:
         items, at = scan(path.read_text(), 0, False)
         if at < len(path.read_text()):
-            raise Unreadable("a closing bracket too many")
+            raise Unreadable("there is a closing bracket too many")
         return items
     except (Unreadable, ValueError, IndexError) as problem:
-        sys.exit(f"{path.relative_to(ROOT)}: cannot be read: {problem}")
+        sys.exit(f"{path.relative_to(ROOT)}: this script cannot read it: {problem}")
 
 
 def without_contract(headers):
-    """Public names nobody documents. An overload shares the contract of its sibling in the header."""
+    """Public names without a contract. An overload shares the contract of another one in the same header."""
     for header, items in headers.items():
         documented = {item.name for group in groups(items) if group[0].doc for item in group}
         reported = set()
@@ -379,15 +380,15 @@ def without_contract(headers):
             if item.kind == "enum" and (item.name.endswith("_errc") or item.name == "failure"):
                 for member in item.members:
                     if not member.doc:
-                        yield f"{header}: {item.name}::{member.name} needs `///< cause. remedy.`"
+                        yield f"{header}: {item.name}::{member.name} needs a comment `///< Cause. Remedy.`"
             if item.name in documented | WITHOUT_CONTRACT | reported or item.name.startswith("operator"):
                 continue
             reported.add(item.name)
-            yield f"{header}: {item.kind} {item.name} needs a /// contract"
+            yield f"{header}: {item.kind} {item.name} needs a contract, a comment with ///"
 
 
 def groups(items):
-    """Items that share one contract: it stands above the first of them."""
+    """Items that share one contract, which is above the first of them."""
     found = []
     for item in items:
         sibling = next((g for g in found if any(i.name == item.name for i in g)), None)
@@ -519,7 +520,7 @@ def main():
     for header, items in headers.items():
         rooms.setdefault(header.split("/")[0] if "/" in header else "", {})[header] = items
     if unknown := set(rooms) - set(ROOMS):
-        sys.exit(f"tools/reference.py does not know where to list {', '.join(sorted(unknown))}")
+        sys.exit(f"tools/reference.py: add these rooms to ROOMS: {', '.join(sorted(unknown))}")
     rooms = {room: rooms[room] for room in ROOMS if room in rooms}
     pages = {f"{room or 'distrib'}.md": room_page(room, found) for room, found in rooms.items()}
     pages |= {"errors.md": errors_page(errors), "README.md": index_page(rooms)}
@@ -528,7 +529,7 @@ def main():
     extra = [path for path in sorted(PAGES.glob("*.md")) if path.name not in pages]
     if sys.argv[1:] == ["--check"]:
         if stale or extra:
-            sys.exit("docs/reference is not current, run tools/reference.py: " +
+            sys.exit("docs/reference is not up to date, run tools/reference.py: " +
                      ", ".join([*stale, *(path.name for path in extra)]))
         return
     PAGES.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes a release of what is committed: the version everywhere, the changelog's date, all checks, a commit, a tag.
+# Releases the committed state: sets the version and the changelog's date, runs all checks, makes a commit and a tag.
 # usage: tools/release.sh MAJOR.MINOR.PATCH
 #
-# The changelog must have a section "## [MAJOR.MINOR.PATCH] - unreleased". Nothing is pushed. When a check fails, nothing
-# is left changed. DISTRIB_RELEASE_CHECKS: a command instead of `.ci/run` and `tests/run.sh packages`.
+# The changelog must have a section "## [MAJOR.MINOR.PATCH] - unreleased". Nothing is pushed. If a check fails, all
+# changes are undone. DISTRIB_RELEASE_CHECKS: a command to run instead of `.ci/run` and `tests/run.sh packages`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,7 +18,7 @@ released=$(git tag --list 'v*' | sed 's/^v//' | sort -V | tail -n 1)
 
 [ -z "$(git status --porcelain)" ] || refuse "there are changes that are not committed"
 [ "$(printf '%s\n' "$released" "$version" | sort -V | tail -n 1)" = "$version" ] && [ "$released" != "$version" ] ||
-  refuse "$version does not come after $released, which is released"
+  refuse "$version does not come after $released, the last release"
 [ "$(sed -n '/^## \[/{p;q}' CHANGELOG.md)" = "## [$version] - unreleased" ] ||
   refuse "CHANGELOG.md does not begin with a section '## [$version] - unreleased'"
 

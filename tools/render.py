@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Renders a cluster template: plain Jinja2, strict about what is missing.
+"""Renders a template for a cluster manager: plain Jinja2, in which a missing value is an error.
 
 usage: render.py TEMPLATE [--values FILE]... [-D name=value]... [--check]
 
-  --values FILE   a YAML or JSON file with values; a later one wins
-  -D name=value   one value; wins over files. What is a JSON number, boolean, list or object is that, all else a string
-  --check         validates the result by its form: Kubernetes, Compose, JSON with a schema, shell script
+  --values FILE   a YAML or JSON file with values; a later file overrides earlier ones
+  -D name=value   one value; overrides files. A JSON number, boolean, list or object is read as such, anything else is a
+                  string
+  --check         validates the result by the rules of its format: Kubernetes, Compose, JSON with a schema, shell script
 
-The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 a value is missing or the
-result is not valid, 66 a file cannot be read, 69 a Python package is missing, 74 nobody reads stdout.
+The result goes to stdout, and only if there was no error. Exit codes: 64 a wrong option, 65 a value is missing or the
+result is not valid, 66 a file cannot be read, 69 a Python package is missing, 74 stdout cannot be written.
 """
 
 import argparse
@@ -27,7 +28,7 @@ class Refused(Exception):
 
 
 def module(name, package):
-    """A module that only some need; where it is missing, says how to get it."""
+    """A module that only some templates need; if it is missing, the error says how to install it."""
     try:
         return __import__(name)
     except ImportError:
@@ -38,7 +39,7 @@ def read(path):
     try:
         return pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "the file is not UTF-8"
         raise Refused(NO_INPUT, f"{path}: {reason}") from None
 
 
@@ -75,7 +76,7 @@ def definition(text):
 
 
 def refuse_undefined(value):
-    """What is no JSON in `| tojson`: an undefined name says which one it is."""
+    """Called by `| tojson` for a value without a JSON form: if it is an undefined name, the error says which one."""
     import jinja2
 
     if isinstance(value, jinja2.Undefined):
@@ -92,8 +93,8 @@ def environment_for(template):
 
 
 def known_names(environment, name):
-    """Values that the template asks for, and those that it takes in; None when it takes in one that it names only when
-    it runs."""
+    """The values that the template and the templates included by it use. None if it includes a template whose name is
+    known only when it runs."""
     from jinja2 import meta
 
     found, others = set(), [name]
@@ -109,7 +110,7 @@ def known_names(environment, name):
 
 
 def line_of(error, template):
-    """Where in the template, or in one that it takes in: the innermost frame of theirs."""
+    """The place of an error in the template, or in one that it includes: the innermost frame in a template."""
     file, line, trace = getattr(error, "filename", None), getattr(error, "lineno", None), error.__traceback__
     while trace:
         path = pathlib.Path(trace.tb_frame.f_code.co_filename)
@@ -120,7 +121,8 @@ def line_of(error, template):
 
 
 def render(template, values, defined):
-    """The text. `values` may have more than is asked for, as files serve several templates; `defined` may not."""
+    """The rendered text. `values` may have names that the template does not use, because a file may serve several
+    templates; `defined` may not."""
     read(template)
     environment = environment_for(template)
     import jinja2
@@ -129,10 +131,10 @@ def render(template, values, defined):
         known = known_names(environment, template.name)
         for name in defined:
             if known is not None and name not in known:
-                raise Refused(USAGE, f"-D {name}: {template} has no such value; it has {', '.join(sorted(known))}")
+                raise Refused(USAGE, f"-D {name}: {template} has no such value; its values: {', '.join(sorted(known))}")
         return environment.get_template(template.name).render(values | defined) + "\n"
     except jinja2.UndefinedError as error:
-        raise Refused(DATA, f"{line_of(error, template)}: {error.message}: give it by -D or --values") from None
+        raise Refused(DATA, f"{line_of(error, template)}: {error.message}: set it with -D or --values") from None
     except jinja2.TemplateError as error:
         raise Refused(DATA, f"{line_of(error, template)}: {error}") from None
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
@@ -145,15 +147,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments):
-    parser = Parser(prog="distrib render", description="Renders a cluster template: plain Jinja2, strict.",
-                    epilog="The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 "
-                           "a value is missing or the result is not valid, 66 a file cannot be read, 69 "
-                           "python3-jinja2 or another package is missing.")
+    parser = Parser(prog="distrib render", description="Renders a Jinja2 template to a file for a cluster manager. A "
+                                                       "missing value is an error.",
+                    epilog="The result goes to stdout, and only if there was no error. Exit codes: 64 a wrong option, "
+                           "65 a value is missing or the result is not valid, 66 a file cannot be read, 69 "
+                           "python3-jinja2 or another package is missing, 74 stdout cannot be written. Example: "
+                           "distrib render examples/kubernetes/statefulset.yaml.jinja --values values.yaml --check")
     parser.add_argument("template", metavar="TEMPLATE")
-    parser.add_argument("--values", metavar="FILE", action="append", default=[], help="YAML or JSON; a later one wins")
+    parser.add_argument("--values", metavar="FILE", action="append", default=[],
+                        help="a YAML or JSON file with values; a later file overrides earlier ones")
     parser.add_argument("-D", metavar="name=value", action="append", default=[], dest="defined",
-                        help="wins over files; JSON numbers, booleans, lists and objects are those, all else a string")
-    parser.add_argument("--check", action="store_true", help="validate the result by its form")
+                        help="one value; overrides files. A JSON number, boolean, list or object is read as such, "
+                             "anything else is a string")
+    parser.add_argument("--check", action="store_true", help="validate the result by the rules of its format")
     options = parser.parse_args(arguments)
 
     template = pathlib.Path(options.template)
@@ -174,7 +180,7 @@ def main(arguments):
         sys.stdout.buffer.write(text.encode("utf-8"))
         sys.stdout.buffer.flush()
     except OSError as error:
-        sys.stdout = None  # or it is flushed once more
+        sys.stdout = None  # otherwise it would be flushed once more
         raise Refused(IO, f"stdout: {error.strerror}") from None
     return 0
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `render.py --check` knows of the forms of its results.
+"""The rules of `render.py --check` for the formats of results.
 
-`check(template, text)` returns what is wrong, a line each, and in words what was looked at. The rules are those that
-make a cluster manager refuse a file, or accept it and then never start the job.
+`check(template, text)` returns a list of what is wrong, and a text that says what was checked. A file that breaks one
+of the rules is refused by its cluster manager, or it is accepted and the job never starts.
 """
 
 import json
@@ -34,7 +34,7 @@ def check(template, text):
 
 
 def load_yaml(text):
-    """The documents, without empty ones, and what is wrong: a key twice is, which PyYAML takes."""
+    """The documents, without empty ones, and what is wrong. A repeated key is wrong, although PyYAML accepts it."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -44,7 +44,7 @@ def load_yaml(text):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} occurs twice", problem_mark=key.start_mark)
             seen.add(key.value)
         return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 
@@ -56,7 +56,7 @@ def load_yaml(text):
         return [], [f"{line}{error.problem}"]
     except yaml.YAMLError as error:
         return [], [" ".join(str(error).split())]
-    return documents, [f"{text!r} has half a character: YAML knows none beyond U+FFFF in this form"
+    return documents, [f"{text!r}: YAML cannot have characters above U+FFFF in this form, as two codes of \\u"
                        for text in strings(documents) if re.search("[\ud800-\udfff]", text)]
 
 
@@ -76,7 +76,7 @@ def check_json(template, name, text):
     def pairs(items):
         keys = [key for key, _ in items]
         if len(set(keys)) != len(keys):
-            raise ValueError(f"a key stands twice among {', '.join(keys)}")
+            raise ValueError(f"a key occurs twice among {', '.join(keys)}")
         return dict(items)
 
     try:
@@ -90,7 +90,7 @@ def check_json(template, name, text):
 
         validator = jsonschema.Draft7Validator(json.loads(schema.read_text(encoding="utf-8")))
         for error in sorted(validator.iter_errors(document), key=lambda e: list(map(str, e.absolute_path))):
-            found.append(f"{'.'.join(map(str, error.absolute_path)) or 'the whole'}: {error.message}")
+            found.append(f"{'.'.join(map(str, error.absolute_path)) or 'the whole document'}: {error.message}")
         looked.append(schema.name)
     if isinstance(document, dict) and "id" in document and ("apps" in document or "groups" in document):
         if not found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of Compose, and of stacks for Swarm."""
+"""Rules for files of Compose, and for stacks of Swarm."""
 
 import re
 
@@ -16,7 +16,7 @@ SERVICE = set("""annotations attach blkio_config build cap_add cap_drop cgroup c
 TOP = {"version", "name", "services", "networks", "volumes", "configs", "secrets", "include"}
 DEPLOY = {"mode", "replicas", "endpoint_mode", "placement", "resources", "restart_policy", "update_config",
           "rollback_config", "labels", "max_replicas_per_node"}
-# `docker stack deploy` refuses these or passes over them.
+# `docker stack deploy` refuses or ignores these.
 NOT_IN_STACKS = {"container_name", "depends_on", "build", "links", "restart", "network_mode", "external_links",
                  "cgroup_parent", "devices", "security_opt", "userns_mode", "profiles"}
 
@@ -27,7 +27,7 @@ def check(document):
     found = list(compose_rules(document, stack))
     if not found:
         found = hosts_without_task(document, compose_hosts(document))
-    return found, f"{len(document['services'])} services of {'a stack for Swarm' if stack else 'Compose'}, by own rules"
+    return found, f"{len(document['services'])} services for {'a Swarm stack' if stack else 'Compose'}, by own rules"
 
 
 def compose_rules(document, stack):
@@ -44,38 +44,38 @@ def compose_rules(document, stack):
             if key not in SERVICE and not key.startswith("x-"):
                 yield f"{where}: unknown key {key!r}"
             if stack and key in NOT_IN_STACKS:
-                yield f"{where}: {key!r} has no place in a stack"
+                yield f"{where}: {key!r} is not allowed in a stack"
         if "image" not in service and "build" not in service:
-            yield f"{where}: neither image nor build"
+            yield f"{where}: image or build is missing"
         if not re.fullmatch(r"[a-zA-Z0-9._-]+", str(name)):
-            yield f"{where}: the name has other characters than letters, digits, '.', '_' and '-'"
+            yield f"{where}: the name may only have letters, digits, '.', '_' and '-'"
         if stack and (len(str(name)) > 61 or not re.fullmatch(r"[a-zA-Z0-9]([-_]*[a-zA-Z0-9])*", str(name))):
-            yield (f"{where}: Swarm calls it STACK_{name}, of 63 characters at most, and here are {len(str(name))}: "
-                   "letters and digits, '-' and '_' between them")
+            yield (f"{where}: Swarm calls it STACK_{name}, at most 63 characters, and this name has {len(str(name))}; "
+                   "it may have letters and digits, and '-' and '_' between them")
         for hostname in hostnames(service):
             if len(hostname) > 63:
-                yield f"{where}: the hostname {hostname!r} has {len(hostname)} characters, and 63 are allowed"
+                yield f"{where}: the hostname {hostname!r} has {len(hostname)} characters, at most 63 are allowed"
         for key in service.get("deploy") or {}:
             if key not in DEPLOY:
                 yield f"{where}.deploy: unknown key {key!r}"
         if stack and (service.get("deploy") or {}).get("endpoint_mode") != "dnsrr" and service.get("ports") is None:
-            yield f"{where}: without endpoint_mode dnsrr its name leads to a virtual address"
+            yield f"{where}: set endpoint_mode dnsrr; otherwise the service's name leads to a virtual address"
         yield from compose_environment(where, service.get("environment"))
         for other in service.get("depends_on") or []:
             if other not in document["services"]:
-                yield f"{where}: depends_on {other!r}, which is no service"
+                yield f"{where}: depends_on {other!r}, which is not a service of this file"
         for kind in ("networks", "configs", "secrets"):
             for entry in service.get(kind) or []:
                 used = entry.get("source") if isinstance(entry, dict) else entry
                 if used not in (document.get(kind) or {}) and (kind, used) != ("networks", "default"):
-                    yield f"{where}: {kind} has no {used!r} at the top"
+                    yield f"{where}: {used!r} is missing in {kind} at the top of the file"
         for entry in service.get("volumes") or []:
             used = entry.get("source", "/") if isinstance(entry, dict) else entry.partition(":")[0]
             bind = isinstance(entry, dict) and entry.get("type") != "volume" or used.startswith(("/", ".", "~", "$"))
             if not bind and used not in (document.get("volumes") or {}):
-                yield f"{where}: volumes has no {used!r} at the top"
+                yield f"{where}: {used!r} is missing in volumes at the top of the file"
         if (container := service.get("container_name")) in containers:
-            yield f"{where}: container_name {container!r} stands twice"
+            yield f"{where}: container_name {container!r} occurs twice"
         containers |= {service.get("container_name")} - {None}
 
 
@@ -83,10 +83,10 @@ def compose_environment(where, environment):
     if isinstance(environment, list):
         for entry in environment:
             if not isinstance(entry, str):
-                yield f"{where}.environment: {entry!r} is no text"
+                yield f"{where}.environment: {entry!r} is not a string"
     for key, value in environment.items() if isinstance(environment, dict) else ():
         if isinstance(value, (bool, list, dict)):
-            yield f"{where}.environment.{key}: {value!r} must be text"
+            yield f"{where}.environment.{key}: {value!r} must be a string"
 
 
 def compose_hosts(document):

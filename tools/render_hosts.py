@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no cluster manager tells: an address in DISTRIB_PS_HOSTS or DISTRIB_WORKER_HOSTS by which nothing in the file is
-reached."""
+"""A rule that no cluster manager checks: each address in DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS is the address of a
+task in the file."""
 
 import re
 
 
 def told_hosts(documents):
-    """Values of DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS, and of the flags, wherever in the documents they stand."""
+    """The values of DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS, and of the flags, anywhere in the documents."""
     found = []
 
     def look(value):
@@ -29,26 +29,27 @@ def told_hosts(documents):
 
 
 def hosts_without_task(documents, created, seen=lambda host: host):
-    """What names a host that is, as it is seen here, not among those that are created."""
+    """What is wrong with the lists of hosts: names that no task of the file has, and addresses without a port.
+    `created`: the names of the tasks. `seen`: how a name looks from the file's own namespace."""
     found = []
     for variable, value in dict.fromkeys(told_hosts(documents)):
         for address in value.split(","):
             host, _, port = address.rpartition(":")
             if seen(host) not in created:
-                found.append(f"{variable} names {host or address!r}, but nothing here is reached by that name: "
-                             f"{', '.join(sorted(created)) or 'there is none'}")
+                found.append(f"{variable} names {host or address!r}, but no task of this file has that name; the tasks "
+                             f"are: {', '.join(sorted(created)) or 'none'}")
             elif not port.isdigit():
                 found.append(f"{variable}: {address!r} has no port")
     return list(dict.fromkeys(found + too_long(documents)))
 
 
 def too_long(documents):
-    """Of each variable the longest name, if no DNS takes it."""
+    """The longest name in each variable, if it is too long for DNS."""
     found = []
     for variable, value in dict.fromkeys(told_hosts(documents)):
         hosts = [address.rpartition(":")[0] for address in value.split(",")]
         host, label = max(hosts, key=len), max((part for host in hosts for part in host.split(".")), key=len)
         if len(host) > 253 or len(label) > 63:
-            found.append(f"{variable} names {host}: in DNS a name has 253 characters at most, not {len(host)}, and "
-                         f"between dots 63, not {len(label)}")
+            found.append(f"{variable} names {host}: a DNS name may have at most 253 characters, and this name has "
+                         f"{len(host)}; between dots at most 63, and this name has {len(label)}")
     return found

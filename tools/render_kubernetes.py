@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of Kubernetes between keys and between documents; those of one key are in render_shapes.py."""
+"""Rules for Kubernetes that concern several keys or documents; rules for one key are in render_shapes.py."""
 
 import functools
 import importlib.util
@@ -31,7 +31,7 @@ def by_kubernetes_validate(documents):
         try:
             kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
         except kubernetes_validate.SchemaNotFoundError:
-            pass  # of a custom resource
+            pass  # a custom resource
         except kubernetes_validate.ValidationError as error:
             found.append(f"{title(document)}: {str(error).splitlines()[0]}")
     return found
@@ -42,8 +42,8 @@ def title(document):
 
 
 def pods(document):
-    """(labels, PodSpec, name of what makes them, how it is named in DNS) of each pod template: the last is a list of
-    host names without their subdomain."""
+    """For each pod template: (labels, PodSpec, name of the object that makes the pods, list of the pods' host names
+    without their subdomain)."""
     kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec", {})
     if kind in ("StatefulSet", "Deployment"):
         hosts = [f"{name}-{i}" for i in range(spec.get("replicas", 1))] if kind == "StatefulSet" else []
@@ -74,7 +74,7 @@ def hosts_of_job(name, spec):
 
 
 def kubernetes_rules(documents):
-    """Rules between keys, and between documents, which are not in any schema."""
+    """Rules that concern several keys or documents, which are in no schema."""
     seen, every = set(), [(d, *pod) for d in documents for pod in pods(d)]
     labels = [pod[1] for pod in every]
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
@@ -83,15 +83,15 @@ def kubernetes_rules(documents):
     for document in documents:
         kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec", {})
         if (kind, name) in seen:
-            yield f"{title(document)} stands twice"
+            yield f"{title(document)} occurs twice"
         seen.add((kind, name))
         yield from (f"{title(document)}: {problem}" for problem in name_problems(document, documents))
         if kind in ("StatefulSet", "Deployment"):
             wanted = spec["selector"].get("matchLabels", {})
             if not wanted or not wanted.items() <= template_of(spec["template"])[0].items():
-                yield f"{title(document)}: its selector does not match the labels of its own pods"
+                yield f"{title(document)}: the selector does not match the labels of the pod template"
         if kind == "StatefulSet" and services.get(spec["serviceName"], {}).get("clusterIP") != "None":
-            yield f"{title(document)}: serviceName {spec['serviceName']!r} is no headless Service of this file"
+            yield f"{title(document)}: serviceName {spec['serviceName']!r} is not a headless Service of this file"
         if kind == "Service" and not matches(spec["selector"], labels) and not made_elsewhere(spec["selector"]):
             yield f"{title(document)}: no pod of this file has the labels {spec['selector']}"
         if kind in ("PodDisruptionBudget", "NetworkPolicy"):
@@ -102,7 +102,7 @@ def kubernetes_rules(documents):
         if kind == "PodDisruptionBudget" and "maxUnavailable" in spec:
             wanted = spec["selector"].get("matchLabels", {})
             if any(d["kind"] in ("Job", "JobSet", "TFJob") and wanted.items() <= have.items() for d, have, *_ in every):
-                yield f"{title(document)}: of a Job's pods Kubernetes knows minAvailable only"
+                yield f"{title(document)}: for pods of a Job, Kubernetes supports only minAvailable"
         jobs = {"Job": [spec], "JobSet": [j["template"]["spec"] for j in spec.get("replicatedJobs", [])]}
         for job in jobs.get(kind, []):
             yield from (f"{title(document)}: {problem}" for problem in job_rules(job))
@@ -111,7 +111,7 @@ def kubernetes_rules(documents):
         yield from (f"{title(document)}: {problem}" for problem in pod_rules(pod, own))
         subdomain = pod.get("subdomain")
         if document["kind"] in ("Job", "Pod") and subdomain and services.get(subdomain, {}).get("clusterIP") != "None":
-            yield f"{title(document)}: subdomain {subdomain!r} is no headless Service of this file"
+            yield f"{title(document)}: subdomain {subdomain!r} is not a headless Service of this file"
 
 
 def matches(wanted, labels):
@@ -119,7 +119,7 @@ def matches(wanted, labels):
 
 
 def made_elsewhere(wanted):
-    """Labels that a controller gives to pods."""
+    """True if a controller adds these labels to pods."""
     controllers = ("jobset.sigs.k8s.io/", "training.kubeflow.org/", "batch.kubernetes.io/")
     return any(key.startswith(controllers) for key in wanted)
 
@@ -127,13 +127,13 @@ def made_elsewhere(wanted):
 def job_rules(spec):
     pod = spec["template"]["spec"]
     if pod.get("restartPolicy") not in ("Never", "OnFailure"):
-        yield "restartPolicy of a Job's pods must be Never or OnFailure"
+        yield "the restartPolicy of a Job's pods must be Never or OnFailure"
     if "podFailurePolicy" in spec and pod.get("restartPolicy") != "Never":
         yield "with podFailurePolicy, restartPolicy must be Never"
     if spec.get("completionMode") != "Indexed":
         for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if key in spec:
-                yield f"{key} is for completionMode Indexed only"
+                yield f"{key} needs completionMode Indexed"
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         yield "maxFailedIndexes needs backoffLimitPerIndex"
     if "backoffLimitPerIndex" in spec and pod.get("restartPolicy") != "Never":
@@ -144,56 +144,56 @@ def job_rules(spec):
     for rule in spec.get("podFailurePolicy", {}).get("rules", []):
         codes = rule.get("onExitCodes")
         if bool(codes) == bool(rule.get("onPodConditions")):
-            yield "a rule of podFailurePolicy has either onExitCodes or onPodConditions"
+            yield "a rule of podFailurePolicy must have either onExitCodes or onPodConditions, and not both"
         values = codes["values"] if codes else []
         if values != sorted(set(values)) or values and codes["operator"] == "In" and 0 in values:
-            yield "exit codes of podFailurePolicy must be in order, each once, and without 0"
+            yield "the exit codes of podFailurePolicy must be in ascending order, each only once, and without 0"
         if codes and codes.get("containerName", next(iter(containers))) not in containers:
-            yield f"podFailurePolicy names no container: {codes['containerName']}"
+            yield f"podFailurePolicy: there is no container {codes['containerName']!r}"
 
 
 def pod_rules(pod, own):
     volumes = {}
     for volume in pod.get("volumes", []):
         if len(volume) != 2:
-            yield f"volume {volume['name']!r} must have one source"
+            yield f"volume {volume['name']!r} must have exactly one source"
         if volume["name"] in volumes:
-            yield f"volume {volume['name']!r} stands twice"
+            yield f"volume {volume['name']!r} occurs twice"
         volumes[volume["name"]] = volume
     names, ports, used = set(), set(), set()
     for container in [*pod.get("initContainers", []), *pod["containers"]]:
         if container["name"] in names:
-            yield f"container {container['name']!r} stands twice"
+            yield f"container {container['name']!r} occurs twice"
         names.add(container["name"])
         mounts, variables = [m["mountPath"] for m in container.get("volumeMounts", [])], \
             [v["name"] for v in container.get("env", [])]
         for path in mounts:
             if not path.startswith("/") or mounts.count(path) > 1 or ":" in path:
-                yield f"mountPath {path!r} must be absolute, without ':', and stand once"
+                yield f"mountPath {path!r} must be absolute, have no ':', and occur only once"
         for variable in variables:
             if not re.fullmatch(r"[-._a-zA-Z][-._a-zA-Z0-9]*", variable) or variables.count(variable) > 1:
-                yield f"variable {variable!r} must be a name and stand once"
+                yield f"variable {variable!r} must be a valid name and occur only once"
         for mount in container.get("volumeMounts", []):
             used.add(mount["name"])
             if mount["name"] not in volumes:
-                yield f"container {container['name']!r} mounts {mount['name']!r}, which is no volume"
+                yield f"container {container['name']!r} mounts {mount['name']!r}, but there is no such volume"
         for port in container.get("ports", []):
             if "name" in port and not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?", port["name"]):
-                yield f"port {port['name']!r} must have a name of 15 small letters, digits and '-' at most"
+                yield f"port {port['name']!r}: a name has at most 15 characters: lower-case letters, digits and '-'"
             if not 1 <= port["containerPort"] <= 65535:
                 yield f"port {port['containerPort']} must be from 1 to 65535"
             ports |= {port.get("name"), port["containerPort"]}
         for key in ("startupProbe", "readinessProbe", "livenessProbe"):
             target = container.get(key, {}).get("tcpSocket", container.get(key, {}).get("httpGet", {})).get("port")
             if isinstance(target, str) and target not in ports:
-                yield f"{key} asks at port {target!r}, which no container has"
+                yield f"{key} uses port {target!r}, but there is no such port"
     for name in volumes.keys() - used:
-        yield f"volume {name!r} is mounted nowhere"
+        yield f"volume {name!r} is not mounted by any container"
 
 
 def created_hosts(documents):
-    """Names that pods of these documents are reached by, as they are seen from their own namespace: without what
-    `seen_within` takes away."""
+    """The names under which the pods of these documents can be reached from their own namespace: without the ending
+    that `seen_within` removes."""
     names = set()
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
     for document in documents:
@@ -212,7 +212,7 @@ def created_hosts(documents):
 
 
 def seen_within(documents, host):
-    """A name as it is seen from the namespace of these documents: without that, and what stands behind it."""
+    """A name as seen from the namespace of these documents: without that namespace and what follows it."""
     for namespace in {d["metadata"].get("namespace", "default") for d in documents}:
         host = re.sub(rf"\.{re.escape(namespace)}(\.svc(\.[a-z0-9.-]+)?)?$", "", host)
     return host

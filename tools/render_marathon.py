@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of groups of Marathon 1.5."""
+"""Rules for groups of Marathon 1.5."""
 
 import re
 
@@ -7,7 +7,7 @@ from render_hosts import hosts_without_task, told_hosts
 
 
 def marathon_apps(group, parent=""):
-    """(absolute id, app) of a group and of those in it."""
+    """(absolute id, app) for each app of a group and of the groups inside it."""
     base = group["id"] if group["id"].startswith("/") else f"{parent}/{group['id']}"
     for app in group.get("apps", []):
         yield (app["id"] if app["id"].startswith("/") else f"{base}/{app['id']}"), app
@@ -35,28 +35,28 @@ def marathon_rules(apps):
     ports = {}
     for app_id, app in apps:
         if ids.count(app_id) > 1:
-            yield f"{app_id} stands twice"
+            yield f"{app_id} occurs twice"
         if not re.fullmatch(r"(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)+", app_id):
-            yield f"{app_id}: an id has small letters, digits, '-' and '.' only, and neither begins nor ends with these"
+            yield f"{app_id}: an id has lower-case letters and digits, and '-' and '.' between them"
         label = mesos_dns_name(app_id, "")[:-1]
         if len(label) > 63:
             group = app_id.split("/")[1]
-            yield (f"{app_id}: its name in Mesos-DNS, {label!r}, has {len(label)} characters, and 63 are allowed: "
-                   f"the first part of the id, `name`, may have {len(group) - longest_excess} at most")
+            yield (f"{app_id}: its name in Mesos-DNS, {label!r}, has {len(label)} characters, at most 63 are allowed: "
+                   f"the first part of the id, `name`, may have at most {len(group) - longest_excess}")
         if ("cmd" in app) + ("args" in app) > 1 or ("cmd" not in app and "args" not in app and "container" not in app):
-            yield f"{app_id}: either cmd or args, or a container that says what it runs"
+            yield f"{app_id}: write either cmd or args, or a container whose image names the program"
         modes = [network["mode"] for network in app.get("networks", [])]
         if len(modes) > 1 and set(modes) != {"container"}:
-            yield f"{app_id}: one network, unless all are of mode container"
+            yield f"{app_id}: only networks of mode container may be more than one"
         if "host" in modes and "portMappings" in app.get("container", {}):
-            yield f"{app_id}: portMappings have no place with host networking; use portDefinitions"
+            yield f"{app_id}: portMappings are not allowed with host networking; use portDefinitions"
         if "portDefinitions" in app and modes and "host" not in modes:
-            yield f"{app_id}: portDefinitions are for host networking; use container.portMappings"
+            yield f"{app_id}: portDefinitions are only allowed with host networking; use container.portMappings"
         defined = app.get("portDefinitions", app.get("container", {}).get("portMappings", []))
         for definition in app.get("portDefinitions", []):
             if definition.get("port") and not app.get("requirePorts"):
-                yield f"{app_id}: port {definition['port']} is fixed only with requirePorts"
+                yield f"{app_id}: port {definition['port']} is fixed only if requirePorts is set"
             ports.setdefault(definition.get("port"), []).append((app_id, app))
         for check in app.get("healthChecks", []):
             if check.get("portIndex", 0) >= len(defined) and "port" not in check and check["protocol"] != "COMMAND":
-                yield f"{app_id}: a health check asks at port {check.get('portIndex', 0)}, of {len(defined)}"
+                yield f"{app_id}: a health check has portIndex {check.get('portIndex', 0)}, of {len(defined)} ports"

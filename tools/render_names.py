@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of a Kubernetes object, and those that its controller derives from them: for pods, host names, labels and
-Services. A name that is too long is taken by the server, dry runs included; then no pod is ever made. Sources:
+"""Names of Kubernetes objects, and the names that controllers derive from them: for pods, host names, labels and
+Services. The server accepts a name that is too long, also in a dry run; but then no pod is ever created. Sources:
 docs/design/engines.md."""
 
 import re
 
-LABEL = 63  # of a label's value, a host name, a Service
-HASH, SUFFIX = "x" * 10, "x" * 5  # as controllers append them
+LABEL = 63  # most characters of a label's value, a host name, or the name of a Service
+HASH, SUFFIX = "x" * 10, "x" * 5  # what controllers append, by length
 
 
 def name_problems(document, documents):
@@ -14,20 +14,20 @@ def name_problems(document, documents):
     starts = "[a-z]" if kind in ("Service", "JobSet", "TFJob") else "[a-z0-9]"
     inner = "[a-z0-9-]" if kind in ("Service", "StatefulSet", "Job", "JobSet", "TFJob", "Pod") else "[a-z0-9.-]"
     if not re.fullmatch(f"{starts}({inner}*[a-z0-9])?", name):
-        first = ", a letter first" if starts == "[a-z]" else ""
-        yield f"the name must be a DNS label: small letters, digits and '-'{first}"
+        first = ", starting with a letter" if starts == "[a-z]" else ""
+        yield f"the name must be a DNS label: lower-case letters, digits and '-'{first}"
     if longest_excess(document) > 0:
         what, derived = max(derived_names(document), key=lambda pair: len(pair[1]))
-        yield (f"{what}, {derived!r}, has {len(derived)} characters, and {LABEL} are allowed: "
+        yield (f"{what}, {derived!r}, has {len(derived)} characters, at most {LABEL} are allowed: "
                f"{longest_name(document, documents)}")
 
 
 def label_problems(documents):
-    """Of each label once, wherever it stands."""
+    """What is wrong with labels, once for each label."""
     for key, value in dict.fromkeys(pair for document in documents for pair in labels_of(document)):
         if len(value) > LABEL or not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?", value):
-            yield (f"the label {key} cannot be {value!r}, which has {len(value)} characters: {LABEL} are allowed, "
-                   "letters, digits, and between these '-', '_' and '.'")
+            yield (f"the label {key} cannot be {value!r}, which has {len(value)} characters: at most {LABEL} are "
+                   "allowed, letters and digits, and '-', '_' and '.' between them")
 
 
 def longest_excess(document):
@@ -35,12 +35,13 @@ def longest_excess(document):
 
 
 def longest_name(document, documents):
-    """What would do: of the value that our templates begin all names with and say in a label; else of the own name."""
+    """How long a name may be: that of the value `name`, with which the templates of this library start all names and
+    which they repeat in a label; otherwise the object's own name."""
     told, name = value_of_name(document), document["metadata"]["name"]
     if not told:
-        return f"its name may have {len(name) - longest_excess(document)} at most"
+        return f"its name may have at most {len(name) - longest_excess(document)}"
     excess = max(longest_excess(other) for other in documents if value_of_name(other) == told)
-    return f"`name` may have {len(told) - excess} at most, and has {len(told)}"
+    return f"`name` may have at most {len(told) - excess}, and has {len(told)}"
 
 
 def value_of_name(document):
@@ -49,7 +50,7 @@ def value_of_name(document):
 
 
 def derived_names(document):
-    """(what it is, the longest such name) of each name that stands in the object or is derived from its name."""
+    """(what it is, the longest such name) for each name in the object, and each name that is derived from its name."""
     name, kind, spec = document["metadata"]["name"], document["kind"], document.get("spec", {})
     yield "its name", name
     if kind == "StatefulSet":
@@ -89,7 +90,7 @@ def last_index(spec):
 
 
 def labels_of(value):
-    """(key, value) of all labels and selectors below."""
+    """(key, value) for all labels and selectors in a value."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in ("labels", "matchLabels", "nodeSelector") and isinstance(inner, dict):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of Kubernetes objects that a training job is made of, and what stands behind each.
+"""The keys of the Kubernetes objects that training jobs use, and the types of their values.
 
-A shape is a mapping of keys; `!` after a key: it must be there. Behind a key stand: S text, I whole number, B boolean,
-M mapping of texts, Q quantity, P port or its name, A anything; [shape], a list; a set of the allowed texts; or the name
-of another shape. Keys that are in no shape are refused, as a server does with strict validation: they are mostly
-misspelt.
+A shape maps keys to types; a key with `!` is required. Types: S text, I whole number, B boolean, M mapping of texts,
+Q quantity, P port or its name, A anything; [shape], a list; a set of the allowed texts; the name of another shape. A
+key that is in no shape is refused, as by a server with strict validation: usually it is misspelt.
 """
 
 import re
@@ -149,9 +148,9 @@ IS = {S: lambda v: isinstance(v, str), I: lambda v: isinstance(v, int) and not i
 
 
 def problems(document):
-    """Of one object: keys that do not exist or are missing, values of another type."""
+    """What is wrong with one object: unknown and missing keys, values of another type."""
     if not isinstance(document, dict):
-        return [f"a document is no mapping: {document!r}"]
+        return [f"a document is not a mapping: {document!r}"]
     kind = document.get("kind")
     key = (document.get("apiVersion"), kind)
     if key in DATA:
@@ -159,7 +158,7 @@ def problems(document):
     elif key in OBJECTS:
         shape = {"apiVersion!": S, "kind!": S, "metadata!": "Meta", "spec!": OBJECTS[key]}
     else:
-        return [f"{kind} of {document.get('apiVersion')}: this check does not know it"]
+        return [f"{kind} of {document.get('apiVersion')}: unknown to this check"]
     return list(differences(document, shape, str(kind)))
 
 

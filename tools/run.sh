@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/run.sh ARGS...     builds the command `distrib` if need be and runs it with ARGS, where you are
+# usage: tools/run.sh ARGS...     builds the command `distrib` if necessary and runs it with ARGS in the current
+# directory
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 command=$root/build/tools/tools/distrib
@@ -13,7 +14,7 @@ compile() {
   cmake --build build/tools --target distrib_command
 }
 
-# Words about the building go to stderr: stdout is the command's.
+# Output of the build goes to stderr, because stdout belongs to the command.
 (
   cd "$root"
   logs=build/logs

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts people run. Gives
-#   ensure_packages GROUP...   installs what is missing of these groups (Debian); says what to install elsewhere, exit 69
-#   phase NAME COMMAND...      runs quietly and prints one line with the seconds; shows the output of what failed
-# Messages of both go to $logs, which the sourcing script sets.
+# Sourced by the scripts that users run. Defines
+#   ensure_packages GROUP...   installs the missing packages of these groups on Debian; on other systems says what to
+#                              install, and exits with 69
+#   phase NAME COMMAND...      runs a command quietly and prints one line with its seconds; shows its output if it fails
+# The output of both goes to $logs, which the sourcing script sets.
 
 packages_of() {
   case $1 in
@@ -32,12 +33,12 @@ ensure_packages() {  # GROUP...
   for group in "$@"; do wanted+=($(packages_of "$group")); done
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     cat >&2 <<EOF
-This is no Debian system, so nothing was installed. Install what these Debian packages hold:
+This is not a Debian system, so nothing was installed. Install the contents of these Debian packages:
   ${wanted[*]}
 (Asio 1.22, xtensor 0.24, Protocol Buffers 3.21 or newer; g++ 12 or newer.)
 dataset-fashion-mnist is four files: train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz
-and t10k-labels-idx1-ubyte.gz. Put them into /usr/share/datasets/fashion-mnist, or into any directory and name it in
-FASHION_MNIST_DIR.
+and t10k-labels-idx1-ubyte.gz. Put them into /usr/share/datasets/fashion-mnist, or into another directory and set
+FASHION_MNIST_DIR to it.
 Then run this again with DISTRIB_SKIP_SETUP=1.
 EOF
     exit 69
@@ -49,7 +50,7 @@ EOF
 
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || { echo "Missing packages, and neither root nor sudo: apt-get install ${missing[*]}" >&2; exit 69; }
+    command -v sudo >/dev/null || { echo "packages are missing; as root, run: apt-get install ${missing[*]}" >&2; exit 69; }
     as_root=(sudo)
   fi
   installed_packages=
@@ -61,7 +62,7 @@ install_packages() {  # uses as_root of its caller
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
 }
 
-# What build and test programs say when all is well.
+# Lines that build and test programs print when there is no failure.
 phase_noise='^\[[0-9]+/[0-9]+\]|^ *Start +[0-9]+:|\.+ +Passed +[0-9.]+ sec$|^Label Time Summary|^[a-z_]+ += +[0-9.]+ sec\*proc|^-- |^Preset CMake variables:|^  [A-Z_]+=".*"$|^$'
 
 phase() {  # NAME COMMAND...
@@ -75,7 +76,7 @@ phase() {  # NAME COMMAND...
   else
     printf '%-56s %7s s  FAILED\n' "${name:0:56}" "$(seconds_since "$began")"
     grep -avE "$phase_noise" "$log" | tail -n 100 | sed 's/^/  /' >&2
-    echo "  (all of it: $log)" >&2
+    echo "  (complete output: $log)" >&2
   fi
   return $status
 }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced after tools/setup.sh by the scripts that need Spark. Gives
-#   ensure_spark   from PyPI Spark, from Maven Central TensorFlow's formats for Hadoop and the connector, in a cache
-#                  directory. Python that has pyspark is $spark_python, the formats' jars are in $spark_jars, the class
-#                  path of the connector and the older Spark it is for is $spark_connector
+# Sourced after tools/setup.sh by the scripts that need Spark. Defines
+#   ensure_spark   installs into a cache directory: Spark from PyPI, TensorFlow's formats for Hadoop and its connector
+#                  for Spark from Maven Central. Sets $spark_python (a Python with pyspark), $spark_jars (directory of
+#                  the formats' jars) and $spark_connector (class path of the connector and of the older Spark that it
+#                  needs)
 
 ensure_spark() {
   local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/spark
-  local packages=('pyspark==3.5.*' 'protobuf==4.21.*')  # protobuf: of Debian's protoc
+  local packages=('pyspark==3.5.*' 'protobuf==4.21.*')  # protobuf: the version of Debian's protoc
   local made="${packages[*]} tensorflow-hadoop connector"
   spark_python=$venv/bin/python spark_jars=$venv/jars
   if [ "$(cat "$venv/installed" 2>/dev/null)" != "$made" ]; then

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced after tools/setup.sh by the scripts that need TensorFlow. Gives
-#   ensure_tensorflow   TensorFlow and TensorBoard from PyPI in a cache directory; their Python is $tensorflow_python
+# Sourced after tools/setup.sh by the scripts that need TensorFlow. Defines
+#   ensure_tensorflow   installs TensorFlow and TensorBoard from PyPI into a cache directory; sets $tensorflow_python, a
+#                       Python that has both
 
 ensure_tensorflow() {
   local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/interop

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecords of tf.train.Examples {label, numbers, categories} in TARGET_DIR: train-* to learn from, test-* to measure.
-//   convert TARGET_DIR --generate TRAIN TEST [SEED]     so many generated examples; generator.hpp says how
-//   convert TARGET_DIR FILE...                          Criteo's text, plain or gzip; each tenth line is for the test,
-//                                                       until it has 100 000
-//   convert --criteo FILE EXAMPLES [SEED]               generated examples as Criteo's text
+// Writes TFRecords of tf.train.Examples {label, numbers, categories} to TARGET_DIR: train-* for training, test-* for
+// measuring.
+//   convert TARGET_DIR --generate TRAIN TEST [SEED]     generates TRAIN and TEST examples, as generator.hpp describes
+//   convert TARGET_DIR FILE...                          reads Criteo's text, plain or gzip; each tenth line goes to the
+//                                                       test, until that has 100 000
+//   convert --criteo FILE EXAMPLES [SEED]               writes generated examples as Criteo's text
 #include "criteo.hpp"
 #include "exact_auc.hpp"
 #include "generator.hpp"
@@ -32,12 +33,12 @@
 
 namespace {
 
-// Of Criteo's lines: a chief that measures pulls the rows of all of them at once.
+// Most lines of Criteo in the test: a chief that measures pulls the rows of the whole test at once.
 constexpr std::uint64_t most_for_test = 100'000;
 
 using Split = ClickGenerator::Split;
 
-/// The files of both splits.
+/// Writes the files of both splits.
 class Target {
  public:
   explicit Target(const std::filesystem::path& directory)
@@ -49,7 +50,7 @@ class Target {
 
   void close() {
     if (train_.records() == 0 || test_.records() == 0)
-      throw std::runtime_error("no examples to learn from, or none to measure on");
+      throw std::runtime_error("there are no examples for the training, or none for the test");
     train_.close();
     test_.close();
     std::printf("train: %llu examples in %zu files\ntest: %llu examples in %zu files\n",
@@ -63,7 +64,7 @@ class Target {
   distrib::ShardedRecordWriter train_, test_;
 };
 
-/// Writes what is generated, and into TARGET_DIR/auc_of_generator how well somebody does who knows each probability.
+/// Writes generated examples, and to TARGET_DIR/auc_of_generator the AUC of the true probabilities.
 void generate(const std::filesystem::path& directory, std::uint64_t train, std::uint64_t test, std::uint64_t seed) {
   const ClickGenerator generator{seed};
   Target target{directory};
@@ -80,7 +81,7 @@ void generate(const std::filesystem::path& directory, std::uint64_t train, std::
   }
   target.close();
   const double auc = exact_auc(std::move(known));
-  std::printf("of the test: %.1f %% clicks; the generator's probabilities have an AUC of %.4f and a log loss of %.4f\n",
+  std::printf("in the test: %.1f %% clicks; the generator's probabilities have an AUC of %.4f and a log loss of %.4f\n",
               100 * clicks / static_cast<double>(test), auc, loss / static_cast<double>(test));
   std::ofstream file{directory / "auc_of_generator"};
   file << auc << '\n';
@@ -88,7 +89,7 @@ void generate(const std::filesystem::path& directory, std::uint64_t train, std::
   if (!file) throw std::runtime_error("cannot write " + (directory / "auc_of_generator").string());
 }
 
-/// Reads one file of Criteo's. `lines` counts those of all files.
+/// Reads one of Criteo's files. `lines` counts the lines of all files.
 void convert(const std::string& path, Target& target, std::uint64_t& lines) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file{gzopen(path.c_str(), "rb"), gzclose};
   if (!file) throw std::runtime_error("cannot open " + path);
@@ -97,7 +98,7 @@ void convert(const std::string& path, Target& target, std::uint64_t& lines) {
     const auto where = [&] { return path + ", line " + std::to_string(number) + ": "; };
     std::string_view text{line};
     if (text.ends_with('\n')) text.remove_suffix(1);
-    else if (gzeof(file.get()) == 0) throw std::runtime_error(where() + "longer than 4094 bytes, or no text");
+    else if (gzeof(file.get()) == 0) throw std::runtime_error(where() + "longer than 4094 bytes, or not text");
     try {
       const bool test = lines % 10 == 9 && lines / 10 < most_for_test;
       target.write(test ? Split::test : Split::train, parse_criteo(text));
@@ -123,7 +124,7 @@ auto number(std::string_view text) -> std::uint64_t {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value > std::uint64_t{1} << 40)
-    throw std::runtime_error("'" + std::string{text} + "' is no number of examples, or no seed");
+    throw std::runtime_error("'" + std::string{text} + "' is not a number of examples, or not a seed");
   return value;
 }
 

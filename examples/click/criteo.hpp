@@ -15,10 +15,10 @@
 #include <system_error>
 
 // A line of Criteo's data sets (Display Advertising Challenge, Terabyte Click Logs): the label, 13 whole numbers and 26
-// tokens of up to 8 hexadecimal digits, between tabs. What is missing is empty.
+// tokens of up to 8 hexadecimal digits, separated by tabs. A missing field is empty.
 
-/// Reads a line, without its end. The few numbers below 0 count as 0. Throws `std::invalid_argument`, which says which
-/// field is wrong.
+/// Reads a line, which must not have a line end. Negative numbers, which are few, count as 0. Throws
+/// `std::invalid_argument`, which names the field that is wrong.
 [[nodiscard]] inline auto parse_criteo(std::string_view line) -> ClickExample {
   constexpr std::size_t fields = 1 + ClickExample::numbers_count + ClickExample::categories_count;
   const auto tabs = static_cast<std::size_t>(std::ranges::count(line, '\t'));
@@ -50,19 +50,19 @@
   for (float& x : example.numbers) {
     const std::string_view field = next();
     const auto found = field.empty() ? -1 : value(field, 10);
-    if (!found) throw wrong(field, "no whole number of 64 bits");
+    if (!found) throw wrong(field, "not a whole number of 64 bits");
     x = field.empty() ? -1.0F : static_cast<float>(std::max<std::int64_t>(*found, 0));
   }
   for (std::int64_t& token : example.categories) {
     const std::string_view field = next();
     const auto found = field.empty() ? -1 : value(field, 16);
-    if (!found || field.size() > 8 || field.starts_with('-')) throw wrong(field, "no token of 8 hexadecimal digits");
+    if (!found || field.size() > 8 || field.starts_with('-')) throw wrong(field, "not a token of 8 hexadecimal digits");
     token = *found;
   }
   return example;
 }
 
-/// The opposite, with the line's end; numbers are whole ones below 2^24.
+/// Returns an example as a line, with its line end. Its numbers must be whole and below 2^24.
 [[nodiscard]] inline auto criteo_line(const ClickExample& example) -> std::string {
   std::string line = std::to_string(example.label);
   for (const float x : example.numbers) {

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <vector>
 
-/// What somebody thought of an example, and what became of it.
+/// The score of an example, and whether it was clicked on.
 struct Scored {
   double score = 0;  ///< Higher: more likely a click. Not NaN.
   bool clicked = false;
 };
 
-/// The area under the ROC curve: of all pairs of a click and another example, the share in which the click has the
-/// higher score; where both have the same, half a pair. 0 without pairs. n log n.
+/// Returns the area under the ROC curve: the share of the pairs of a click and another example in which the click has
+/// the higher score; a pair with equal scores counts as half. 0 if there are no pairs. Takes time n log n.
 [[nodiscard]] inline auto exact_auc(std::vector<Scored> examples) -> double {
   std::ranges::sort(examples, {}, &Scored::score);
   double others_below = 0, clicks = 0, twice_right = 0;

@@ -12,20 +12,21 @@
 #include <cstdint>
 #include <vector>
 
-/// A data set of Criteo's shape of which the probability behind each label is known. Example `index` of a split is a
-/// pure function of (seed, split, index), made of integers alone: the same bytes on every machine.
+/// Generates a data set of Criteo's shape, in which the probability of each label is known. Example `index` of a split
+/// is a pure function of (seed, split, index). It is computed with integers only: the bytes are the same on every
+/// machine.
 ///
-/// Numbers, 13: floor(scale * u / (1 - u)) of a uniform u, at most 1 000 000: half of them are below their column's
-/// `scale`, and the share above x falls like scale / x. Categories, 26: value k of a column's `values` has a
-/// probability proportional to 1 / (k + 1) (Zipf's law); its token is k with its bits mixed. Some columns have missing
-/// ones.
+/// 13 numbers: floor(scale * u / (1 - u)) for a uniform u, at most 1 000 000. Half of them are below the `scale` of
+/// their column, and the share above x falls like scale / x. 26 categories: value k of the `values` of a column has a
+/// probability proportional to 1 / (k + 1) (Zipf's law); its token is k with its bits mixed. In some columns values are
+/// missing.
 ///
-/// A click's log-odds, in fixed point with 16 bits behind the point, is the sum of
+/// The log-odds of a click, in fixed point with 16 fraction bits, are the sum of
 ///   - a constant, chosen so that with seed 1 a quarter of all examples are clicks;
-///   - for each number x that is there, `slope` times log2(1 + x), linear between powers of two;
-///   - for each category that is there, a hidden weight of its value, uniform in [-spread, spread] of the column;
-///   - for each of `pairs` of columns that are both there, half the product of two hidden vectors of four elements,
-///     uniform in [-1, 1], one for each value: what no weights of single values can express.
+///   - for each number x that is not missing, `slope` times log2(1 + x), linear between powers of two;
+///   - for each category that is not missing, a hidden weight of its value, uniform in [-spread, spread] of the column;
+///   - for each of the `pairs` of columns in which no value is missing, half the product of two hidden vectors, one for
+///     each value, with four elements uniform in [-1, 1]: weights of single values cannot express this.
 class ClickGenerator {
  public:
   enum class Split : std::uint32_t { train = 0, test = 1 };
@@ -36,7 +37,7 @@ class ClickGenerator {
   };
 
   explicit ClickGenerator(std::uint64_t seed) : seed_{seed} {
-    // Shares of 2^48 / (k + 1), summed up.
+    // Sums of the shares 2^48 / (k + 1).
     for (std::size_t c = 0; c < columns.size(); ++c) {
       std::uint64_t sum = 0;
       for (std::uint64_t k = 0; k < columns[c].values; ++k) up_to_[c].push_back(sum += (1ULL << 48) / (k + 1));
@@ -94,7 +95,7 @@ class ClickGenerator {
                                                                             {2, 4, 4000},
                                                                             {1, 76, 6000},
                                                                             {6, 21, -2000}}};
-  // As many values as Criteo's columns have, the largest of them cut.
+  // The numbers of values of Criteo's columns; the largest are reduced.
   static constexpr std::array<Column, ClickExample::categories_count> columns{
       {{1460, 0, 30000},   {583, 0, 30000},    {200'000, 3, 8000}, {200'000, 3, 8000}, {305, 0, 30000},
        {24, 12, 30000},    {12'517, 0, 16000}, {633, 0, 30000},    {3, 0, 30000},      {93'145, 0, 12000},
@@ -105,15 +106,15 @@ class ClickGenerator {
   static constexpr std::array<std::array<std::size_t, 2>, 6> pairs{
       {{4, 8}, {5, 13}, {5, 22}, {8, 22}, {13, 16}, {16, 22}}};
   static constexpr std::int64_t constant = -44000;
-  static constexpr std::uint32_t weight_stream = 2, vector_stream = 3;  // after those of the splits
+  static constexpr std::uint32_t weight_stream = 2, vector_stream = 3;  // 0 and 1 are the streams of the splits
 
-  // log2, linear between powers of two; in 1 / 65536.
+  // Returns log2(x), linear between powers of two, in units of 1 / 65536.
   static constexpr auto log2_of(std::uint64_t x) -> std::int64_t {
     const auto whole = static_cast<int>(std::bit_width(x)) - 1;
     return (std::int64_t{whole} << 16) + static_cast<std::int64_t>((x - (std::uint64_t{1} << whole)) << 16 >> whole);
   }
 
-  // Four numbers of [-1, 1) in 1 / 65536 that belong to a value of a column.
+  // Returns the four hidden numbers of a value of a column: in [-1, 1), in units of 1 / 65536.
   auto hidden(std::uint32_t stream, std::size_t column, std::int64_t value) const -> std::array<std::int64_t, 4> {
     distrib::Philox random{seed_, std::uint64_t{column} << 32 | static_cast<std::uint64_t>(value), stream};
     std::array<std::int64_t, 4> all{};
@@ -127,7 +128,8 @@ class ClickGenerator {
     return std::upper_bound(up_to.begin(), up_to.end() - 1, word % up_to.back()) - up_to.begin();
   }
 
-  // A bijection of 32 bits for each column (the finalizer of MurmurHash3, Austin Appleby, public domain).
+  // Returns the token of a value: a bijection of 32 bits for each column (the finalizer of MurmurHash3, Austin Appleby,
+  // public domain).
   auto token(std::size_t column, std::uint32_t value) const -> std::int64_t {
     std::uint32_t x = value ^ distrib::philox(distrib::philox_key(seed_), {static_cast<std::uint32_t>(column)})[0];
     x = (x ^ x >> 16) * 0x85ebca6bU;
@@ -135,7 +137,7 @@ class ClickGenerator {
     return x ^ x >> 16;
   }
 
-  // Whether u < 1 / (1 + exp(-log_odds)) for u = word / 2^32. With small = exp(-abs(log_odds)), the right side is
+  // True if u < 1 / (1 + exp(-log_odds)) for u = word / 2^32. With small = exp(-abs(log_odds)), the right side is
   // 1 / (1 + small) or small / (1 + small).
   static constexpr auto happens(std::int64_t log_odds, std::uint32_t word) -> bool {
     const std::uint64_t small = exp_of_minus(static_cast<std::uint64_t>(log_odds < 0 ? -log_odds : log_odds));
@@ -144,7 +146,7 @@ class ClickGenerator {
     return u == 0 || u * small < rest << 32;
   }
 
-  // exp(-x / 65536) in 1 / 2^32: the product of exp(-2^i / 65536) for the bits i of x.
+  // Returns exp(-x / 65536) in units of 1 / 2^32: the product of exp(-2^i / 65536) for the bits i that are set in x.
   static constexpr auto exp_of_minus(std::uint64_t x) -> std::uint64_t {
     constexpr std::array<std::uint64_t, 21> powers{
         0xffff0000, 0xfffe0002, 0xfffc0008, 0xfff80020, 0xfff00080, 0xffe00200, 0xffc007ff,

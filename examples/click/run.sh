@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Predicts clicks from a fresh Debian machine on: installs what is missing, builds, generates examples of Criteo's shape
-# or takes Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC, draws the curves.
+# Predicts clicks, starting with a fresh Debian machine: installs missing packages, builds, generates examples of
+# Criteo's shape or reads Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC,
+# draws the curves.
 usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--shards N]
                              [--replicas N] [--out DIR] [--examples N | --data FILE...] [--min_count N]
-  --ps N        parameter servers, a process each (2); 0 trains in one process without sockets
-  --workers N   workers, a process each; with --ps 0 inside the one process (3)
-  --restart     start a process again that died
+  --ps N        number of parameter servers, one process each (2); 0: the job runs in one process without sockets
+  --workers N   number of workers, one process each; with --ps 0 all in the one process (3)
+  --restart     restart a process that was killed, or ended with code 1
   --steps N     global steps (3000, which is one epoch; with --mode ssp or async 9000 contributions)
-  --mode M      sync: same bits every time; ssp, async: nobody waits (sync)
+  --mode M      sync: every run has the same bits; ssp: workers wait only for a worker that is too far behind;
+                async: no worker waits (sync)
   --shards N    shards of each parameter server, or of the one process (1)
-  --replicas N  replicas of each shard, on different parameter servers (1); with 2 one of them may die without a pause
-  --out DIR     where results go (a new directory); one that holds a checkpoint is gone on from
-  --examples N  generate so many to learn from, and a tenth as many to measure on (600000)
-  --data FILE.. Criteo'"'"'s text files, plain or gzip (train.txt of its Display Advertising Challenge); each tenth line
-                is measured on, until there are 100000; of more than a few million lines, give --min_count too
-  --min_count N contributions that have a value before it gets rows in the tables (1)'
+  --replicas N  replicas of each shard, on different parameter servers (1); with 2 the job does not wait if one fails
+  --out DIR     directory for the results (a new directory); if it has a checkpoint, the job continues from there
+  --examples N  generate N examples for training, and N / 10 for the test (600000)
+  --data FILE.. use Criteo'"'"'s text files, plain or gzip (train.txt of its Display Advertising Challenge). Every tenth
+                line is for the test, until there are 100000. Above a few million lines, set --min_count too
+  --min_count N a value gets rows in the tables once N contributions have had it (1)
+Example: examples/click/run.sh --ps 2 --workers 3 --restart --out out/click'
 set -euo pipefail
 job=click switches=
 values='--steps --replicas --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
@@ -38,7 +41,7 @@ own_flag() {
   esac
 }
 read_flags "$@"
-for file in "${files[@]}"; do [ -r "$file" ] || { echo "error: $file: no file that can be read" >&2; exit 66; }; done
+for file in "${files[@]}"; do [ -r "$file" ] || { echo "error: $file: cannot read this file" >&2; exit 66; }; done
 ensure_packages build blas tools
 build_job convert train
 
@@ -60,7 +63,7 @@ train_job $records
 cat <<END
 Try next: examples/click/run.sh --ps 0       one process, the same bits: compare parameters_sha256
           examples/click/run.sh --ps 3 --shards 2      the same bits
-          examples/click/run.sh --restart    and meanwhile kill -9 any process: the same bits
+          examples/click/run.sh --restart    and kill -9 any process while it trains: the same bits
           examples/click/run.sh --mode async
           examples/click/run.sh --data train.txt       Criteo's own examples
 END

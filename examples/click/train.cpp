@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The click job: a wide and deep model with tables of embeddings, trained by parameter servers and workers.
-// `train --help` shows its flags; run.sh beside it does everything from making the data on.
+// `train --help` shows its flags; run.sh beside it does everything, starting with the data.
 #include "train_settings.hpp"
 #include "wide_deep.hpp"
 
@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+extern "C" void openblas_set_num_threads(int);  // declared here, because cblas.h and xtensor-blas contradict each other
 
 namespace {
 
-// What nobody can surpass on this data; known where the data were generated.
+// Returns the best possible AUC on these data; it is known if the data were generated.
 auto auc_of_generator(const std::string& data) -> std::optional<double> {
   double auc = 0;
   if (!(std::ifstream{data + "/auc_of_generator"} >> auc)) return std::nullopt;

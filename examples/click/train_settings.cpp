@@ -13,14 +13,19 @@
 
 auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   Settings s;
-  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // CLI11 takes -1 for a large number otherwise
+  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // otherwise CLI11 would read -1 as a large number
   const CLI::Range rate{1e-6, 1e3};
-  CLI::App app{"Trains a wide and deep model to predict clicks."};
+  CLI::App app{
+      "Trains a wide and deep model to predict clicks.\n"
+      "Example: click_train --data=build/data/click --out=out --steps=3000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
-  app.add_option("--out", s.out, "Where checkpoint, events and summary.json go")->capture_default_str();
+  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
-  app.add_option("--steps", s.steps, "Global steps; 0: 3000, or 9000 contributions when not sync")->check(count);
-  app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
+  app.add_option("--steps", s.steps, "Global steps; 0: 3000 with --mode sync, otherwise 9000 contributions")
+      ->check(count);
+  app.add_option("--workers", s.workers, "Number of workers of a job in one process")
+      ->check(count)
+      ->capture_default_str();
   app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")
       ->check(count)
       ->capture_default_str();
@@ -34,27 +39,28 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")
       ->check(rate)
       ->capture_default_str();
-  app.add_option("--min_count", s.min_count, "Contributions that have a value before it gets a row in the tables")
+  app.add_option("--min_count", s.min_count, "A value gets rows in the tables once this many contributions have had it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
-  app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")
+  app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")
       ->check(count)
       ->capture_default_str();
-  app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();
+  app.add_option("--seed", s.seed, "Seed of initial values and data order")->check(count)->capture_default_str();
   app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count)->capture_default_str();
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
       ->check(count);
-  app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
+  app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->capture_default_str();
-  app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
-             distrib::ClusterFlags::help() + "\n--probe alone asks whether this task is well: 0, or 1.\n");
+  app.footer("In a cluster, also these, unless a scheduler sets them (docs/guide/schedulers.md):\n" +
+             distrib::ClusterFlags::help() +
+             "\n--probe alone checks the state of this task: exit code 0 good, 1 not.\n");
   try {
-    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
+    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 needs them in reverse order
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 64);
   }
-  // About one epoch of what run.sh generates: in a second one, rare values are learnt by heart.
+  // About one epoch of the data that run.sh generates: in a second epoch the model would memorize rare values.
   if (s.steps == 0) s.steps = s.mode == "sync" ? 3000 : 9000;
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 10);
   return s;

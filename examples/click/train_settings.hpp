@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/// What the click job is told by its flags.
+/// The settings of the click job, from its flags.
 struct Settings {
   std::string data, out = "click", mode = "sync";
   std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
@@ -16,8 +16,9 @@ struct Settings {
   float wide_rate = 0.1F, deep_rate = 0.05F;
 };
 
-/// Reads the flags that are not the cluster's. Exits with a message when one is wrong, or after --help.
+/// Reads the flags that are not the cluster's. Exits with a message if a flag is wrong, and after --help.
 auto read_flags(const std::vector<std::string>& arguments) -> Settings;
 
-/// Whether the task of these flags is well: 0, or 1 after saying what ails it. For health checks of containers.
+/// Returns 0 if the task of these flags is healthy; otherwise prints what is wrong and returns 1. For health checks of
+/// containers.
 auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int;

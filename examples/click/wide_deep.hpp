@@ -9,7 +9,7 @@
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/model.hpp>
 
-// xtensor-blas with OpenBLAS; after distrib's headers, which make old xtensor fit for new clang.
+// xtensor-blas with OpenBLAS. Included after distrib's headers, which make an old xtensor work with a new clang.
 #define HAVE_CBLAS 1
 #include <xtensor-blas/xblas.hpp>
 
@@ -22,9 +22,10 @@
 #include <stdexcept>
 #include <vector>
 
-/// Click prediction by a wide and a deep part (Cheng et al., "Wide & Deep Learning for Recommender Systems", 2016) that
-/// add up to the log-odds of a click. Wide: a weight for each value of each category and for each number, and a bias.
-/// Deep: 26 embeddings of 16 and the numbers, through two hidden layers of 128 and 64, ReLU. Sigmoid cross-entropy.
+/// Predicts clicks with a wide and a deep part, whose sum is the log-odds of a click (Cheng et al., "Wide & Deep
+/// Learning for Recommender Systems", 2016). Wide: a weight for each value of each category and for each number, and a
+/// bias. Deep: 26 embeddings of 16 elements and the numbers, through two hidden layers of 128 and 64, ReLU. The loss is
+/// sigmoid cross-entropy.
 struct WideDeep {
   static constexpr std::size_t numbers = ClickExample::numbers_count, columns = ClickExample::categories_count;
   static constexpr std::size_t dim = 16, inputs = columns * dim + numbers, hidden1 = 128, hidden2 = 64;
@@ -38,7 +39,7 @@ struct WideDeep {
 
   using Example = ClickExample;
 
-  /// A value gets a weight and an embedding when so many contributions had it.
+  /// How many contributions must have a value before it gets a weight and an embedding.
   std::uint32_t min_count = 1;
 
   auto variables() const -> Variables {
@@ -53,21 +54,23 @@ struct WideDeep {
             {{hidden2, 1}, distrib::GlorotUniformInitializer{}}};
   }
 
-  /// The key of a value: its column (0 .. 25) in the upper 8 bits; below, 0 where it is missing, or token + 1. Tokens
-  /// of 32 bits so never meet.
+  /// Returns the key of a value: its column (0 .. 25) in the upper 8 bits; in the others token + 1, or 0 if it is
+  /// missing.
+  /// So the tokens of 32 bits of different columns never have the same key.
   static constexpr auto key_of(std::size_t column, std::int64_t token) -> std::uint64_t {
     return std::uint64_t{column} << 56 | ((static_cast<std::uint64_t>(token) + 1) & 0xffffffffffffff);
   }
 
-  /// What the model makes of a number: an eighth of log2(1 + x), linear between powers of two, so without a libm that
-  /// differs between machines; 0 below 0 and where it is missing. At most 17, whatever x is.
+  /// Returns a number as the model uses it: an eighth of log2(1 + x), linear between powers of two; so it needs no
+  /// libm, which differs between machines. 0 if x is negative, or missing. At most 17, for any x.
   static auto scaled(float x) -> float {
     if (x < 0) return 0;
     const auto bits = std::bit_cast<std::uint32_t>(1 + x) & 0x7fffffff;
     return static_cast<float>(static_cast<std::int32_t>(bits) - 0x3f800000) * 0x1p-26F;
   }
 
-  /// One key for each position: example i's value of column c is at i * 26 + c, of both tables.
+  /// Appends one key for each position to the lists of both tables: the value of column c in example i is at i * 26 +
+  /// c.
   void lookups(const distrib::Batch<Example>& batch, distrib::Lookups<Variables>& lookups) const {
     for (auto* keys : {&distrib::get<"wide/weights">(lookups), &distrib::get<"deep/embeddings">(lookups)})
       for (const auto& tokens : batch.column(&Example::categories))
@@ -128,7 +131,7 @@ struct WideDeep {
  private:
   using Matrix = xt::xtensor<float, 2, xt::layout_type::row_major>;
 
-  /// What a batch is on its way up.
+  /// The activations of a batch.
   struct Pass {
     Matrix input, first, second;  // a row for each example
     std::vector<float> logits;
@@ -164,7 +167,7 @@ struct WideDeep {
     return pass;
   }
 
-  // Where the row of column `c` of example `i` is among those that were looked up.
+  // Returns the number of the row of column `c` in example `i`, among the rows that were looked up.
   static auto row(std::span<const std::int64_t> rows, std::size_t i, std::size_t c) -> std::size_t {
     return static_cast<std::size_t>(rows[i * columns + c]);
   }
@@ -177,7 +180,7 @@ struct WideDeep {
     return out;
   }
 
-  // Writes the gradient of a layer's weights; returns that of what came into it.
+  // Writes the gradient of a layer's weights; returns the gradient of its input.
   static auto back(const Matrix& in, const Matrix& error, const auto& weights, auto& weight_gradients) -> Matrix {
     xt::blas::gemm(in, error, weight_gradients, true, false);
     Matrix in_error = Matrix::from_shape({in.shape(0), in.shape(1)});
@@ -197,7 +200,7 @@ struct WideDeep {
 
   static auto probability(float logit) -> float { return 1 / (1 + std::exp(-logit)); }
 
-  // The mean of -log(probability of what happened).
+  // Returns the mean of -log(probability of the label).
   static auto log_loss(const std::vector<float>& logits, std::span<const std::int64_t> labels) -> float {
     float sum = 0;
     for (std::size_t i = 0; i < labels.size(); ++i) {

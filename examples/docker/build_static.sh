@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds examples as static programs, which an image needs nothing beside. Names are resolved all the same.
-# The first one is also called `trainer`.
+# Builds examples as static programs, so that an image needs nothing else. They can still resolve host names.
+# The first program is also called `trainer`.
 # usage: examples/docker/build_static.sh DIR PROGRAM...        for example image/bin fashion_mnist_train
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '5s/^# //p' "$0" >&2; exit 64; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fashion-MNIST's four IDX files (gzip) -> TFRecord shards of tf.train.Example {image: 784 bytes, label: int64}.
+// Converts the four IDX files of Fashion-MNIST (gzip) to TFRecord files of tf.train.Example {image: 784 bytes, label:
+// int64}.
 //   convert SOURCE_DIR TARGET_DIR
 #include "fashion_example.hpp"
 
@@ -21,7 +22,8 @@
 
 namespace {
 
-// An IDX file: big-endian magic and extents, then bytes (yann.lecun.com/exdb/mnist). `item_bytes` is the size of one item.
+// Reads an IDX file: magic number and extents in big-endian order, then bytes (yann.lecun.com/exdb/mnist).
+// `item_bytes`: size of one item.
 struct Idx {
   std::size_t items = 0;
   std::vector<std::byte> bytes;
@@ -32,7 +34,7 @@ auto read_idx(const std::filesystem::path& path, std::uint32_t magic, std::size_
   if (!file) throw std::runtime_error("cannot open " + path.string());
   const auto read = [&](std::span<std::byte> to) {
     if (gzread(file.get(), to.data(), static_cast<unsigned>(to.size())) != static_cast<int>(to.size()))
-      throw std::runtime_error(path.string() + " is cut short or damaged");
+      throw std::runtime_error(path.string() + " is incomplete or damaged");
   };
   const auto number = [&] {
     std::array<std::byte, 4> b{};
@@ -40,7 +42,7 @@ auto read_idx(const std::filesystem::path& path, std::uint32_t magic, std::size_
     return std::to_integer<std::uint32_t>(b[0]) << 24 | std::to_integer<std::uint32_t>(b[1]) << 16 |
            std::to_integer<std::uint32_t>(b[2]) << 8 | std::to_integer<std::uint32_t>(b[3]);
   };
-  const auto wrong = [&] { return std::runtime_error(path.string() + " is no file of Fashion-MNIST"); };
+  const auto wrong = [&] { return std::runtime_error(path.string() + " is not a file of Fashion-MNIST"); };
   if (number() != magic) throw wrong();
   Idx idx;
   idx.items = number();
@@ -55,7 +57,7 @@ void convert(const std::filesystem::path& source, const std::string& idx_name, c
              const std::string& shard_name, std::size_t shards) {
   const Idx images = read_idx(source / (idx_name + "-images-idx3-ubyte.gz"), 0x803, 784);
   const Idx labels = read_idx(source / (idx_name + "-labels-idx1-ubyte.gz"), 0x801, 1);
-  if (images.items != labels.items) throw std::runtime_error(idx_name + ": as many images as labels are needed");
+  if (images.items != labels.items) throw std::runtime_error(idx_name + ": the numbers of images and labels differ");
 
   distrib::ExampleWriter encode{distrib::schema<FashionExample>(image_feature, label_feature)};
   for (std::size_t shard = 0; shard < shards; ++shard) {

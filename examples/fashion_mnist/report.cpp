@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the curves of a run from its event files: one page with an SVG picture for each tag, that opens in a browser.
+// Draws the curves of a run from its event files: one page for a browser, with an SVG picture for each tag.
 //   report EVENTS_DIR PAGE.html
 #include <distrib/summary/event_reader.hpp>
 
@@ -27,7 +27,7 @@ auto number(double value) -> std::string {
   return text;
 }
 
-// A curve with five ticks on each axis.
+// Returns the picture of a curve, with five ticks on each axis.
 auto picture(const std::string& tag, const std::vector<Point>& curve) -> std::string {
   const auto [low, high] = std::ranges::minmax(curve, {}, &Point::value);
   double bottom_value = low.value, top_value = high.value;
@@ -59,9 +59,9 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "usage: %s EVENTS_DIR PAGE.html\n", argv[0]);
     return 64;
   }
-  std::map<std::string, std::map<double, double>> curves;  // of one step the newest value counts
+  std::map<std::string, std::map<double, double>> curves;  // for each step the newest value
   const distrib::RunEvents run = distrib::read_run(argv[1]);
-  for (const distrib::Error& failure : run.failures)  // the other files have curves all the same
+  for (const distrib::Error& failure : run.failures)  // the curves of the other files are drawn all the same
     std::fprintf(stderr, "warning: %s: %s\n", failure.where.c_str(), failure.code.message().c_str());
   for (const distrib::ScalarEvent& event : run.scalars)
     if (std::isfinite(event.value)) curves[event.tag][static_cast<double>(event.step)] = event.value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job: Fashion-MNIST, trained by a parameter server and workers. `train --help` shows its flags; run.sh beside
-// it does everything from the raw files on.
+// The main job: Fashion-MNIST, trained by parameter servers and workers. `train --help` shows its flags; run.sh beside
+// it does everything, starting with the raw files.
 #include "mlp.hpp"
 #include "train_settings.hpp"
 
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+extern "C" void openblas_set_num_threads(int);  // declared here, because cblas.h and xtensor-blas contradict each other
 
 namespace {
 
@@ -24,7 +24,7 @@ auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const d
   distrib::ClusterMode mode{.start_within = std::chrono::seconds{s.start_within}, .secret = secret};
   if (s.metrics.empty()) return mode;
   mode.metrics = distrib::Address::parse(s.metrics);
-  // They may be on one machine. Port 0: one that is free.
+  // Several servers may run on one machine, so each has its own port. Port 0: the system chooses a free one.
   if (mode.metrics->port != 0) mode.metrics->port = static_cast<std::uint16_t>(mode.metrics->port + flags.task_index);
   return mode;
 }

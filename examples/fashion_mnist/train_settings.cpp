@@ -13,40 +13,48 @@
 
 auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   Settings s;
-  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // CLI11 takes -1 for a large number otherwise
-  CLI::App app{"Trains a multilayer perceptron on Fashion-MNIST."};
+  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // otherwise CLI11 would read -1 as a large number
+  CLI::App app{
+      "Trains a multilayer perceptron on Fashion-MNIST.\n"
+      "Example: fashion_mnist_train --data=build/data/fashion_mnist --out=out --steps=6000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
-  app.add_option("--out", s.out, "Where checkpoint, events and summary.json go")->capture_default_str();
+  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
-  app.add_option("--steps", s.steps, "Global steps; 0: 6000, or 18000 contributions when not sync")->check(count);
-  app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
+  app.add_option("--steps", s.steps, "Global steps; 0: 6000 with --mode sync, otherwise 18000 contributions")
+      ->check(count);
+  app.add_option("--workers", s.workers, "Number of workers of a job in one process")
+      ->check(count)
+      ->capture_default_str();
   app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")
       ->check(count)
       ->capture_default_str();
   app.add_option("--replicas", s.replicas, "Replicas of each shard, on different parameter servers: 1 or 2")
       ->check(count)
       ->capture_default_str();
-  app.add_option("--parts", s.parts, "Parts each variable is cut into, at most")->check(count);
+  app.add_option("--parts", s.parts, "Most parts into which each variable is cut")->check(count);
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count);
-  app.add_option("--learning_rate", s.learning_rate, "0: 0.05, or 0.015 falling linearly to 0 when not sync")
+  app.add_option("--learning_rate", s.learning_rate,
+                 "Learning rate; 0: 0.05 with --mode sync, otherwise 0.015, which falls linearly to 0")
       ->check(CLI::Range(0.0, 1e3));
   app.add_option("--momentum", s.momentum, "Momentum")->check(CLI::Range(0.0, 1.0))->capture_default_str();
-  app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")
+  app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")
       ->check(count)
       ->capture_default_str();
-  app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();
+  app.add_option("--seed", s.seed, "Seed of initial values and data order")->check(count)->capture_default_str();
   app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count);
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a twentieth of the job")
       ->check(count);
-  app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
+  app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->capture_default_str();
-  app.add_option("--metrics", s.metrics, "HOST:PORT where ps 0 answers GET /metrics; the next ps at the next port");
-  app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the tenth left out");
-  app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
-             distrib::ClusterFlags::help() + "\n--probe alone asks whether this task is well: 0, or 1.\n");
+  app.add_option("--metrics", s.metrics,
+                 "HOST:PORT at which ps 0 answers GET /metrics; ps 1 uses the next port, and so on");
+  app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the last tenth");
+  app.footer("In a cluster, also these, unless a scheduler sets them (docs/guide/schedulers.md):\n" +
+             distrib::ClusterFlags::help() +
+             "\n--probe alone checks the state of this task: exit code 0 good, 1 not.\n");
   try {
-    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
+    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 needs them in reverse order
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 64);
   }

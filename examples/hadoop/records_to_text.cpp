@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way back, also without reduces: the text of each Example, written by Java's TextOutputFormat, which writes no key
-// that is a NullWritable. C++ reads the records, so Hadoop may cut a large file into many maps.
+// The reverse job, also without reduces: the text of each Example, written by Java's TextOutputFormat, which does not
+// write keys that are NullWritable. C++ reads the records, so Hadoop can divide a large file among many maps.
 //
 //     mapred pipes -conf examples/hadoop/own_records.xml -D mapreduce.pipes.isjavarecordwriter=true
 //         -D mapreduce.job.reduces=0 -D mapreduce.job.output.key.class=org.apache.hadoop.io.NullWritable

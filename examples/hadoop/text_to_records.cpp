@@ -12,7 +12,7 @@
 namespace {
 
 struct TextToRecords {
-  /// Of Java's TextInputFormat: the key is where the line begins, 8 bytes; the value is the line.
+  /// From Java's TextInputFormat: the key is the offset of the line, 8 bytes; the value is the line.
   void map(distrib::ByteView key, distrib::ByteView value, distrib::hadoop::TaskContext& context) {
     const auto offset = distrib::hadoop::WritableReader{key}.big_endian<std::int64_t>();
     context.emit(example_.set("offset", offset).set("text", value).build(), {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the words of the Examples that text_to_records made; the counts are Examples, too.
+// Counts the words of the Examples that text_to_records has written. The counts are Examples, too.
 //
 //     mapred pipes -conf examples/hadoop/own_records.xml -D mapreduce.job.reduces=2
 //         -program hdfs:/bin/word_count -input file:/mnt/records -output file:/mnt/counts

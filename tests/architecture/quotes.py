@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The guide says only what the sources say.
+"""Checks that code on the pages of the guide is quoted exactly from the sources.
 
 usage: quotes.py [--root DIR]
 
-Looks at docs/guide/**/*.md:
-- every block of C++, CMake or output stands behind `<!-- PATH -->` and is part of that file: the same lines one after
-  the other, whatever their common indentation; a line `// ...` or `# ...` leaves some out;
-- links to files of this repository lead somewhere.
-And at docs/coming-from-tensorflow.md: it has a row for each feature of TensorFlow that this library answers, P001 to P045,
-P069 to P085, P102 to P107, and each piece of `code` in a row's C++ column is part of a test of
-tests/integration/coming_from_tensorflow_*_test.cpp, whatever its line breaks; a row without any says why.
-First proves on planted pages that it finds each of these.
+In docs/guide/**/*.md:
+- Every block of C++, CMake, JSON, proto or output follows a line `<!-- PATH -->` and is part of that file: the same
+  lines in the same order, with any common indentation. A line `// ...` or `# ...` in the block stands for omitted
+  lines.
+- Every link to a file of this repository leads to an existing file.
+In docs/coming-from-tensorflow.md:
+- There is one row for each feature of TensorFlow that this library has an answer to: P001 to P045, P069 to P085, P102
+  to P107.
+- Each piece of `code` in the C++ column of a row is part of a test,
+  tests/integration/coming_from_tensorflow_*_test.cpp, with any line breaks. A row without code gives the reason.
+First proves, on planted pages, that it finds each kind of fault.
 """
 
 import argparse
@@ -35,7 +38,7 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 def blocks(lines):
-    """(line number, language, path of the comment before or None, lines) of each fenced block."""
+    """Yields (line number, language, path in the comment before it or None, lines) for each fenced block."""
     at = 0
     while at < len(lines):
         if fence := FENCE.match(lines[at]):
@@ -47,7 +50,7 @@ def blocks(lines):
 
 
 def runs(lines):
-    """The block cut at its gaps."""
+    """Yields the parts of the block between its lines `// ...` or `# ...`."""
     run = []
     for line in lines:
         if GAP.match(line):
@@ -63,7 +66,7 @@ def dedented(lines):
 
 
 def find(run, source, start):
-    """The end of `run` in `source` from line `start` on, or None."""
+    """Finds the lines `run` in `source`, from line `start` on. Returns the line after them, or None."""
     wanted = dedented(run)
     for at in range(start, len(source) - len(run) + 1):
         if dedented(source[at:at + len(run)]) == wanted:
@@ -108,7 +111,7 @@ def squeezed(text):
 
 
 def table_faults(root):
-    """A row: | P001 what | Python | C++ | differences |"""
+    """Yields the faults of the table. A row: | P001 what | Python | C++ | differences |"""
     page = root / TABLE
     if not page.is_file():
         return

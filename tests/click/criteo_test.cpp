@@ -11,14 +11,14 @@
 
 namespace {
 
-// A line of these fields and empty ones.
+// Returns a line with these fields; all others are empty.
 auto line(const std::string& label, const std::string& first_number = "", const std::string& first_token = "") {
   return label + "\t" + first_number + std::string(13, '\t') + first_token + std::string(25, '\t');
 }
 
 }  // namespace
 
-TEST_CASE("parse_criteo: a line of the data set's form", "[click]") {
+TEST_CASE("parse_criteo: a line in the format of the data set", "[click]") {
   const ClickExample example = parse_criteo(
       "1\t3\t-2\t40\t0\t1707\t8\t16\t1\t99\t2\t7\t\t5\t0a1b2c3d\t00000001\t00000002\t00000003\t00000004\t00000005\t"
       "00000006\t00000007\t00000008\t00000009\t0000000a\t0000000b\t0000000c\t0000000d\t0000000e\t0000000f\t00000010\t"
@@ -31,14 +31,14 @@ TEST_CASE("parse_criteo: a line of the data set's form", "[click]") {
   CHECK(example.categories[25] == 0xffffffff);
 }
 
-TEST_CASE("parse_criteo: everything but the label may be missing", "[click]") {
+TEST_CASE("parse_criteo: everything except the label may be missing", "[click]") {
   const ClickExample example = parse_criteo(line("0"));
   CHECK(example.label == 0);
   for (const float x : example.numbers) CHECK(x == -1);
   for (const std::int64_t token : example.categories) CHECK(token == -1);
 }
 
-TEST_CASE("criteo_line: reads back as the same example", "[click]") {
+TEST_CASE("criteo_line: parse_criteo reads the same example back", "[click]") {
   const ClickGenerator generator{1};
   for (std::uint64_t i = 0; i < 500; ++i) {
     const ClickExample example = generator(ClickGenerator::Split::test, i).example;
@@ -48,7 +48,7 @@ TEST_CASE("criteo_line: reads back as the same example", "[click]") {
   }
 }
 
-TEST_CASE("parse_criteo: what is wrong is said", "[click]") {
+TEST_CASE("parse_criteo: an error says what is wrong", "[click]") {
   CHECK_THROWS_WITH(parse_criteo(""), ContainsSubstring("1 fields between tabs, not 40"));
   CHECK_THROWS_WITH(parse_criteo(line("1") + "\t"), ContainsSubstring("41 fields between tabs, not 40"));
   CHECK_THROWS_WITH(parse_criteo(line("")), ContainsSubstring("field 1: '' is neither 0 nor 1"));

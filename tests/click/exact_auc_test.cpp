@@ -19,12 +19,12 @@ TEST_CASE("exact_auc: right order, wrong order, ties, no pairs", "[click]") {
   CHECK(exact_auc({{1, true}, {2, true}}) == 0);
 }
 
-TEST_CASE("exact_auc: the share of pairs in the right order, whatever the order of the examples", "[click]") {
+TEST_CASE("exact_auc: the share of pairs in the right order, for any order of the examples", "[click]") {
   distrib::Philox random{3, 0, 0};
   std::vector<Scored> examples;
   distrib::RocAuc counted{20'001};
   for (int i = 0; i < 1000; ++i) {
-    const float score = static_cast<float>(random() % 300) / 300;  // many of them equal
+    const float score = static_cast<float>(random() % 300) / 300;  // many scores are equal
     const bool clicked = distrib::uniform01(random()) < score;
     examples.push_back({double{score}, clicked});
     counted.add(score, clicked);

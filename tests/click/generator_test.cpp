@@ -37,7 +37,7 @@ TEST_CASE("ClickGenerator: the same examples on every machine", "[click]") {
   CHECK(distrib::to_hex(hash.finish()) == "67f4f2dbdd6ed2487497006d3db9d55c71f722a6088adddfa7955dfeacaab534");
 }
 
-TEST_CASE("ClickGenerator: a function of seed, split and index", "[click]") {
+TEST_CASE("ClickGenerator: an example is a function of seed, split and index", "[click]") {
   const ClickGenerator one{1}, same{1}, other{2};
   CHECK(one(Split::train, 7).example == same(Split::train, 7).example);
   CHECK_FALSE(one(Split::train, 7).example == one(Split::train, 8).example);
@@ -45,7 +45,7 @@ TEST_CASE("ClickGenerator: a function of seed, split and index", "[click]") {
   CHECK_FALSE(one(Split::train, 7).example == other(Split::train, 7).example);
 }
 
-TEST_CASE("ClickGenerator: clicks come as often as their log-odds say", "[click]") {
+TEST_CASE("ClickGenerator: the share of clicks agrees with their log-odds", "[click]") {
   const auto all = examples(1, 20'000);
   std::map<std::int64_t, std::array<double, 3>> by_odds;  // rounded log-odds: examples, clicks, expected clicks
   double clicks = 0;

@@ -47,7 +47,7 @@ auto generated(std::uint64_t count) -> std::vector<ClickExample> {
   return all;
 }
 
-/// All elements of each variable and of each table's rows, by name.
+/// Returns all elements of each variable, and of the rows of each table, by name.
 template <class Block>
 auto elements(Block& block) -> std::map<std::string, std::span<float>> {
   std::map<std::string, std::span<float>> all{
@@ -59,7 +59,7 @@ auto elements(Block& block) -> std::map<std::string, std::span<float>> {
   return all;
 }
 
-/// What a worker holds for a batch: values, all of them random, and gradients.
+/// The values and gradients that a worker has for a batch. All values are random.
 struct Held {
   explicit Held(const distrib::Batch<ClickExample>& batch) {
     Keys keys;
@@ -93,11 +93,11 @@ struct Held {
 
 }  // namespace
 
-TEST_CASE("WideDeep: a key for each column and token", "[click]") {
+TEST_CASE("WideDeep: each pair of column and token has its own key", "[click]") {
   CHECK(WideDeep::key_of(0, -1) == 0);
   CHECK(WideDeep::key_of(0, 0) == 1);
   CHECK(WideDeep::key_of(25, 0xffffffff) == 0x1900'0001'0000'0000);
-  CHECK(WideDeep::key_of(3, -5) >> 56 == 3);  // what no token is stays in its column
+  CHECK(WideDeep::key_of(3, -5) >> 56 == 3);  // a number that is not a token stays in its column
 
   const auto examples = generated(3);
   Keys keys;
@@ -108,7 +108,7 @@ TEST_CASE("WideDeep: a key for each column and token", "[click]") {
   CHECK(deep[2 * 26 + 7] == WideDeep::key_of(7, examples[2].categories[7]));
 }
 
-TEST_CASE("WideDeep: numbers by an eighth of their logarithm", "[click]") {
+TEST_CASE("WideDeep: a number is scaled to an eighth of its logarithm", "[click]") {
   CHECK(WideDeep::scaled(0) == 0);
   CHECK(WideDeep::scaled(-1) == 0);
   CHECK(WideDeep::scaled(1) == 0.125F);
@@ -136,7 +136,8 @@ TEST_CASE("WideDeep: gradients are the slopes of the loss", "[click]") {
   distrib::Philox random{4, 0, 0};
   for (const auto& [name, all] : elements(held.values)) {
     INFO(name);
-    // Along the gradient of this variable alone, where the loss grows most; and where the signs of some are turned.
+    // Along the gradient of this variable, where the loss grows most; and along directions in which some signs are
+    // reversed.
     for (const std::uint32_t turned : {0U, 4U, 3U}) {
       std::vector<float> direction = gradients[name];
       for (float& d : direction)
@@ -160,7 +161,7 @@ TEST_CASE("WideDeep: gradients are the slopes of the loss", "[click]") {
   }
 }
 
-TEST_CASE("WideDeep: a value that comes twice has one row, and both add to its gradient", "[click]") {
+TEST_CASE("WideDeep: a value that occurs twice has one row, and both uses add to its gradient", "[click]") {
   auto examples = generated(1);
   const auto once = batch_of(examples);
   Held held{once};
@@ -174,11 +175,11 @@ TEST_CASE("WideDeep: a value that comes twice has one row, and both add to its g
   held.row_of.insert(held.row_of.end(), held.row_of.begin(), held.row_of.begin() + WideDeep::columns);
   held.set_index();
   CHECK(held.loss(batch_of(examples)) == Approx(loss));
-  CHECK(distrib::get<"wide/weights">(held.gradients)(5, 0) == Approx(wide));  // of the mean: half of each
+  CHECK(distrib::get<"wide/weights">(held.gradients)(5, 0) == Approx(wide));  // the mean: half of each example's
   CHECK(distrib::get<"deep/embeddings">(held.gradients)(5, 3) == Approx(deep));
 }
 
-TEST_CASE("WideDeep: evaluate tells log loss and AUC", "[click]") {
+TEST_CASE("WideDeep: evaluate returns log loss and AUC", "[click]") {
   auto examples = generated(40);
   const auto batch = batch_of(examples);
   Held held{batch};

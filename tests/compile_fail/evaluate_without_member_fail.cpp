@@ -1,4 +1,4 @@
-// error: Evaluate\{\} asks for evaluate
+// error: for the hook Evaluate\{\}, a model needs: auto evaluate
 // SPDX-License-Identifier: Apache-2.0
 #include "support/least_model.hpp"
 

@@ -1,4 +1,4 @@
-// error: with_data: the schema of the data fills another type than the model's Example
+// error: with_data: the schema of the data is for another type than the model's Example
 // SPDX-License-Identifier: Apache-2.0
 #include "support/least_model.hpp"
 

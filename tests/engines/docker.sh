@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job under docker-compose, in a Docker daemon of its own, from the template and the image that people use: a
-# parameter server and a worker are killed, the job ends by itself, its parameters are those of one undisturbed process.
-# Another is asked to stop and goes on later. Both images are as small as promised. See tests/engines/support.
+# Runs the main job with Docker Compose, in a private Docker daemon, from the template of examples/docker and from the
+# last stages of its Dockerfile. A parameter server and a worker are killed. The job must end by itself, with the same
+# parameters as one undisturbed process. A second job is asked to stop and continues later. Both images must be smaller
+# than a limit. The functions are in tests/engines/support.
 # usage: tests/engines/docker.sh          as root
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"
@@ -14,7 +15,7 @@ outside() { trainer_programs; static_programs small 12_cluster; }
 start_docker "$@"
 prepare_job
 
-# --- a trainer without BLAS ---
+# --- the small image: a trainer without BLAS ---
 
 make_image small 5000000 --target plain
 docker run --rm "${confined[@]}" -v small-out:/out small 12_cluster || fail "the small image: exit code $?"
@@ -39,7 +40,8 @@ all_ended() {
     [ "$(docker inspect -f '{{.State.Status}}' "${container[$task]}")" = exited ] || return
   done
 }
-until_all_ended() {  # NAME [TASK...]      of which those tasks have been started again
+# Waits until all containers have ended. The named tasks must have been restarted once, the others never.
+until_all_ended() {  # NAME [RESTARTED_TASK...]
   local task times got told='exit code {{.State.ExitCode}}, started again {{.RestartCount}} times'
   until_true 300 'the end of all tasks' all_ended
   echo "$1: all containers have ended after $(seconds_since "$began") s"
@@ -63,7 +65,7 @@ healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "${container[$1]}"
 kill_at() {  # STEP TASK
   until_true 120 "step $1" step_reached "$1"
   echo "kill -9 $2 at step $(step_in "${container[worker0]}"), after $(seconds_since "$began") s"
-  kill_hard "${container[$2]}" || fail "$2 is not there to be killed"
+  kill_hard "${container[$2]}" || fail "$2 does not run, so it cannot be killed"
 }
 kill_at $((steps / 4)) ps1
 until_true 30 'ps0 to be healthy' healthy ps0
@@ -72,7 +74,7 @@ kill_at $((steps / 2)) worker1
 until_all_ended first ps1 worker1
 down first
 
-# --- asked to stop, and going on later ---
+# --- asked to stop, and continued later ---
 
 up again
 must 'again: compose stop' compose again stop

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The main job on a Kubernetes node of this machine, from the template and the image that people use.
+"""Runs the main job on a Kubernetes node on this machine, from the template statefulset.yaml.jinja of the examples.
 
 usage: kubernetes.py BUILD
 
-kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, CoreDNS and kube-router's firewall of the Go module
-proxy (built when the cache directory has none: half an hour, 3 GB), with etcd, containerd and a bridge, in namespaces
-of their own. A parameter server is deleted by force and a worker killed in training; the job ends by itself, its
-parameters are those of one undisturbed process. Another is deleted whole, which asks it to stop, and goes on when it is
-applied again. In a third one parameter servers are a Job and end too, and a worker is evicted. The next is rendered for
-older Kubernetes, and loses a parameter server without a word. The last one is wrong for good, and ends at once.
-As root. Exit code 77: skipped.
+The node consists of kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, CoreDNS and kube-router's
+firewall, built from the Go module proxy if the cache directory does not have them (half an hour, 3 GB), and of etcd,
+containerd and a bridge. Everything runs in private namespaces. There are five jobs:
+- first: a parameter server is deleted by force and a worker is killed during the training. The job ends by itself, with
+  the same parameters as one undisturbed process.
+- again: the whole job is deleted, which asks it to stop. It continues when it is applied again.
+- ends: the parameter servers are a Job and end too. One of them is killed, and a worker is evicted.
+- old: rendered for an older Kubernetes. The connections of a parameter server are cut before it is deleted.
+- wrong: a wrong flag, so no restart helps. The job fails at once.
+Needs root. Exit code 77: skipped.
 """
 
 import pathlib
@@ -22,7 +25,7 @@ from main_job import PS, WORKERS, main  # noqa: E402
 
 
 def first(job, node, expected):
-    """Killed by what people and machines do to pods."""
+    """A pod is deleted by force, and the process of another pod is killed."""
     job.apply()
     until("all pods to be ready", job.all_running, node.processes, 120)
     job.say(f"{PS} ps and {WORKERS} workers are ready")
@@ -48,7 +51,7 @@ def first(job, node, expected):
 
 
 def again(job, node, expected):
-    """Deleted whole, and applied again."""
+    """The whole job is deleted, and applied again."""
     job.apply()
     step = job.reach(job.steps // 10)
     job.say(f"kubectl delete -f at step {step}")
@@ -62,7 +65,7 @@ def again(job, node, expected):
 
 
 def ends(job, node, expected):
-    """Parameter servers that are a Job end with it. A worker that a drain evicts counts as no failure."""
+    """Parameter servers that are a Job end with the training. The eviction of a worker does not count as a failure."""
     job.apply()
     job.budget(0)
     job.lose("ps", 1, job.steps // 4, "kill -9 of", node.kill)
@@ -77,7 +80,7 @@ def ends(job, node, expected):
 
 
 def old(job, node, expected):
-    """A StatefulSet or a Job for each task. A parameter server vanishes without a word, as with its node."""
+    """Each task is a StatefulSet or a Job of its own. A parameter server stops answering, as when its node fails."""
     job.apply()
 
     def vanish(pod):
@@ -93,7 +96,7 @@ def old(job, node, expected):
 
 
 def wrong(job, node, expected):
-    """No restart helps."""
+    """A wrong flag: no restart helps, so the job must fail at once."""
     job.apply()
     reason = job.ended(f"job/{job.name}-worker", "failed", *range(1, WORKERS + 1))
     print(f"{job.name}: {reason['reason']}: {reason['message']}", flush=True)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The main job as a JobSet and as a TFJob, on a Kubernetes node of this machine with the operators of both.
+"""Runs the main job as a JobSet and as a TFJob, on a Kubernetes node on this machine with the operators of both.
 
 usage: kubernetes_operators.py BUILD
 
-As kubernetes.py does it, and with kube-proxy, JobSet's controller and Kubeflow's training operator of the Go module
-proxy, installed as they say. A parameter server is deleted by force and a worker killed in training; the job ends by
-itself and with it its parameter servers, its parameters are those of one undisturbed process. Jobs that are wrong for
-good end at once. As root. Exit code 77: skipped.
+The node is the one of kubernetes.py, with kube-proxy, JobSet's controller and Kubeflow's training operator from the Go
+module proxy, installed with their own manifests. A parameter server (of the JobSet: its pod, deleted by force) and a
+worker are killed during the training. The job must end by itself, its parameter servers with it, with the same
+parameters as one undisturbed process. A TFJob whose parameter server is evicted fails, and must continue when it is
+applied again. Jobs with a wrong flag must fail at once. Needs root. Exit code 77: skipped.
 """
 
 import pathlib
@@ -61,7 +62,7 @@ def tfjob(job, node, expected):
 
 
 def tfjob_evicted(job, node, expected):
-    """The operator takes a pod that somebody deletes for a failure of all; the job goes on when it is applied again."""
+    """The operator fails the whole job when a pod is evicted. The job continues when it is applied again."""
     job.apply()
     step = job.reach(job.steps // 10)
     job.budget(1)

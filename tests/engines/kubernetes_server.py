@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every rendering of examples/kubernetes before a real Kubernetes API server: strict, and nothing is made.
+"""Checks every rendering of examples/kubernetes with a real Kubernetes API server, in strict dry runs.
 
 usage: kubernetes_server.py BUILD
 
-Builds kube-apiserver from the Go module proxy when the cache directory has none (15 minutes, 3 GB), starts it with etcd
-on this machine, gives it the resource definitions of JobSet and TFJob, and applies each document as a dry run with
-strict validation in a namespace that warns of what Pod Security's level "restricted" forbids. A warning is a failure.
-Before that the server must refuse what is planted. Exit code 77: skipped.
+Builds kube-apiserver from the Go module proxy if the cache directory does not have it (15 minutes, 3 GB). Starts it
+with etcd on this machine, installs the resource definitions of JobSet and TFJob, and applies each document as a dry
+run with strict validation. The namespace warns of everything that Pod Security's level "restricted" forbids, and a
+warning is a failure. Before that, the server must refuse each planted fault. Exit code 77: skipped.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/tools"), str(ROOT / "test
 import control_plane  # noqa: E402
 import render_templates  # noqa: E402
 
-# Who defines kinds of their own, and where.
+# The operators that define kinds of their own, and the file of each definition in the operator's module.
 DEFINITIONS = {"jobset-0.8.0": "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml",
                "training-operator-1.9.0": "manifests/base/crds/kubeflow.org_tfjobs.yaml"}
 NAMESPACES = {"default", render_templates.SETS["much"]["namespace_name"]}
 PLURALS = {"NetworkPolicy": "networkpolicies"}
-# What is planted: in place of this that, in a rendering of the template, and what the server says.
+# The planted faults: (template, text to replace in its rendering, replacement, part of the server's answer).
 PLANTED = [
     ("statefulset", "podManagementPolicy:", "podManagementPolice:", ".spec.podManagementPolice: field not declared"),
     ("statefulset", "completionMode: Indexed", "completionMode: NonIndexed", "requires indexed completion mode"),
@@ -40,7 +40,7 @@ PLANTED = [
 
 
 def dry_run(server, document):
-    """What is wrong with it; empty: nothing."""
+    """Returns the server's warnings and errors for the document. Empty: it is accepted."""
     version, kind = document["apiVersion"], document["kind"]
     path = f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{document['metadata']['namespace']}"
     name = f"{PLURALS.get(kind, kind.lower() + 's')}/{document['metadata']['name']}"
@@ -78,7 +78,8 @@ def check(server, distrib):
             print(f"FAILED: {stem}: {old} -> {new}: the server says {said}")
     for template in sorted((ROOT / "examples/kubernetes").glob("[a-z]*.yaml.jinja")):
         more = render_templates.MORE.get(f"kubernetes/{template.name}", [])
-        # A server of 1.34 has not what kubernetes_minor under 21 asks for: the budget of policy/v1beta1.
+        # A server of 1.34 does not know the budget of policy/v1beta1, which is rendered if kubernetes_minor is below
+        # 21.
         more = [values | ({"kubernetes_minor": 21} if "kubernetes_minor" in values else {}) for values in more]
         sets = [*render_templates.SETS.values(), *(render_templates.SETS["much"] | values for values in more)]
         for values in sets:

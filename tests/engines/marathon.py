@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The group of examples/marathon in a launcher emulation: there is no Marathon to be had that could run it.
+"""Runs the group of examples/marathon in an emulation of Marathon, because no real Marathon is available any more.
 
 usage: marathon.py BUILD
 
-Renders and checks the group, and does with it what Marathon and Mesos-DNS would do on one agent: starts each app's
-program with its arguments, variables and fixed port, makes the apps' names known, asks at the ports of health checks,
-and starts again whatever ends. One parameter server and one worker are killed. The job must end with the hash of an
-undisturbed synchronous run in one process; then the group is deleted. As root, for an /etc/hosts of its own. Exit code
-77: skipped.
+Renders and checks the group, then does what Marathon and Mesos-DNS would do on one agent: starts each app's program
+with its arguments, variables and fixed port, makes the apps' names known, connects to the ports of the health checks,
+and restarts each program that ends. One parameter server and one worker are killed. The job must end with the hash of
+an undisturbed synchronous run in one process. Then the group is deleted. Needs root, for a private /etc/hosts. Exit
+code 77: skipped.
 """
 
 import json
@@ -36,7 +36,7 @@ def say(text):
 
 
 def free_range(count):
-    """The first of so many ports in a row, below those that the system gives away."""
+    """Returns the first of `count` consecutive free ports, below the range of ports that the system assigns itself."""
     for _ in range(100):
         first, held = random.randint(20000, 30000), []
         try:
@@ -54,13 +54,13 @@ def until(what, condition, seconds=LIMIT, tend=lambda: None):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise SystemExit(f"error: waited {seconds} s in vain for {what}")
+            raise SystemExit(f"error: waited {seconds} s for {what}, without success")
         tend()
         time.sleep(0.05)
 
 
 class App:
-    """What Marathon keeps alive."""
+    """An app of the group: one program, which Marathon restarts whenever it ends."""
 
     def __init__(self, app_id, app, program, sandbox):
         self.id, self.app, self.program, self.sandbox = app_id, app, program, sandbox
@@ -117,7 +117,7 @@ class App:
 
 
 def make_names_known(group, folder):
-    """Mesos-DNS: names of the apps lead to the agent."""
+    """Does the work of Mesos-DNS: the names of the apps resolve to the agent, which is this machine."""
     hosts = folder / "hosts"
     names = [render_marathon.mesos_dns_name(app_id) for app_id, _ in render_marathon.marathon_apps(group)]
     hosts.write_text("127.0.0.1 localhost\n" + "".join(f"127.0.0.1 {name}\n" for name in names))
@@ -166,14 +166,14 @@ def emulate(build, folder):
             app.stop()
     for app_id in ("/mnist/ps-0", "/mnist/worker-1"):
         assert apps[app_id].starts >= 2, f"{app_id} was not started again"
-    assert found == expected, f"another hash than that of one undisturbed process: {found}, {expected}"
-    say(f"the hash of one undisturbed process: {found}")
+    assert found == expected, f"the hash {found} differs from the hash of one undisturbed process: {expected}"
+    say(f"the same hash as one undisturbed process: {found}")
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     if os.geteuid() != 0:
-        say("skipped: it needs root, for an /etc/hosts of its own")
+        say("skipped: this test needs root, for a private /etc/hosts")
         return 77
     if "DISTRIB_OWN_MOUNTS" not in os.environ:
         os.environ["DISTRIB_OWN_MOUNTS"] = "yes"

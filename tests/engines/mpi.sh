@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: mpi.sh BUILD
-# Open MPI's mpirun runs examples/mpi, without host lists and with five hosts, all of them this machine; a parameter
-# server and a worker are killed in training, and the job ends by itself with the parameters of an undisturbed one. See
-# tests/engines/support.
+# Open MPI's mpirun runs examples/mpi twice: without host lists, and with lists of four host names that all mean this
+# machine. Each time a parameter server and a worker are killed during the training, and the job must end by itself with
+# the parameters of an undisturbed job. A third job is stopped and continued; a fourth has a wrong flag and must fail at
+# once. The functions are in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need mpirun openmpi-bin
@@ -34,7 +35,7 @@ ends_with() {  # CODE
   echo "mpirun of $name: exit code $code"
   [ $code -eq "$1" ] || fail "$name: exit code $code, not $1"
 }
-# Each rank is a child of mpirun, and the program a child of the rank.
+# Kills the program of a task. Each rank is a child process of mpirun, and the program is a child process of the rank.
 kill_task() {  # ps|worker INDEX
   local rank=$2 mpirun pid child
   [ "$1" = ps ] || rank=$(($2 + 2))
@@ -42,7 +43,7 @@ kill_task() {  # ps|worker INDEX
   for pid in $(cat "/proc/${mpirun% }/task/${mpirun% }/children"); do
     grep -qzx "OMPI_COMM_WORLD_RANK=$rank" "/proc/$pid/environ" || continue
     child=$(cat "/proc/$pid/task/$pid/children")
-    kill -KILL $child || fail "$1$2 is not there to be killed"
+    kill -KILL $child || fail "$1$2 does not run, so it cannot be killed"
     echo "killed $1$2, process ${child% } of mpirun's rank $rank, after step $(step_of "$name/logs/worker0.log")"
     until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "$name/logs/$1$2.log"
     return
@@ -66,13 +67,13 @@ submit stopped
 until_true 90 'step 40' reached 40
 kill -TERM "$job"
 ends_with 1
-grep 'stopped, and saved' stopped.out && [ "$(field stopped complete)" = False ] || fail 'it has not stopped'
+grep 'stopped, and saved' stopped.out && [ "$(field stopped complete)" = False ] || fail 'the job did not stop and save'
 submit stopped
 ends_with 0
-grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'it began anew'
+grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'the job started from the initial values again'
 check_result stopped
 
-# No restart helps.
+# A wrong flag: no restart helps, so the job must end at once.
 submit wrong -D data_flag=--date
 ends_with 64
-! grep 'starting it again' wrong/logs/*.log || fail 'restarts of what is wrong for good'
+! grep 'starting it again' wrong/logs/*.log || fail 'a task was restarted although no restart helps'

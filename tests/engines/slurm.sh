@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: slurm.sh BUILD
-# Slurm on five nodes, all of them this machine, runs examples/slurm; a parameter server and a worker are killed in
-# training, and the job ends by itself with the parameters of an undisturbed one. See tests/engines/support.
+# Slurm with five nodes, all on this machine, runs examples/slurm. A parameter server and a worker are killed during the
+# training, and the job must end by itself with the parameters of an undisturbed job. A second job is stopped and
+# submitted again, a third one is requeued by the script itself, and a fourth has a wrong flag and must fail at once.
+# The functions are in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 for program in slurmctld slurmd srun munged; do
@@ -22,7 +24,7 @@ show_logs() {
 
 # --- the cluster ---
 
-chmod 711 "$work"  # munged is another user
+chmod 711 "$work"  # munged runs as another user
 mkdir -p slurm/state slurm/spool
 install -d -m 711 -o munge -g munge munge
 head -c 128 /dev/urandom >munge/key
@@ -79,7 +81,8 @@ submit() {  # NAME RENDER_OPTION...
 state() { scontrol show job "$job" | sed -nE 's/.*JobState=([A-Z]+).*/\1/p' | sort -u; }
 over() { ! state | grep -qE 'PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED'; }
 exit_code() { scontrol show job "$job" | sed -nE 's/.* ExitCode=([0-9:]+).*/\1/p' | sort -u | tail -n 1; }
-# The program of a task: the child of what slurmd lists. The components of the job are ps and workers.
+# Prints the program of a task and its node. The program is the child of the process that slurmd lists. Components of
+# the heterogeneous job: 0 is the parameter servers, 1 the workers.
 program_of() {  # COMPONENT INDEX
   local node task
   for node in n1 n2 n3 n4 n5; do
@@ -92,7 +95,7 @@ kill_task() {  # ps|worker INDEX
   [ "$1" = ps ] || component=1
   read -r pid node < <(program_of $component "$2")
   [ -n "${node:-}" ] || fail "slurmd does not list $1$2"
-  kill -KILL "$pid" || fail "$1$2 is not there to be killed"
+  kill -KILL "$pid" || fail "$1$2 does not run, so it cannot be killed"
   echo "killed $1$2, process $pid of node $node, after step $(step_of main/logs/worker0.log)"
   until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "main/logs/$1$2.log"
 }
@@ -111,28 +114,29 @@ kill_task worker 1
 ends_with COMPLETED 0
 check_result main
 
-# As before its time limit, and then once more.
+# Sends the signal that Slurm sends before the time limit. The job must stop, and continue when it is submitted again.
 submit stopped
 until_true 90 'step 40' reached 40
 scancel --batch --signal=USR1 "$job"
 ends_with FAILED 1
-grep 'stopped, and saved' "slurm-$job.out" && [ "$(field stopped complete)" = False ] || fail 'it has not stopped'
+grep 'stopped, and saved' "slurm-$job.out" && [ "$(field stopped complete)" = False ] || fail 'it did not stop and save'
 submit stopped
 ends_with COMPLETED 0
-grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'it began anew'
+grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'the job started from the initial values again'
 check_result stopped
 
-# It waits for another turn by itself.
+# With requeue=true the stopped job queues itself again, and continues.
 submit again -D requeue=true
 until_true 90 'step 40' reached 40
 scancel --batch --signal=USR1 "$job"
-# Slurm looks at heterogeneous jobs when something in the cluster changes, and here nobody else changes anything.
+# Slurm schedules heterogeneous jobs only when something in the cluster changes. Here nothing else changes, so this does
+# it.
 second_turn() { grep 'going on from its cut' again/logs/ps0.log || { scontrol update jobid="$job" nice=1; false; }; }
 until_true 60 'its second turn' second_turn
 ends_with COMPLETED 0
 check_result again
 
-# No restart helps.
+# A wrong flag: no restart helps, so the job must end at once.
 submit wrong -D data_flag=--date
 ends_with FAILED 64
-! grep 'starting it again' wrong/logs/*.log || fail 'restarts of what is wrong for good'
+! grep 'starting it again' wrong/logs/*.log || fail 'a task was restarted although no restart helps'

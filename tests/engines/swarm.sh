@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job in a swarm of one node, in a Docker daemon of its own, from the template that people use: a parameter
-# server and a worker are killed, the swarm replaces them, the job ends by itself, its parameters are those of one
-# undisturbed process. Another is removed, which asks it to stop, and goes on when it is deployed again. See
-# tests/engines/support.
+# Runs the main job in a Docker swarm of one node, in a private Docker daemon, from the template of examples/swarm. A
+# parameter server and a worker are killed, and the swarm replaces them. The job must end by itself, with the same
+# parameters as one undisturbed process. A second job is removed, which asks it to stop, and continues when it is
+# deployed again. The functions are in tests/engines/support.
 # usage: tests/engines/swarm.sh          as root
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"
@@ -16,7 +16,7 @@ docker secret create cloud "$work/key.json" >/dev/null || fail 'secret create'
 
 # --- the cluster ---
 
-# The newest first; with `-a` also those that have ended.
+# Prints the containers of a service, the newest first. With `-a` it also prints containers that have ended.
 containers() {  # SERVICE OPTION...
   docker ps -q --no-trunc "${@:2}" --filter "label=com.docker.swarm.service.name=trainer_$1"
 }
@@ -26,7 +26,8 @@ step_reached() {  # STEP
   # shellcheck disable=SC2086
   [ -n "$ids" ] && reached=$(step_in $ids) && [ "${reached:-0}" -ge "$1" ]
 }
-deploy() {  # NAME       into a volume of its own
+# Deploys the stack. The job writes to a volume that has the job's name.
+deploy() {  # NAME
   began=$EPOCHREALTIME
   render swarm/stack.yaml.jinja "$work/stack.yaml" "${values[@]}" -D name="$1"
   must "$1: docker stack deploy" docker stack deploy -c "$work/stack.yaml" --resolve-image never trainer
@@ -35,16 +36,16 @@ tasks() {
   docker stack ps trainer --no-trunc --format '{{.Name}} {{.CurrentState}} {{.Error}}' |
     sed -E 's/^trainer_//; s/ (about|[0-9]+|less|an?) .* ago//'
 }
-# A slot has one task that is complete: ps0, ps1, worker.1, worker.2 and worker.3.
+# Each of the five slots must have one complete task: ps0, ps1, worker.1, worker.2 and worker.3.
 all_complete() { [ "$(tasks | grep -c ' Complete')" -eq 5 ]; }
-until_all_complete() {  # NAME FAILED      tasks and their errors
+until_all_complete() {  # NAME FAILED      FAILED: the failed tasks with their errors, one on a line
   until_true 300 'the end of all tasks' all_complete
   echo "$1: all tasks are complete after $(seconds_since "$began") s"
   tasks | sed 's/^/  /'
-  [ "$(tasks | grep Failed | sort)" = "$2" ] || fail 'others than the two that were killed have failed'
+  [ "$(tasks | grep Failed | sort)" = "$2" ] || fail 'the failed tasks are not exactly the killed ones'
   check_result "$(volume "$1-train")"
 }
-# As long as tasks are ending their network is in use, and has to be removed by another try.
+# While tasks are ending, their network is in use and cannot be removed, so the removal is repeated.
 removed() { docker stack rm trainer >/dev/null 2>&1; }
 nothing_left() { [ -z "$(docker network ls -q --filter name=trainer_; docker ps -aq --filter name=trainer_)" ]; }
 remove() {
@@ -60,7 +61,7 @@ kill_at() {  # STEP SERVICE FILTER...
   until_true 120 "step $1" step_reached "$1"
   local id task
   id=$(containers "$2" "${@:3}" | head -n 1)
-  [ -n "$id" ] || fail "$2 is not there to be killed"
+  [ -n "$id" ] || fail "$2 does not run, so it cannot be killed"
   task=$(docker inspect -f '{{.Name}}' "$id" | sed -E 's|^/trainer_(.*)\..*|\1|')
   echo "kill -9 $task at step $reached, after $(seconds_since "$began") s"
   kill_hard "$id" || fail "$2 could not be killed"
@@ -72,7 +73,7 @@ until_all_complete first 'ps1.1 Failed "task: non-zero exit (137)"
 worker.2 Failed "task: non-zero exit (137)"'
 remove
 
-# --- removed, which asks all to stop, and deployed again ---
+# --- removed, which asks all tasks to stop, and deployed again ---
 
 deploy again
 until_true 120 'the first tenth of the second job' step_reached $((steps / 10))

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: yarn.sh BUILD
-# YARN of Hadoop's mini cluster runs examples/hadoop/yarn: parameter servers and workers as map tasks of one job; one of
-# each is killed in training, and the job ends by itself with the parameters of an undisturbed one. A job whose program
-# fails ends with its code. YARN's own checks take the service file. See tests/engines/support.
+# YARN, in Hadoop's mini cluster, runs examples/hadoop/yarn: parameter servers and workers are map tasks of one job. One
+# of each is killed during the training, and the job must end by itself with the parameters of an undisturbed job. If a
+# program fails, the job must end with its exit code. YARN's own checks must accept the service file. The functions are
+# in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need java openjdk-17-jdk-headless
@@ -29,7 +30,7 @@ java=(java -Xmx512m --add-opens java.base/java.lang=ALL-UNNAMED -cp "$class_path
   -D yarn.nodemanager.resource.memory-mb=8192 -D yarn.nodemanager.resource.cpu-vcores=16 \
   -D yarn.scheduler.minimum-allocation-mb=256 -D yarn.nodemanager.vmem-check-enabled=false \
   -writeConfig "$work/site.xml" -writeDetails "$work/details.json" >cluster.log 2>&1 &
-# What a Hadoop installation has.
+# Commands and a configuration, as a Hadoop installation has them.
 mkdir bin conf
 shim() {  # COMMAND SUBCOMMAND CLASS
   printf '#!/bin/sh\n[ "$1" = %s ] || exit 64\nshift\nexec %s -cp "%s" %s "$@"\n' "$2" "${java[*]:0:4}" \
@@ -41,7 +42,7 @@ shim mapred streaming org.apache.hadoop.streaming.HadoopStreaming
 export PATH=$work/bin:$PATH
 written() { test -s details.json && tail -c 100 site.xml | grep -q '</configuration>'; }
 until_true 90 'the mini cluster' written
-# It does not write which framework it is.
+# The mini cluster does not write these settings into its configuration.
 {
   sed 's|</configuration>$||' site.xml
   for setting in mapreduce.framework.name=yarn yarn.is.minicluster=true yarn.app.mapreduce.am.resource.mb=512 \
@@ -50,7 +51,7 @@ until_true 90 'the mini cluster' written
   done
   echo '</configuration>'
 } >conf/core-site.xml
-for name in hdfs mapred yarn; do cp conf/core-site.xml conf/$name-site.xml; done  # each wins over its own defaults
+for name in hdfs mapred yarn; do cp conf/core-site.xml conf/$name-site.xml; done  # each file overrides its own defaults
 echo "YARN is ready after $SECONDS s"
 
 # --- the job ---
@@ -71,11 +72,11 @@ program_of() {  # ps|worker INDEX
 kill_task() {  # ps|worker INDEX
   local before now
   before=$(program_of "$1" "$2")
-  [ -n "$before" ] || fail "$1$2 is not there to be killed"
+  [ -n "$before" ] || fail "$1$2 does not run, so it cannot be killed"
   kill -KILL "$before"
   again() { now=$(program_of "$1" "$2"); [ -n "$now" ] && [ "$now" != "$before" ]; }
   until_true 60 "the restart of $1$2" again "$1" "$2"
-  echo "killed $1$2, process $before: it is $now now"
+  echo "killed $1$2, process $before: now it is process $now"
 }
 saved() { [ -e "main/checkpoint/model.ckpt-$1.index" ]; }
 
@@ -97,15 +98,15 @@ launch --ps 1 --workers 1 sh -c 'case $TF_CONFIG in *\"ps\",*) exec sleep 600;; 
   code=$?
 [ $code -eq 65 ] || fail "a job whose worker fails with 65 has exit code $code"
 left() { ! pgrep -f '^sleep 600' >/dev/null; }
-until_true 30 'the end of its parameter server' left
+until_true 30 'the end of the parameter server of the failed job' left
 echo 'a worker that fails with 65 ends the job with 65'
 
 # --- the service file ---
 
 render hadoop/yarn/service.json.jinja service.json "${values[@]}" --check -D name=mnist -D user=ann -D train_dir=/out
 "${java[@]}" "$root/tests/engines/support/CheckService.java" service.json >service.txt 2>service.log ||
-  fail 'YARN refuses the service'
+  fail 'YARN does not accept the service file'
 hosts=ps-0.mnist.ann.hadoop.local:2222,ps-1.mnist.ann.hadoop.local:2222
 [ "$(tail -n 2 service.txt)" = "ps 2 ON_FAILURE $hosts
-worker 3 ON_FAILURE $hosts" ] || fail 'YARN reads another service than it is'
-echo 'YARN takes the service file'
+worker 3 ON_FAILURE $hosts" ] || fail 'YARN reads a different service from the file'
+echo 'YARN accepts the service file'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The click job as people run it, on few examples: tables of embeddings that give the same bits on 1, 2 and 3 parameter
-# servers and in one process, Criteo's text in place of what is generated, clear answers to bad input. Called by ctest
-# in build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
+# The click job as users run it, with few examples: tables of embeddings give the same bits on 1, 2 and 3 parameter
+# servers and in one process; Criteo's text instead of generated examples; clear errors for bad input. ctest calls it in
+# build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 export OPENBLAS_NUM_THREADS=1
@@ -10,8 +10,8 @@ unset TF_CONFIG
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json")).get(sys.argv[2]))' "$@"; }
 
 "$programs/click_convert" data --generate 6000 2000 >convert.txt
-grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not say what it wrote'
-grep -q 'of the test: 2[0-9]\.[0-9] % clicks' convert.txt || fail 'convert did not say how many are clicks'
+grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not print what it wrote'
+grep -q 'in the test: 2[0-9]\.[0-9] % clicks' convert.txt || fail 'convert did not print the share of clicks'
 
 # --- the same bits ---
 
@@ -25,13 +25,13 @@ for cut in '1 1' '2 1' '3 2'; do
   timeout -k 5 120 "$distrib" launch --ps "$ps" --workers 3 -- \
     "${train[@]}" --out "$name" --shards "$shards" >$name.log 2>&1 ||
     { fail "$name: exit code $?"; tail -n 40 $name.log >&2; continue; }
-  result "$name" | cmp -s - expected || fail "other bits on $ps parameter servers"
+  result "$name" | cmp -s - expected || fail "different bits on $ps parameter servers"
 done
 "${train[@]}" --out again --shards 3 >again.log
-result again | cmp -s - expected || fail 'other bits on 3 shards of one process'
+result again | cmp -s - expected || fail 'different bits on 3 shards of one process'
 "${train[@]}" --out other --seed 2 >other.log
 [ "$(field other parameters_sha256)" != "$(head -n 1 expected)" ] || fail 'the same bits with another seed'
-python3 - <<'EOP' || fail 'the summary is not that of the job'
+python3 - <<'EOP' || fail 'the summary does not fit the job'
 import json
 s = json.load(open("on2/summary.json"))
 print("auc", s["auc"], "of", s["auc_of_generator"])
@@ -53,10 +53,10 @@ for victim in ps1 worker2; do
   kill -9 "$(sed -nE "s/^launch \| $victim is process ([0-9]+)\$/\1/p" killed.log | tail -n 1)" 2>/dev/null || true
 done
 wait $launch || { fail "killed: exit code $?"; tail -n 40 killed.log >&2; }
-grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'nobody was killed'
-[ "$(result killed)" = "$(result whole)" ] || fail 'other bits where a parameter server and a worker were killed'
+grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'no task was killed'
+[ "$(result killed)" = "$(result whole)" ] || fail 'different bits after a parameter server and a worker were killed'
 
-# --- who does not wait learns too ---
+# --- an asynchronous job learns, too ---
 
 "$programs/click_train" --data data --batch 32 --steps 180 --mode async --out async >async.log
 python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > 0.6)' "$(field async auc)" ||
@@ -68,17 +68,17 @@ python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > 0.6)' "$(field async a
 gzip -k part.txt
 "$programs/click_convert" criteo part.txt part.txt.gz >criteo.txt
 grep -qx 'train: 3600 examples in 10 files' criteo.txt || fail 'not each tenth line is for the test'
-[ ! -e criteo/auc_of_generator ] || fail 'nobody knows what could be reached on these'
+[ ! -e criteo/auc_of_generator ] || fail 'there is a best AUC for real data'
 "$programs/click_train" --data criteo --steps 5 --out of_criteo >of_criteo.log
-[ "$(field of_criteo auc_of_generator)" = None ] || fail 'the summary knows what nobody knows'
+[ "$(field of_criteo auc_of_generator)" = None ] || fail 'the summary has a best AUC for real data'
 
-# --- bad input: a clear error and an exit code that is not 0 ---
+# --- bad input: a clear error, and an exit code other than 0 ---
 
 refused() {  # EXPECTED ARGUMENTS...
   local status=0
   "${@:2}" >out.txt 2>&1 || status=$?
   [ $status -ne 0 ] && [ $status -lt 124 ] || fail "exit code $status: ${*:2}"
-  grep -qE -e "$1" out.txt || { fail "no word of '$1' from: ${*:2}"; sed 's/^/    /' out.txt >&2; }
+  grep -qE -e "$1" out.txt || { fail "no '$1' in the output of: ${*:2}"; sed 's/^/    /' out.txt >&2; }
 }
 convert=("$programs/click_convert" x)
 refused 'cannot open nowhere' "${convert[@]}" nowhere
@@ -91,12 +91,12 @@ head -c 5000 /dev/zero | tr '\0' '\t' >>bad.txt
 refused 'bad\.txt, line 2001: longer than 4094 bytes' "${convert[@]}" bad.txt
 head -c 20000 part.txt.gz >cut.gz
 refused 'cut\.gz' "${convert[@]}" cut.gz
-refused 'no examples to learn from' "${convert[@]}" /dev/null
-refused "'many' is no number of examples" "${convert[@]}" --generate many 5
+refused 'there are no examples for the training' "${convert[@]}" /dev/null
+refused "'many' is not a number of examples" "${convert[@]}" --generate many 5
 refused 'usage' "${convert[@]}"
-[ -z "$(ls x)" ] || fail "files of what was refused: $(ls x)"
+[ -z "$(ls x)" ] || fail "files are left of refused input: $(ls x)"
 refused 'nowhere' "$programs/click_train" --data nowhere --out y
 refused 'wide_rate' "${train[@]}" --wide_rate 0 --out y
 
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/coming-from-tensorflow.md shows of clusters, and of who tells a task its place.
+// The code about clusters, and about how a task finds its role, in docs/coming-from-tensorflow.md.
 #include <distrib/cluster/cluster_def.hpp>
 #include <distrib/cluster/cluster_dict.hpp>
 #include <distrib/cluster/cluster_spec.hpp>
@@ -59,7 +59,7 @@ TEST_CASE("Coming from TensorFlow: P009 to P012, P014 a server starts, is found,
   CHECK_THROWS_AS(distrib::Server(io, taken, "ps", 0), std::system_error);
   auto ended = std::async(std::launch::async, [&] { return server.join(); });
   server.stop();
-  CHECK(ended.get() == 1);  // nobody came: it may be started again
+  CHECK(ended.get() == 1);  // no worker came: it may be started again
 }
 
 TEST_CASE("Coming from TensorFlow: P079 to P081 TF_CONFIG and roles", "[integration]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/coming-from-tensorflow.md shows of checkpoints, event files and averages.
+// The code about checkpoints, event files and averages in docs/coming-from-tensorflow.md.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>

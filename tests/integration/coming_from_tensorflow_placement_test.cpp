@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/coming-from-tensorflow.md shows of devices, placement, sharding and lookups.
+// The code about devices, placement, sharding and lookups in docs/coming-from-tensorflow.md.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/coming-from-tensorflow.md shows of training: ways to be consistent, accumulators, optimizers.
+// The code about training in docs/coming-from-tensorflow.md: consistencies, accumulators, optimizers.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/adam.hpp>
@@ -76,9 +76,9 @@ struct Told {
   void operator()(const distrib::TokenGiven& token) { released.push_back(token.worker); }
 };
 
-float longest_norm = 0;  // of a clipped gradient
+float longest_norm = 0;  // largest norm of a clipped gradient
 
-/// The line model with its gradients clipped by their norm, on the worker that made them.
+/// The line model with gradients that are clipped by their norm, on the worker that computes them.
 struct Clipped : LineModel {
   LineModel model;
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
@@ -144,7 +144,7 @@ TEST_CASE("Coming from TensorFlow: P044 sparse gradients", "[integration]") {
   CHECK(rows.apply(0, {keys, Floats{1, 2}}, taken));
   CHECK(rows.apply(0, {key, Floats{4}}, taken));
   rows.take(7, 2, taken);
-  CHECK(taken.rows == Floats{1, 3});  // the first row by one gradient, the second by two
+  CHECK(taken.rows == Floats{1, 3});  // the first row has one gradient, the second has two
 }
 
 TEST_CASE("Coming from TensorFlow: P069 to P074 optimizers", "[integration]") {
@@ -154,7 +154,7 @@ TEST_CASE("Coming from TensorFlow: P069 to P074 optimizers", "[integration]") {
              near({0.905F, 2.19F}));
   CHECK_THAT(updated(distrib::Adagrad{.learning_rate = 0.1F, .initial_accumulator_value = 0.1F}),
              near({1 - 0.05F / std::sqrt(0.35F), 2 + 0.1F / std::sqrt(1.1F)}));
-  // Its accumulator begins with 1.
+  // Its accumulator starts with 1.
   CHECK_THAT(updated(distrib::RMSProp{.learning_rate = 0.1F, .decay = 0.9F}),
              near({1 - 0.05F / std::sqrt(0.925F), 2 + 0.1F}));
   CHECK_THAT(updated(distrib::CenteredRMSProp{.learning_rate = 0.1F, .decay = 0.9F}),
@@ -183,7 +183,7 @@ TEST_CASE("Coming from TensorFlow: P075 slots and their names", "[integration]")
   CHECK(saved.find("weights/Momentum") != nullptr);
 }
 
-TEST_CASE("Coming from TensorFlow: P076 gradients apart from their application, P077 clipped before it",
+TEST_CASE("Coming from TensorFlow: P076 gradients are computed and applied separately, P077 clipped in between",
           "[integration]") {
   const support::TempDirectory directory;
   auto trainer = distrib::train(Clipped{})

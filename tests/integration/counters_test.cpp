@@ -15,7 +15,7 @@ using namespace distrib;
 
 namespace {
 
-/// What the counters of a checkpoint say.
+/// The counters in a checkpoint.
 struct Counted {
   std::array<std::int64_t, 3> seen{};
   double sum = 0;
@@ -39,7 +39,7 @@ auto counted_in(const std::string& prefix) -> Counted {
   return counted;
 }
 
-/// What so many batches say that are counted once each; their sums are exact, in any order.
+/// Returns the counters after this number of batches, if each was counted once. The sums are exact, in any order.
 template <class Data>
 auto expected(const Data& data, std::uint64_t batches) -> Counted {
   const auto source = data.shuffle(3).batch(10).open();
@@ -68,7 +68,7 @@ TEST_CASE("counters: two workers on any number of parameter servers count each e
   CHECK(all.seen[0] + all.seen[1] + all.seen[2] == 2 * steps * 10);
   CHECK(counted_in(local.result().checkpoint) == all);
 
-  // And on from there, on another number of shards.
+  // Continues from there, on another number of shards.
   auto longer = counting_model::builder(data, {.workers = 2, .steps = 2 * steps}).build();
   REQUIRE(longer.run() == 0);
   auto second = counting_model::builder(data, {.workers = 2, .shards = 3, .parts = 2, .steps = 2 * steps})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that begin with values of the user's own, over real sockets.
+// Jobs that start from custom initial values, over real sockets.
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/server/server.hpp>
@@ -36,7 +36,7 @@ auto builder(const Data& data, std::uint32_t shards, float first = 0.25F) {
       .with_local_mode({.workers = 2, .shards = shards});
 }
 
-/// A job whose variable "a" has values of its own, and contribution 0 of it.
+/// Gives variable "a" of a job custom initial values; returns contribution 0.
 auto own_values(Job& job, float first) -> std::vector<SharedBuffer> {
   std::vector<float> own(6 * 16, first);
   own[5] = -0.125F;
@@ -78,26 +78,27 @@ TEST_CASE("custom values: the same bits in one process, on any number of servers
   }
 }
 
-TEST_CASE("custom values: of an asynchronous job, too", "[integration]") {
+TEST_CASE("custom values: also in an asynchronous job", "[integration]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   const auto own = builder(data, 2).with_consistency(AsynchronousParallel{}).with_local_mode({});
-  auto local = own.build();  // of one worker, so the order is one
+  auto local = own.build();  // with one worker there is only one order
   CHECK(local.run() == 0);
   CHECK(loopback_cluster::run(own, 2, 1).parameters_sha256 == local.result().parameters_sha256);
 }
 
-TEST_CASE("custom values: a job goes on from its checkpoints only while its model says the same", "[integration]") {
+TEST_CASE("custom values: a job continues from its checkpoints only if its model has the same values",
+          "[integration]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   const SaveCheckpoint save{.directory = (directory / "saved").string()};
   CHECK(builder(data, 2).with_hooks(save).build().run() == 0);
-  CHECK(builder(data, 1).with_hooks(save).build().run() == 0);  // of other shards, it finds all done
+  CHECK(builder(data, 1).with_hooks(save).build().run() == 0);  // with other shards, it finds the job done
   CHECK_THROWS_WITH(builder(data, 2, 0.5F).with_hooks(save).build().run(),
                     ContainsSubstring("it has 'variable weights float32[2] custom sha256="));
 }
 
-TEST_CASE("custom values: whoever begins anew is given them again", "[integration]") {
+TEST_CASE("custom values: a shard that goes back to step 0 gets them again", "[integration]") {
   Job job = loopback_job::make(2, 1, 30);
   const std::vector<SharedBuffer> initial = own_values(job, 0.5F);
   const auto run = [&](Step lost_at, bool worker_too) {
@@ -105,7 +106,7 @@ TEST_CASE("custom values: whoever begins anew is given them again", "[integratio
     asio::io_context context{1};
     const ClusterSpec cluster{{"ps", {"127.0.0.1:0", "127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
     Server stays{pool, cluster, "ps", 0};
-    std::optional<Server> lost{std::in_place, pool, cluster, "ps", 1U};  // with its cuts, which are in memory
+    std::optional<Server> lost{std::in_place, pool, cluster, "ps", 1U};  // lost with its cuts, which are in memory
     const std::vector<Address> to{{"127.0.0.1", stays.port()}, {"127.0.0.1", lost->port()}};
     const ClusterSpec same{{"ps", {"127.0.0.1:1", to[1].to_string()}}, {"worker", {"127.0.0.1:1"}}};
     auto worker = std::make_unique<loopback_job::Worker>(context, job, 0, to, with(initial));
@@ -130,8 +131,8 @@ TEST_CASE("custom values: whoever begins anew is given them again", "[integratio
     return loopback_job::hash_of(worker->end.result);
   };
   const std::string undisturbed = run(0, false);
-  CHECK(run(9, true) == undisturbed);   // everybody goes back to step 0
-  CHECK(run(3, false) == undisturbed);  // before its first cut: the worker gives it all it had
+  CHECK(run(9, true) == undisturbed);   // all shards go back to step 0
+  CHECK(run(3, false) == undisturbed);  // before its first cut: the worker sends it everything again
   Job plain = loopback_job::make(2, 1, 30);
   IoPool pool{2};
   asio::io_context context{1};
@@ -142,7 +143,7 @@ TEST_CASE("custom values: whoever begins anew is given them again", "[integratio
   CHECK(loopback_job::hash_of(worker.end.result) != undisturbed);
 }
 
-TEST_CASE("custom values: who says or sends others is refused", "[integration]") {
+TEST_CASE("custom values: a worker with other values in its job or in its contribution is refused", "[integration]") {
   Job job = loopback_job::make(1, 2);
   const std::vector<SharedBuffer> initial = own_values(job, 0.5F);
   Job other_job = loopback_job::make(1, 2);
@@ -152,13 +153,13 @@ TEST_CASE("custom values: who says or sends others is refused", "[integration]")
   Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1", "127.0.0.1:2"}}}, "ps", 0};
   const std::vector<Address> to{{"127.0.0.1", server.port()}};
   {
-    loopback_job::Worker first{context, job, 0, to, with({})};  // its job is known, but it gives nothing
+    loopback_job::Worker first{context, job, 0, to, with({})};  // brings the job, but sends no values
     loopback_job::Worker second{context, other_job, 1, to, with(other)};
     support::run_until(context, [&] { return second.is_over; });
     CHECK(second.end.why.code == ps_errc::job_mismatch);
     CHECK_THAT(second.end.why.where, ContainsSubstring("'variable a float32[6,16] custom sha256="));
   }
-  loopback_job::Worker third{context, job, 1, to, with(other)};  // what it says is not what it sends
+  loopback_job::Worker third{context, job, 1, to, with(other)};  // sends other values than its job describes
   support::run_until(context, [&] { return third.is_over; });
   CHECK(third.end.why.code == ps_errc::bad_initial_values);
   CHECK_THAT(third.end.why.where, ContainsSubstring("step 0 of rank 1"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that do not begin as their initializers say.
+// Jobs that start from a checkpoint, not from their initializers.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
@@ -52,7 +52,7 @@ TEST_CASE("initial values: from a checkpoint, the same bits in one process and o
     CHECK(cold.result().parameters_sha256 != first);
     CHECK(loopback_cluster::run(warm.with_local_mode({}), shards, 2).parameters_sha256 == first);
 
-    // It goes on from its own checkpoints, and only while it says the same.
+    // It continues from its own checkpoints, and only while it names the same initial checkpoint.
     const auto kept = warm.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()});
     CHECK(loopback_cluster::run(kept.with_local_mode({}), shards, 2).parameters_sha256 == first);
     CHECK(kept.build().run() == 0);
@@ -62,7 +62,7 @@ TEST_CASE("initial values: from a checkpoint, the same bits in one process and o
   }
 }
 
-TEST_CASE("initial values: of an asynchronous job, too", "[integration]") {
+TEST_CASE("initial values: also in an asynchronous job", "[integration]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());
   const std::string saved = (directory / "before").string();
@@ -71,12 +71,12 @@ TEST_CASE("initial values: of an asynchronous job, too", "[integration]") {
   const auto warm = table_model::builder(data, 1, 1, 10)
                         .with_consistency(AsynchronousParallel{})
                         .with_initial_checkpoint(saved + "/model.ckpt-15");
-  auto local = warm.build();  // of one worker, so the order is one
+  auto local = warm.build();  // with one worker there is only one order
   CHECK(local.run() == 0);
   CHECK(loopback_cluster::run(warm, 2, 1).parameters_sha256 == local.result().parameters_sha256);
 }
 
-TEST_CASE("initial values: a checkpoint that is not there, or another's, ends the job before it begins, by name",
+TEST_CASE("initial values: a checkpoint that is missing or of another model ends the job before it starts, by name",
           "[integration]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());
@@ -92,18 +92,18 @@ TEST_CASE("initial values: a checkpoint that is not there, or another's, ends th
   auto worker = missing.build(pool, flags);
   CHECK_THROWS_WITH(worker.run(), ContainsSubstring((directory / "none.index").string()));
 
-  const Shape shape{2};  // a bias of the model has one
+  const Shape shape{2};  // the bias of the model has one element
   const std::vector<float> two{1, 2};
   BundlePart part;
   part.tensors.push_back({"bias", DType::float32, shape, Slice::whole(shape), std::as_bytes(std::span{two})});
   perform(plan_bundle((directory / "other").string(), std::vector{part}));
   const auto other = table_model::builder(data, 1, 1, 10).with_initial_checkpoint((directory / "other").string());
   CHECK_THROWS_WITH(other.build().run(), ContainsSubstring("other: bias: it is float32[2], not float32[1]"));
-  auto again = other.build(pool, flags);  // the server knows no job yet
+  auto again = other.build(pool, flags);  // the server has no job yet
   CHECK_THROWS_WITH(again.run(), ContainsSubstring("other: bias: it is float32[2], not float32[1]"));
 }
 
-TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins, unless it may", "[integration]") {
+TEST_CASE("initial values: missing variables end the job before it starts, unless they are allowed", "[integration]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());
   auto before = table_model::builder(data, 1, 1, 15)
@@ -111,7 +111,7 @@ TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins
                     .build();
   REQUIRE(before.run() == 0);
   const std::string saved = (directory / "before/model.ckpt-15").string();
-  // The same under other names, the items in two tensors of their own.
+  // The same checkpoint with other names, and the items as two tensors.
   const auto reader = BundleReader::open(saved);
   constexpr auto rows = static_cast<std::int64_t>(TableModel::num_items);
   std::vector<float> items(TableModel::num_items * 4);
@@ -164,7 +164,7 @@ TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins
   CHECK_THAT(heard, ContainsSubstring("beginning with values of " + other + "; from initializers: users\nstart 0\n"));
   const std::string hash = local.result().parameters_sha256;
   CHECK(loopback_cluster::run(warm, 2, 1).parameters_sha256 == hash);
-  // As a job that takes the same from where it was saved.
+  // Equal to a job that starts from the same values under their own names.
   auto same = plain.with_initial_checkpoint(saved, {.names = {{"", "users"}}}).build();
   CHECK(same.run() == 0);
   CHECK(same.result().parameters_sha256 == hash);
@@ -172,7 +172,8 @@ TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins
   CHECK(cold.run() == 0);
   CHECK(cold.result().parameters_sha256 != hash);
 
-  // By a file of it; it goes on from its own checkpoints as before, also when more, or less, may be missing.
+  // A checkpoint that is named by one of its files. The job continues from its own checkpoints, also with another
+  // `allow_missing`.
   const SaveCheckpoint kept{.directory = (directory / "kept").string()};
   auto strict = plain.with_initial_checkpoint(saved + ".index").with_hooks(kept).build();
   CHECK(strict.run() == 0);
@@ -184,10 +185,10 @@ TEST_CASE("initial values: what a checkpoint lacks ends the job before it begins
       ContainsSubstring("this job has 'initial_name users'"));
 }
 
-TEST_CASE("initial values: everybody sent back to the beginning begins with the checkpoint again", "[integration]") {
+TEST_CASE("initial values: shards that go back to step 0 start from the checkpoint again", "[integration]") {
   const support::TempDirectory directory;
   Job job = loopback_job::make(2, 1, 30);
-  job.seed = 17;  // of the job that was before
+  job.seed = 17;  // seed of the earlier job
   const JobUpdaters updaters{Momentum{}};
   std::vector<BundlePart> parts;
   std::vector<Cut> of_shards;
@@ -204,7 +205,7 @@ TEST_CASE("initial values: everybody sent back to the beginning begins with the 
     asio::io_context context{1};
     const ClusterSpec cluster{{"ps", {"127.0.0.1:0", "127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
     Server stays{pool, cluster, "ps", 0};
-    std::optional<Server> lost{std::in_place, pool, cluster, "ps", 1U};  // with its cuts, which are in memory
+    std::optional<Server> lost{std::in_place, pool, cluster, "ps", 1U};  // lost with its cuts, which are in memory
     const std::vector<Address> to{{"127.0.0.1", stays.port()}, {"127.0.0.1", lost->port()}};
     auto worker = std::make_unique<loopback_job::Worker>(context, of, 0, to);
     if (lost_at != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole jobs in one process: same bits for any parts, shards, threads and interruptions.
+// Whole jobs in one process: the same bits for any parts, shards, threads and interruptions.
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
@@ -12,7 +12,7 @@ using line_job::Heard;
 using line_job::Setup;
 using line_job::StopAfter;
 
-TEST_CASE("Local job: learns the line, and the same bits for any parts, shards and threads", "[integration]") {
+TEST_CASE("Local job: learns the line, with the same bits for any parts, shards and threads", "[integration]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   distrib::IoPool pool{2};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes of a job in one process and its directory: the second one is told and ends, the first one is not disturbed;
-// when that one is killed, the next has the directory at once.
+// Two processes that run the same local job in one directory: the second process gets an error and ends, the first one
+// is not disturbed. After the first process was killed, the next one can use the directory at once.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/ps/job/error.hpp>
@@ -31,7 +31,7 @@ namespace {
 
 constexpr Step second_job_steps = 60;
 
-// Stops at step 5 until it is told to go on.
+// Waits in step 5 until it is told to continue.
 struct WaitsInStep {
   int tell;
   int go_on;
@@ -41,7 +41,7 @@ struct WaitsInStep {
   }
 };
 
-// A job in a process of its own, which is in the middle of training when this returns. Ends with its owner.
+// A job in a process of its own. When the constructor returns, it is in the middle of training. It dies with its owner.
 class LocalProcess {
  public:
   template <class Builder> explicit LocalProcess(const Builder& builder) {
@@ -49,7 +49,7 @@ class LocalProcess {
     std::array<int, 2> go_on{};
     if (::pipe(told.data()) != 0 || ::pipe(go_on.data()) != 0)
       throw std::system_error{errno, std::generic_category(), "pipe"};
-    std::fflush(stdout);  // or two processes write what waits there
+    std::fflush(stdout);  // otherwise both processes would write what is buffered
     id_ = ::fork();
     if (id_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,7 +75,7 @@ class LocalProcess {
     ::close(go_on_);
   }
 
-  /// Lets it train to the end; gives its exit code.
+  /// Lets it train to the end; returns its exit code.
   auto join() -> int {
     int status = 0;
     REQUIRE(::write(go_on_, "!", 1) == 1);
@@ -101,7 +101,8 @@ auto file_names(const std::filesystem::path& directory) -> std::set<std::string>
 
 }  // namespace
 
-TEST_CASE("a second process of a local job is told whose the directory is, and disturbs nothing", "[integration]") {
+TEST_CASE("Local job: a second process is refused with the holder of the directory, and disturbs nothing",
+          "[integration]") {
   const support::TempDirectory folder;
   const std::string checkpoints = folder / "checkpoint";
   const std::string events = folder / "events";
@@ -133,12 +134,12 @@ TEST_CASE("a second process of a local job is told whose the directory is, and d
   for (const std::string& name : file_names(checkpoints))
     if (name.ends_with(".index")) BundleReader::open(checkpoints + "/" + name.substr(0, name.size() - 6)).verify();
 
-  auto again = builder.build();  // the lock's file is there, its holder is not
+  auto again = builder.build();  // the file of the lock exists, but its holder has ended
   CHECK(again.run() == 0);
   CHECK(again.result().parameters_sha256 == undisturbed.result().parameters_sha256);
 }
 
-TEST_CASE("a local job goes on where a killed one held the directory", "[integration]") {
+TEST_CASE("Local job: continues in the directory of a process that was killed", "[integration]") {
   const support::TempDirectory folder;
   const std::string checkpoints = folder / "checkpoint";
   const auto builder = line_job::builder(line_model::write(folder.path()), {.steps = second_job_steps})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes of one ps task and the directory of its cuts: the second one is told, and after a kill -9 of the first
-// it is there at once.
+// Two processes of one ps task and the directory of its cuts: the second process gets an error; after a kill -9 of the
+// first one it can use the directory at once.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/server/server.hpp>
 
@@ -31,7 +31,8 @@ auto options_of(const std::string& directory, std::chrono::milliseconds within) 
   return options;
 }
 
-// Says why there is none; empty: there was one.
+// Makes a server; returns an empty text if that worked, otherwise the error. If `told` is a descriptor, reports to it
+// and then waits for ever.
 auto serve(const std::string& directory, std::chrono::milliseconds within, int told = -1) -> std::string try {
   IoPool pool{2};
   const ClusterSpec cluster{{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
@@ -44,13 +45,13 @@ auto serve(const std::string& directory, std::chrono::milliseconds within, int t
   return error.what();
 }
 
-// A server in a process of its own, which is there when this returns. Ends with its owner.
+// A server in a process of its own. When the constructor returns, the server exists. It dies with its owner.
 class Process {
  public:
   explicit Process(const std::string& directory) {
     std::array<int, 2> pipe{};
     if (::pipe(pipe.data()) != 0) throw std::system_error{errno, std::generic_category(), "pipe"};
-    std::fflush(stdout);  // or two processes write what waits there
+    std::fflush(stdout);  // otherwise both processes would write what is buffered
     id_ = ::fork();
     if (id_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -79,7 +80,7 @@ class Process {
 
 }  // namespace
 
-TEST_CASE("a second process of a ps task is told whose the directory is, and has it when that one is killed",
+TEST_CASE("Server: a second process is refused with the holder of the directory, until that process is killed",
           "[integration]") {
   const support::TempDirectory folder;
   const std::string directory = folder / "checkpoint";
@@ -90,6 +91,6 @@ TEST_CASE("a second process of a ps task is told whose the directory is, and has
                                       std::to_string(first.id()) + " on "));
     CHECK_THAT(why, ContainsSubstring("end that process, or use another directory"));
     first.kill();
-    CHECK(serve(directory, 0ms).empty());  // nothing is waited for
+    CHECK(serve(directory, 0ms).empty());  // without waiting
   }
 }

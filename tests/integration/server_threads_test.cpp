@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards of a parameter server on several threads of its pool: greetings that take their time, connections that come and
-// go, ends at any moment.
+// Shards of a parameter server on several threads of its pool: slow greetings, connections that come and go, and an end
+// at any moment.
 #include <distrib/ps/server/server.hpp>
 
 #include <distrib/ps/wire/messages.hpp>
@@ -39,7 +39,7 @@ auto cluster_of(std::size_t workers, std::uint16_t port = 0) -> ClusterSpec {
   return {{"ps", {"127.0.0.1:" + std::to_string(port)}}, {"worker", std::vector<std::string>(workers, "127.0.0.1:1")}};
 }
 
-/// Of one task with four shards, each of which has something.
+/// Returns the job of one task with four shards, each with a part of a variable.
 auto job_of(Rank ranks, Step steps = 12) -> Job {
   Job job = loopback_job::make(1, ranks, steps);
   job.shards_per_task = task_shards;
@@ -58,7 +58,7 @@ auto code_of(Server& server) -> int {
   return code.get();
 }
 
-/// Asks a shard for its status over a connection of its own.
+/// The answer of a shard to a request for its status, which `ask` sends over a new connection.
 struct Asked {
   std::error_code code;
   std::string text;
@@ -95,7 +95,7 @@ auto status_of(std::uint16_t port, std::uint32_t shard) -> ShardStatus {
 
 }  // namespace
 
-TEST_CASE("Server: shards on threads of their own, and the same bits on any number of them", "[integration]") {
+TEST_CASE("Server: each shard on a thread of its own, with the same bits on any number of threads", "[integration]") {
   const Job job = job_of(2);
   std::set<std::string> results;
   for (const std::size_t threads : {1UL, 2UL, 3UL, 5UL, 7UL}) {
@@ -138,13 +138,13 @@ TEST_CASE("Server: shards on threads of their own, and the same bits on any numb
       CHECK(middle[s].push_times.count() == middle[s].pushes);
       CHECK(middle[s].pull_times.count() == middle[s].pulls);
       CHECK(middle[s].pull_times.max() > 0ns);
-      CHECK(middle[s].pull_times.max() < 1h);  // both ends by one clock
+      CHECK(middle[s].pull_times.max() < 1h);  // start and end are measured by the same clock
     }
   }
   CHECK(results.size() == 1);
 }
 
-TEST_CASE("Server: asked to stop with shards on threads, started again, the same bits", "[integration]") {
+TEST_CASE("Server: with shards on threads, asked to stop and started again: the same bits", "[integration]") {
   const Job job = job_of(1, 40);
   asio::io_context context{1};
   const auto run = [&](const std::string& directory, Step stop_at) -> std::string {
@@ -173,7 +173,7 @@ TEST_CASE("Server: asked to stop with shards on threads, started again, the same
   CHECK(run((directory / "twice").string(), 17) == undisturbed);
 }
 
-TEST_CASE("Server: asked to stop when shards are there that have no job", "[integration]") {
+TEST_CASE("Server: asked to stop while some shards have no job", "[integration]") {
   IoPool pool{3};
   Server server{pool, cluster_of(1), "ps", 0};
   for (std::uint32_t s = 0; s < task_shards; ++s) CHECK(status_of(server.port(), s).shards == 0);
@@ -182,7 +182,7 @@ TEST_CASE("Server: asked to stop when shards are there that have no job", "[inte
   CHECK_FALSE(server.why());
 }
 
-TEST_CASE("Server: a greeting byte by byte, with a call behind it, reaches its shard", "[integration]") {
+TEST_CASE("Server: a greeting that arrives byte by byte, followed by a call, reaches its shard", "[integration]") {
   IoPool pool{3};
   Server server{pool, cluster_of(1), "ps", 0};
   asio::io_context context{1};
@@ -214,7 +214,7 @@ TEST_CASE("Server: a greeting byte by byte, with a call behind it, reaches its s
     }
 }
 
-TEST_CASE("Server: greetings that are none end alone", "[integration]") {
+TEST_CASE("Server: a bad greeting ends only its own connection", "[integration]") {
   IoPool pool{3};
   ServerOptions options;
   options.rpc.greeting_within = 100ms;
@@ -232,10 +232,10 @@ TEST_CASE("Server: greetings that are none end alone", "[integration]") {
   const auto answer_to = [&](const stream::Bytes& bytes) -> std::string {
     TcpSocket socket = loopback::connect(context, server.port());
     asio::write(socket, asio::buffer(bytes.data(), bytes.size()));
-    return support::SocketPair::read_all(socket);  // until the server ends it
+    return support::SocketPair::read_all(socket);  // until the server closes the connection
   };
 
-  SECTION("that stop after any byte") {
+  SECTION("greetings that stop after any byte") {
     const stream::Bytes whole = greeting_for(1);
     std::vector<TcpSocket> silent;
     for (std::size_t size = 0; size < whole.size(); size += 5) {
@@ -244,11 +244,11 @@ TEST_CASE("Server: greetings that are none end alone", "[integration]") {
     }
     for (TcpSocket& socket : silent) CHECK(support::SocketPair::read_all(socket).empty());
   }
-  SECTION("whose proof never comes") {
+  SECTION("a greeting whose proof never comes") {
     const std::string answer = answer_to(greeting_for(1));
     CHECK(answer.size() > frame_header_bytes);  // the server's own greeting
   }
-  SECTION("that are too long") {
+  SECTION("greetings that are too long") {
     FrameHeader header{FrameKind::greeting};
     const auto long_head = [&](std::uint32_t head_bytes) {
       stream::Bytes bytes(frame_header_bytes + head_bytes + frame_checksum_bytes);
@@ -258,7 +258,7 @@ TEST_CASE("Server: greetings that are none end alone", "[integration]") {
     CHECK(answer_to(long_head(5'000)).empty());
     CHECK(answer_to(long_head(1U << 20)).empty());
   }
-  SECTION("of another version, of another service, of another secret") {
+  SECTION("greetings with another version, an unknown service, another secret") {
     stream::Bytes later = greeting_for(0);
     later[4] = std::byte{9};
     store_le(later.data() + 28, crc32c(ByteView{later}.first(28)));
@@ -270,14 +270,14 @@ TEST_CASE("Server: greetings that are none end alone", "[integration]") {
       CHECK(ask(server.port(), s).code == rpc_errc::unauthorized);
     }
   }
-  for (std::uint32_t s = 0; s < task_shards; ++s) {  // and the others are served
+  for (std::uint32_t s = 0; s < task_shards; ++s) {  // other connections are served
     const Asked asked = ask(server.port(), s, options.rpc.secret);
     CHECK_FALSE(asked.code);
     CHECK(asked.status.shard == s);
   }
 }
 
-TEST_CASE("Server: connections to all shards come and go while they train and are looked at", "[integration]") {
+TEST_CASE("Server: connections to all shards come and go during training and status requests", "[integration]") {
   const Job job = job_of(2, 60);
   ServerOptions options;
   options.metrics = Address{"127.0.0.1", 0};
@@ -295,14 +295,14 @@ TEST_CASE("Server: connections to all shards come and go while they train and ar
       ClientCore core{how, now};
       static_cast<void>(core.call(Status::id, {}, {}, {}, now));
       const stream::Bytes bytes = stream::take_output(core, now);
-      std::error_code gone;  // the server ends before we know
+      std::error_code gone;  // the server may have ended already
       TcpSocket socket{context.get_executor()};
       socket.connect({asio::ip::address_v4::loopback(), port}, gone);
       if (!gone) asio::write(socket, asio::buffer(bytes.data(), i * 7 % (bytes.size() + 1)), gone);
-      if (i % 3 == 0) continue;  // at once, with its answer on the way
+      if (i % 3 == 0) continue;  // disconnects at once, with the answer on its way
       socket.shutdown(TcpSocket::shutdown_send, gone);
       std::string rest;
-      asio::read(socket, asio::dynamic_buffer(rest), gone);  // as much as comes
+      asio::read(socket, asio::dynamic_buffer(rest), gone);  // reads everything
     }
   };
   const auto look = [&] {
@@ -347,7 +347,7 @@ TEST_CASE("Server: connections to all shards come and go while they train and ar
   CHECK(code_of(server) == 0);
 }
 
-TEST_CASE("Server: destroyed with connections half open and shards at work, over and over", "[integration]") {
+TEST_CASE("Server: destroyed many times, with unfinished greetings and shards at work", "[integration]") {
   std::optional<IoPool> pool{std::in_place, 4U};
   const support::TempDirectory directory;
   for (int round = 0; round < 20; ++round) {

@@ -12,7 +12,7 @@
 
 using namespace distrib;
 
-TEST_CASE("tables: a cluster ends with what one process has, on any number of parameter servers", "[train]") {
+TEST_CASE("tables: a cluster ends with the bits of one process, on any number of parameter servers", "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   std::vector<std::pair<Step, Metrics>> expected;
@@ -31,7 +31,7 @@ TEST_CASE("tables: a cluster ends with what one process has, on any number of pa
     }
 }
 
-TEST_CASE("tables: kept as halves, too, ends with the same bits, interrupted or not", "[train]") {
+TEST_CASE("tables: kept in a 16-bit format, the job ends with the same bits, interrupted or not", "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16}) {
@@ -57,7 +57,7 @@ TEST_CASE("tables: kept as halves, too, ends with the same bits, interrupted or 
   }
 }
 
-TEST_CASE("tables: asynchronous jobs learn, too", "[train]") {
+TEST_CASE("tables: an asynchronous job learns, too", "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   auto local = table_model::builder(dataset, 2, 2, 120).with_consistency(AsynchronousParallel{}).build();

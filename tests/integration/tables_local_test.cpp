@@ -23,7 +23,7 @@ TEST_CASE("tables: local mode learns, and the number of shards changes nothing",
   }
 }
 
-TEST_CASE("tables: a key that a table has not ends the job, naming it", "[train]") {
+TEST_CASE("tables: a key that a table does not have ends the job; the error names it", "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   struct Astray : TableModel {
@@ -36,7 +36,7 @@ TEST_CASE("tables: a key that a table has not ends the job, naming it", "[train]
   CHECK_THROWS_WITH(trainer.run(), ContainsSubstring("items: key 40 of 40 rows"));
 }
 
-TEST_CASE("tables: the mean of all contributions is another one, and the number of shards changes nothing", "[train]") {
+TEST_CASE("tables: RowMean::of_all gives other bits, and the number of shards changes nothing", "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   const auto hash = [&](std::uint32_t workers, std::uint32_t shards, RowMean mean) {
@@ -47,5 +47,5 @@ TEST_CASE("tables: the mean of all contributions is another one, and the number 
   const std::string of_all = hash(3, 1, RowMean::of_all);
   CHECK(hash(3, 2, RowMean::of_all) == of_all);
   CHECK(hash(3, 1, RowMean::of_those_with_key) != of_all);
-  CHECK(hash(1, 1, RowMean::of_those_with_key) == hash(1, 1, RowMean::of_all));  // there are no others
+  CHECK(hash(1, 1, RowMean::of_those_with_key) == hash(1, 1, RowMean::of_all));  // each step has one contribution
 }

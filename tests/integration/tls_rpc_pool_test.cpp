@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool over TLS: the same pool, another connector.
+// A pool over TLS: the same pool with another connector.
 #if __has_include(<openssl/ssl.h>)
 #include <distrib/net/tls/tls_connect.hpp>
 #include <distrib/net/tls/tls_listener.hpp>
@@ -39,7 +39,7 @@ struct PoolEcho : Method<"test.TlsEcho", Text, Text> {
 };
 struct PoolMirror : Method<"test.TlsMirror", Bulk, Bulk> {};
 
-/// Answers, but never "never"; breaks the connection of "break", once.
+/// Answers every call except "never". The first "break" breaks its connection.
 auto breaking_router(bool& breaks) {
   return Router{on<PoolEcho>([&breaks](Text request, auto call) {
                   if (request.text == "break" && std::exchange(breaks, false)) return call.connection()->close();
@@ -50,10 +50,10 @@ auto breaking_router(bool& breaks) {
 using BreakingServer = RpcServer<decltype(breaking_router(std::declval<bool&>())), TlsListener>;
 using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const detail::NoCallObserver, TlsConnector>;
 
-/// A server that can be started again on its port, clients that trust it, and what their pool told.
+/// A server that can be started again on its port, clients that trust it, and the events of their pool.
 struct TlsPoolHouse {
   auto files() const -> TlsFiles { return ours.issue("server", "DNS:localhost,IP:127.0.0.1"); }
-  /// Instead of ours, at the same place: those of somebody whom nobody trusts.
+  /// Replaces the files by files that an authority has issued that the clients do not trust.
   void replace_files() const {
     const TlsFiles theirs = strangers.issue("server", "DNS:localhost,IP:127.0.0.1");
     const auto over = std::filesystem::copy_options::overwrite_existing;
@@ -76,7 +76,7 @@ struct TlsPoolHouse {
     made.observer = [this](const Event& event) { told.push_back(event); };
     return made;
   }
-  /// Runs until `kind` is told, with `code`, from now on.
+  /// Runs until a new event of this kind with this code arrives.
   auto heard(Event::Kind kind, const std::error_code& code) -> Event {
     std::size_t next = told.size();
     run_until(context, [&] {
@@ -109,7 +109,7 @@ struct TlsPoolHouse {
 
 }  // namespace
 
-TEST_CASE("RpcClientPool over TLS: calls, large and small, and who counts them", "[tls]") {
+TEST_CASE("RpcClientPool over TLS: large and small calls, and an observer that counts them", "[tls]") {
   TlsPoolHouse house;
   house.start();
   RpcClientPoolOptions options = house.options();
@@ -134,9 +134,9 @@ TEST_CASE("RpcClientPool over TLS: calls, large and small, and who counts them",
   CHECK(metrics.of<PoolEcho>().ended == 20);
 }
 
-TEST_CASE("RpcClientPool over TLS: a server that comes late, dies, and comes again", "[tls]") {
+TEST_CASE("RpcClientPool over TLS: a server that starts late, dies, and starts again", "[tls]") {
   TlsPoolHouse house;
-  house.start();  // to have a port
+  house.start();  // to get a port
   house.server.reset();
   BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
   static_assert(std::is_same_v<decltype(pool), TlsPool>);
@@ -146,22 +146,22 @@ TEST_CASE("RpcClientPool over TLS: a server that comes late, dies, and comes aga
 
   std::optional<std::error_code> end;
   pool.async_call<PoolEcho>({"never"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
-  CHECK_FALSE(house.echo(pool, "behind it"));  // so the server has it
+  CHECK_FALSE(house.echo(pool, "behind it"));  // so the server has received the call before it
   house.server.reset();
   run_until(house.context, [&] { return pool.connections() == 0; });
-  CHECK(pool.waiting() == 1);  // once more, for twice does no harm
+  CHECK(pool.waiting() == 1);  // it is repeated, because its method is idempotent
   house.start();
   CHECK_FALSE(house.echo(pool, "again"));
   CHECK_FALSE(end);
   CHECK(pool.connections() == 1);
 }
 
-TEST_CASE("RpcClientPool over TLS: a server that nobody trusts", "[tls]") {
+TEST_CASE("RpcClientPool over TLS: a server that the client does not trust", "[tls]") {
   TlsPoolHouse house;
   house.server_tls = TlsContext{TlsSide::server, house.strangers.issue("server", "IP:127.0.0.1")};
   house.start();
   RpcClientPoolOptions options = house.options();
-  SECTION("calls wait until their deadline, or as long as any does, and then say why") {
+  SECTION("calls wait until their deadline, or for `connect_within`, and then fail with the reason") {
     options.connect_within = 20ms;
     BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
     const Event event = house.heard(Event::Kind::waiting, net_errc::untrusted);
@@ -170,7 +170,7 @@ TEST_CASE("RpcClientPool over TLS: a server that nobody trusts", "[tls]") {
     CHECK(house.echo(pool, "b", {}) == net_errc::untrusted);
     CHECK(pool.waiting() == 0);
   }
-  SECTION("or do not wait") {
+  SECTION("with `fail_fast` calls do not wait") {
     options.fail_fast = true;
     BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
     CHECK(house.echo(pool, "a", {}) == net_errc::untrusted);
@@ -187,7 +187,7 @@ TEST_CASE("RpcClientPool over TLS: a server that does not trust the client", "[t
   RpcClientPoolOptions options = house.options();
   options.fail_fast = true;
   BasicRpcClientPool stranger{house.context.get_executor(), house.address(), options, house.trusting()};
-  CHECK(house.echo(stranger, "a", {}) == rpc_errc::lost);  // the handshake was over for the client
+  CHECK(house.echo(stranger, "a", {}) == rpc_errc::lost);  // for the client, the handshake had succeeded
   REQUIRE_FALSE(house.told.empty());
   CHECK_THAT(house.told[0].text, ContainsSubstring("certificate required"));
 
@@ -206,23 +206,24 @@ TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tl
 
   house.replace_files();
   house.server_tls.reload();
-  CHECK_FALSE(house.echo(pool, "b"));  // the connection goes on
+  CHECK_FALSE(house.echo(pool, "b"));  // the open connection continues
   house.breaks = true;
   std::optional<std::error_code> end;
   pool.async_call<PoolEcho>({"break"}, {60s}, [&](std::error_code ec, const Text&) { end = ec; });
   CHECK_THAT(house.heard(Event::Kind::waiting, net_errc::untrusted).text, ContainsSubstring("certificate"));
   CHECK_FALSE(end);
 
-  static_cast<void>(house.files());  // ours, with another key
+  static_cast<void>(house.files());  // trusted files again, with another key
   house.server_tls.reload();
   run_until(house.context, [&] { return end.has_value(); });
   CHECK_FALSE(*end);
   CHECK_FALSE(house.breaks);
 }
 
-TEST_CASE("RpcClientPool over TLS: a handshake is part of a try", "[tls]") {
+TEST_CASE("RpcClientPool over TLS: the time limit of an attempt includes the handshake", "[tls]") {
   TlsPoolHouse house;
-  support::Acceptor silent{house.context, support::loopback()};  // the system takes connections in, and that is all
+  support::Acceptor silent{house.context,
+                           support::loopback()};  // the system accepts connections, but no server answers
   house.port = silent.local_endpoint().port();
   RpcClientPoolOptions options = house.options();
   options.longest_try = 20ms;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls over TLS: the same cores, the same server, another listener.
+// Calls over TLS: the same cores and the same server with another listener.
 #if __has_include(<openssl/ssl.h>)
 #include <distrib/net/tls/tls_connect.hpp>
 #include <distrib/net/tls/tls_listener.hpp>
@@ -91,7 +91,7 @@ struct TlsHouse {
 
 }  // namespace
 
-TEST_CASE("RpcServer over TLS: large messages both ways, small ones beside them", "[tls]") {
+TEST_CASE("RpcServer over TLS: large messages both ways, and small ones at the same time", "[tls]") {
   TlsHouse house;
   RpcServer server{house.context.get_executor(),
                    anywhere,
@@ -122,7 +122,7 @@ TEST_CASE("RpcServer over TLS: large messages both ways, small ones beside them"
   CHECK(house.echo(client, "late") == failure::unavailable);
 }
 
-TEST_CASE("RpcServer over TLS: with a shared secret as well", "[tls]") {
+TEST_CASE("RpcServer over TLS: with a shared secret in addition", "[tls]") {
   TlsHouse house;
   RpcServerOptions options;
   options.secret = secret("sixteen bytes ok");
@@ -136,7 +136,7 @@ TEST_CASE("RpcServer over TLS: with a shared secret as well", "[tls]") {
   }
 }
 
-TEST_CASE("RpcServer over TLS: certificates of clients, and certificates anew", "[tls]") {
+TEST_CASE("RpcServer over TLS: certificates of clients, and certificates that are reloaded", "[tls]") {
   TlsHouse house;
   std::vector<Error> refused;
   TlsContext tls{TlsSide::server, house.mutual("server")};
@@ -160,10 +160,10 @@ TEST_CASE("RpcServer over TLS: certificates of clients, and certificates anew", 
   tls.reload();
   TlsRpcClient newer{*house.connect(server.port(), TlsContext{TlsSide::client, house.mutual("worker")})};
   CHECK_FALSE(house.echo(newer, "c"));
-  CHECK_FALSE(house.echo(worker, "d"));  // of before
+  CHECK_FALSE(house.echo(worker, "d"));  // a connection from before the reload
 }
 
-TEST_CASE("RpcServer over TLS: who does not speak it hears so at once, and so does who speaks it alone", "[tls]") {
+TEST_CASE("RpcServer over TLS: if only one end uses TLS, the client learns it at once", "[tls]") {
   TlsHouse house;
   RpcServer secure{house.context.get_executor(),
                    anywhere,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and gradients that travel as halves: the same bits in a cluster and in one process, from end to end.
+// Values and gradients that are sent in a 16-bit format: the same bits in a cluster and in one process, end to end.
 #include <distrib/checkpoint/bundle_reader.hpp>
 
 #include "support/catch.hpp"
@@ -29,7 +29,7 @@ auto run_local(const Builder& builder) -> TrainingResult {
   return trainer.result();
 }
 
-/// A variable as a checkpoint has it, as bits.
+/// Returns the bits of a variable in a checkpoint.
 auto saved(const std::string& prefix, std::string_view name) -> std::vector<std::uint32_t> {
   const BundleReader reader = BundleReader::open(prefix);
   const StoredTensor* const tensor = reader.find(name);
@@ -71,7 +71,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
         for (const char* variable : {"bias", "items"})
           CHECK(saved(result.checkpoint, variable) == saved(local.checkpoint, variable));
       }
-    // What is kept, and saved, has not been rounded.
+    // The values that the server keeps and saves are not rounded.
     const std::uint32_t bias = saved(local.checkpoint, "bias").front();
     CHECK((bias & 0x1FFFU) != 0);
     hashes.insert(local.parameters_sha256);
@@ -79,7 +79,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
   CHECK(hashes.size() == 3);
 }
 
-TEST_CASE("wire format: without tables, with parts of variables; who comes late finds the result", "[integration]") {
+TEST_CASE("wire format: without tables, with divided variables; a late chief reads the same result", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = line_model::write(data.path());
   for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16}) {

@@ -9,7 +9,7 @@
 
 using distrib::sim::Dice;
 
-TEST_CASE("Dice: the same numbers for the same seed, on every machine", "[sim]") {
+TEST_CASE("Dice: one seed gives the same numbers on every machine", "[sim]") {
   Dice dice{0};
   CHECK(dice.next() == 0x910a2dec89025cc1);
   Dice again{0};
@@ -27,7 +27,8 @@ TEST_CASE("Dice: ranges include their ends", "[sim]") {
   CHECK(dice.percent(100));
 }
 
-TEST_CASE("Dice: so many of 100 cases, none of 0 and all of 100; and each one there is to pick", "[sim]") {
+TEST_CASE("Dice: percent() is true in that share of cases, never for 0, always for 100; pick() gives each value",
+          "[sim]") {
   Dice dice{3};
   int thirty = 0;
   std::set<int> picked;

@@ -22,7 +22,7 @@ using namespace distrib;
 
 namespace {
 
-/// A disk of its own for each seed.
+/// A simulated machine with a disk; each seed has its own.
 struct Machine {
   explicit Machine(const support::TempDirectory& folder, std::uint64_t seed = 1)
       : dice{seed}, disk{(folder / "disk").string(), scheduler, dice} {}
@@ -33,7 +33,7 @@ struct Machine {
   }
   void perform(const FilePlan& plan) { disk.files()(plan); }
 
-  /// What a reader finds; "-": no such file.
+  /// Returns what a reader finds in a file; "-": there is no such file.
   [[nodiscard]] auto read(const std::string& name) const -> std::string {
     std::ifstream file{path(name), std::ios::binary};
     return file ? std::string{std::istreambuf_iterator<char>{file}, {}} : "-";
@@ -60,7 +60,7 @@ TEST_CASE("Disk: what a sync acknowledged survives every loss of power", "[sim]"
   CHECK_FALSE(std::filesystem::exists(folder / "disk"));
 }
 
-TEST_CASE("Disk: of what was not synced a loss of power leaves any prefix, or no file", "[sim]") {
+TEST_CASE("Disk: a loss of power leaves any prefix of a file that was not synced, or no file", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::string> left;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -103,7 +103,7 @@ TEST_CASE("Disk: a removal whose directory was not synced may be undone by a los
   CHECK(left == std::set<std::string>{"old", "-"});
 }
 
-TEST_CASE("Disk: a full one fails with no_room, leaves nothing of it, and has room later", "[sim]") {
+TEST_CASE("Disk: while full, a write fails with no_room and leaves no file; later it succeeds", "[sim]") {
   const support::TempDirectory folder;
   Machine machine{folder};
   machine.disk.fill(machine.scheduler.now() + std::chrono::seconds{5});
@@ -162,7 +162,7 @@ TEST_CASE("Disk: what a loss of power left stays as it is, also at the next one"
   CHECK(left.size() > 4);
 }
 
-TEST_CASE("Disk: it is full until the latest time that was said", "[sim]") {
+TEST_CASE("Disk: it is full until the latest time that was given", "[sim]") {
   const support::TempDirectory folder;
   Machine machine{folder};
   const auto begun = machine.scheduler.now();
@@ -180,7 +180,7 @@ TEST_CASE("Disk: it is full until the latest time that was said", "[sim]") {
   machine.perform({machine.write("file", "text")});
 }
 
-TEST_CASE("Disk: a bit flips in what is durable only", "[sim]") {
+TEST_CASE("Disk: a bit flips in files that are durable only", "[sim]") {
   const support::TempDirectory folder;
   Machine machine{folder};
   machine.perform({machine.write("file", "text"), machine.write("empty", "")});
@@ -189,12 +189,12 @@ TEST_CASE("Disk: a bit flips in what is durable only", "[sim]") {
   machine.perform({FileAction::sync(machine.path("file")), FileAction::sync(machine.path("empty"))});
   CHECK(machine.disk.flip_bit(machine.path("file")));
   CHECK_FALSE(machine.disk.flip_bit(machine.path("empty")));
-  machine.perform({machine.write("file", "text")});  // written anew: not durable, and whole
+  machine.perform({machine.write("file", "text")});  // written again: not durable, and without the flipped bit
   CHECK_FALSE(machine.disk.flip_bit(machine.path("file")));
   CHECK(machine.read("file") == "text");
 }
 
-TEST_CASE("Disk: what is written over a durable file takes its bytes at once", "[sim]") {
+TEST_CASE("Disk: writing over a durable file loses the old bytes at once", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::string> left;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -207,7 +207,7 @@ TEST_CASE("Disk: what is written over a durable file takes its bytes at once", "
   CHECK(left == std::set<std::string>{"", "n", "ne"});
 }
 
-TEST_CASE("Disk: a second name is another one of the same file, and may be undone by a loss of power", "[sim]") {
+TEST_CASE("Disk: a link is a second name of the same file, and may be undone by a loss of power", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::string> left;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -223,7 +223,7 @@ TEST_CASE("Disk: a second name is another one of the same file, and may be undon
                      FileAction::sync_directory(machine.disk.directory()), FileAction::remove(machine.path("one")),
                      FileAction::sync_directory(machine.disk.directory()), machine.write("three", "other"),
                      FileAction::sync(machine.path("three")),
-                     FileAction::link(machine.path("three"), machine.path("two")),  // there is one, which stays
+                     FileAction::link(machine.path("three"), machine.path("two")),  // "two" exists, and stays as it is
                      FileAction::sync_directory(machine.disk.directory())});
     machine.disk.lose_power();
     CHECK(seen() == "- text other");
@@ -231,7 +231,7 @@ TEST_CASE("Disk: a second name is another one of the same file, and may be undon
   CHECK(left == std::set<std::string>{"text - -", "text text -"});
 }
 
-TEST_CASE("Disk: a plan that fails removes what it wrote, but for what it has renamed", "[sim]") {
+TEST_CASE("Disk: a plan that fails removes what it wrote, except what it has renamed", "[sim]") {
   const support::TempDirectory folder;
   Machine machine{folder};
   const FileAction fails = FileAction::rename(machine.path("missing"), machine.path("nowhere"));
@@ -245,26 +245,26 @@ TEST_CASE("Disk: a plan that fails removes what it wrote, but for what it has re
   CHECK(machine.read("c") == "-");
   CHECK(machine.read("d") == "4");
   CHECK(machine.read("e") == "-");
-  CHECK(machine.read("f") == "-");  // it was not begun
+  CHECK(machine.read("f") == "-");  // the plan did not get to it
   CHECK_THROWS_AS(machine.perform({FileAction::link(machine.path("missing"), machine.path("b"))}), std::system_error);
   machine.perform({FileAction::sync(machine.path("missing")), FileAction::remove(machine.path("missing"))});
   CHECK(machine.read("b") == "1");
 }
 
-TEST_CASE("Disk: there must be no such directory, and files are written of all that a plan gives", "[sim]") {
+TEST_CASE("Disk: its directory must not exist, and a file is written from all buffers of the plan", "[sim]") {
   const support::TempDirectory folder;
   Machine machine{folder};
   CHECK_THROWS_AS((sim::Disk{machine.disk.directory(), machine.scheduler, machine.dice}), std::system_error);
   machine.perform(
       {FileAction::write(machine.path("file"), {as_bytes("a "), as_bytes("text")}, {std::byte{'!'}, std::byte{'!'}})});
   CHECK(machine.read("file") == "a text!!");
-  CHECK(machine.disk.files().now() == 1e9 + 3600);  // the clock begins at an hour
+  CHECK(machine.disk.files().now() == 1e9 + 3600);  // the clock starts at one hour
   machine.scheduler.after(std::chrono::milliseconds{1500}, [] {});
   CHECK(machine.scheduler.step());
   CHECK(machine.disk.files().now() == 1e9 + 3601.5);
 }
 
-TEST_CASE("Disk: a plan that dies has done what came before, and nothing is removed", "[sim]") {
+TEST_CASE("Disk: a plan that dies has done the actions before, and nothing is removed", "[sim]") {
   const support::TempDirectory folder;
   for (std::size_t actions = 0; actions < 4; ++actions) {
     CAPTURE(actions);
@@ -282,7 +282,7 @@ TEST_CASE("Disk: a plan that dies has done what came before, and nothing is remo
   }
 }
 
-TEST_CASE("Disk: any one bit of a file may flip, once, and again when it was mended", "[sim]") {
+TEST_CASE("Disk: any one bit of a file may flip, once, and again after it was flipped back", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::pair<int, int>> flipped;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -290,7 +290,7 @@ TEST_CASE("Disk: any one bit of a file may flip, once, and again when it was men
     const std::string file = machine.path("file");
     const std::string zeros(2, '\0');
     machine.perform({machine.write("file", zeros), FileAction::sync(file)});
-    machine.disk.mend(file);  // nothing is to be mended
+    machine.disk.mend(file);  // no bit is flipped yet
     CHECK(machine.read("file") == zeros);
     for (int i = 0; i < 2; ++i) {
       REQUIRE(machine.disk.flip_bit(file));
@@ -307,7 +307,7 @@ TEST_CASE("Disk: any one bit of a file may flip, once, and again when it was men
   for (const auto& [first, second] : flipped) CHECK(((first == 0) != (second == 0)));
 }
 
-TEST_CASE("Disk: a full one has written any part of a file, which another name of it may show", "[sim]") {
+TEST_CASE("Disk: when full, a write has written any part of the file, also as seen under its other name", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::string> left;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -325,7 +325,7 @@ TEST_CASE("Disk: a full one has written any part of a file, which another name o
   CHECK(left == std::set<std::string>{"-", "", "a", "ab", "abc"});
 }
 
-TEST_CASE("Disk: names of one file show the same, whatever a loss of power leaves of it", "[sim]") {
+TEST_CASE("Disk: all names of one file show the same bytes, also after a loss of power", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::string> left;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

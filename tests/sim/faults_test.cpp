@@ -8,7 +8,7 @@
 using distrib::sim::Dice;
 using distrib::sim::Faults;
 
-TEST_CASE("Faults: a seed draws the same ones again, and in some seeds each, in some none", "[sim]") {
+TEST_CASE("Faults: a seed always draws the same faults; some seeds draw a kind of fault, others do not", "[sim]") {
   Faults with{}, without{};
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Dice dice{seed}, again{seed};

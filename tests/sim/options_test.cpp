@@ -10,7 +10,7 @@
 
 using namespace distrib;
 
-TEST_CASE("Options: a seed draws the same network again, and seeds draw every one", "[sim]") {
+TEST_CASE("Options: a seed always draws the same network, and together the seeds draw all networks", "[sim]") {
   std::set<std::pair<std::int64_t, std::size_t>> networks;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     sim::Dice dice{seed}, again{seed};

@@ -26,7 +26,7 @@ using trainers::Sum;
 
 namespace {
 
-/// Keeps something from one call to the next, and so is no function of its arguments.
+/// Keeps state from one call to the next, and so is not a function of its arguments.
 struct ForgetfulLine : LineModel {
   auto gradients(const Batch<Example>& batch, const Values<Variables>& values, Gradients<Variables>& gradients,
                  StepContext context) const -> float {
@@ -39,17 +39,17 @@ struct ForgetfulLine : LineModel {
 
 }  // namespace
 
-TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, whatever fails", "[sim][trainers]") {
+TEST_CASE("A trainer ends in a simulated cluster with the bits of local mode, for any faults", "[sim][trainers]") {
   const support::TempDirectory folder;
   const auto builder =
       line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 2, .parts = 2, .steps = 20});
   const Sum sum = check_seeds("two shards", builder, folder.path().string(), local_sha256(builder), 60);
-  if (sum.seeds < trainers::seeds) return;  // too few to expect anything of their faults
+  if (sum.seeds < trainers::seeds) return;  // too few seeds to expect these faults
   CHECK(sum.refused_cuts > 0);
   CHECK(sum.again > 0);
 }
 
-TEST_CASE("A trainer ends with the same bits where shards have replicas", "[sim][trainers]") {
+TEST_CASE("A trainer ends with the same bits if shards have replicas", "[sim][trainers]") {
   const support::TempDirectory folder;
   const auto plain =
       line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 1, .parts = 2, .steps = 20});
@@ -67,14 +67,15 @@ TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulat
 
 namespace {
 
-/// A job that has another learning rate after it was started again.
+/// A job with this learning rate: the tests start it again with another one.
 template <class Data>
 auto job_of_rate(const Data& data, float learning_rate, Step steps = 12) {
   return line_job::builder(data, {.workers = 2, .shards = 2, .parts = 2, .steps = steps})
       .with_updater(Momentum{.learning_rate = learning_rate, .momentum = 0.5F});
 }
 
-/// What local mode ends with that does the same, by the step after which the new rate holds; worked out once a step.
+/// The results of local mode with the same change of the learning rate, by the step after which the new rate holds.
+/// Each is computed once.
 template <class Data>
 class ChangedLocally {
  public:
@@ -123,10 +124,10 @@ TEST_CASE("A trainer that is started again with another learning rate ends with 
   }
   if (told.count) return;
   CHECK(deaths > 0);
-  CHECK(locally.size() > 5);  // it was changed after many a step
+  CHECK(locally.size() > 5);  // the change came after many different steps
 }
 
-TEST_CASE("A model that is no function of its arguments is found in a simulated cluster", "[sim]") {
+TEST_CASE("A model that is not a function of its arguments is detected in a simulated cluster", "[sim]") {
   const support::TempDirectory folder;
   const auto builder = train(ForgetfulLine{})
                            .with_data(line_model::write(folder.path()).batch(10))
@@ -142,7 +143,7 @@ TEST_CASE("A model that is no function of its arguments is found in a simulated 
   CHECK(told + other_bits > 5);
 }
 
-TEST_CASE("A simulated run is a function of its seed, and can be followed", "[sim]") {
+TEST_CASE("A simulated run is a function of its seed, and its trace shows what happens", "[sim]") {
   const support::TempDirectory folder;
   const auto builder =
       line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 2, .parts = 2, .steps = 8});
@@ -164,11 +165,11 @@ TEST_CASE("A simulated run is a function of its seed, and can be followed", "[si
   }
 }
 
-TEST_CASE("What is wrong in a simulated run is said with its seed", "[sim]") {
+TEST_CASE("The text about what went wrong in a simulated run starts with its seed", "[sim]") {
   const support::TempDirectory folder;
   const auto builder = line_job::builder(line_model::write(folder.path()));
   const sim::Outcome outcome = sim::run(builder, {.seed = 3, .most_events = 100});
-  CHECK(outcome.wrong.starts_with("seed 3: it goes round in circles (after "));
+  CHECK(outcome.wrong.starts_with("seed 3: the job has not ended within Options::most_events events (after "));
   CHECK(outcome.parameters_sha256.empty());
   CHECK(outcome.steps == 0);
 }

@@ -13,7 +13,7 @@
 using distrib::sim::Scheduler;
 using namespace std::chrono_literals;
 
-TEST_CASE("Scheduler: by time, at one instant in the order asked for", "[sim]") {
+TEST_CASE("Scheduler: events happen by time, and at one instant in the order in which they were scheduled", "[sim]") {
   Scheduler scheduler;
   const auto start = scheduler.now();
   std::string story;
@@ -21,7 +21,7 @@ TEST_CASE("Scheduler: by time, at one instant in the order asked for", "[sim]") 
   scheduler.after(1ms, [&] {
     story += "a";
     scheduler.after(0ms, [&] { story += "b"; });
-    scheduler.at(start, [&] { story += "past"; });  // happens next, not before
+    scheduler.at(start, [&] { story += "past"; });  // counts as now
   });
   scheduler.after(2ms, [&] { story += "d"; });
   CHECK(scheduler.waiting() == 3);
@@ -32,9 +32,9 @@ TEST_CASE("Scheduler: by time, at one instant in the order asked for", "[sim]") 
   CHECK_FALSE(scheduler.step());
 }
 
-TEST_CASE("Scheduler: many events, each at its time, those of one instant in order", "[sim]") {
+TEST_CASE("Scheduler: many events, each at its time, and in order at one instant", "[sim]") {
   Scheduler scheduler;
-  CHECK(scheduler.now() == distrib::Instant{1h});  // a core may take 0 for "never"
+  CHECK(scheduler.now() == distrib::Instant{1h});  // not 0, which a core may take for "never"
   std::vector<std::pair<int, int>> happened;
   for (int i = 0; i < 200; ++i) {
     const int when = i * 7919 % 20;

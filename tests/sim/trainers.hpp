@@ -11,10 +11,10 @@
 #include <cstdio>
 #include <string>
 
-/// Trainers over many seeds of `sim::run`, beside local mode.
+/// Runs trainers with many seeds of `sim::run`, and compares them with local mode.
 namespace trainers {
 
-// Of each job; tests/run.sh simulation runs as many as one asks for.
+// Number of seeds of each job. tests/run.sh simulation can run any number.
 #ifdef NDEBUG
 inline constexpr std::uint64_t seeds = 200;
 #else
@@ -28,14 +28,14 @@ auto local_sha256(const Builder& builder) -> std::string {
   return trainer.result().parameters_sha256;
 }
 
-/// What came of all seeds together.
+/// The sums over all seeds.
 struct Sum {
-  std::uint64_t seeds = 0;  // that ran
+  std::uint64_t seeds = 0;  // seeds that ran
   unsigned deaths = 0, resets = 0, refused_cuts = 0;
-  std::uint64_t again = 0;  // contributions computed again
+  std::uint64_t again = 0;  // contributions that were computed again
 };
 
-/// Runs seeds until three were wrong. `job`: its name for people. `contributions`: that are to be counted.
+/// Runs seeds until three of them were wrong. `job`: its name, for the output. `contributions`: how many must count.
 template <class Builder>
 auto check_seeds(const char* job, const Builder& builder, const std::string& directory, const std::string& expected,
                  std::uint64_t contributions) -> Sum {
@@ -64,7 +64,7 @@ auto check_seeds(const char* job, const Builder& builder, const std::string& dir
     CHECK(outcome.contributions == contributions);
   }
   CHECK(wrong == 0);
-  if (count >= seeds) {  // few may draw few faults
+  if (count >= seeds) {  // fewer seeds may draw few faults
     CHECK(sum.deaths > count);
     CHECK(sum.resets > count);
   }

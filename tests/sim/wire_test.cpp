@@ -32,8 +32,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A client that makes calls at random times over one connection to a server that answers some of them late, some with
-/// an error and some never; the connection may break, stall or be half open, an end may die or leave.
+/// A client that makes calls at random times over one connection, and a server that answers some of them late, some
+/// with an error and some never. The connection may break, stall or become half open; an end may die or leave.
 class Run {
  public:
   explicit Run(std::uint64_t seed) : dice_{seed}, byte_by_byte_{dice_.percent(30)} {
@@ -42,7 +42,8 @@ class Run {
     wire_->attach(client_, [this] { take_client(); }, server_, [this] { take_server(); });
   }
 
-  /// Empty: every call ended once, answered ones with their own answer. Else what was wrong.
+  /// Returns an empty text if every call ended once, and each answer was that of its own call; otherwise what was
+  /// wrong.
   auto run() -> std::string {
     for (int i = 0; i < 30; ++i) scheduler_.after(some_time(), [this] { make_call(); });
     const auto fate = dice_.below(6);
@@ -91,7 +92,7 @@ class Run {
         take_client();
         wire_->flush();
       });
-    scheduler_.after(0us, [this] {  // as a shell does: never from inside of `call`
+    scheduler_.after(0us, [this] {  // as a shell does: never inside `call`
       take_client();
       wire_->flush();
     });
@@ -111,7 +112,7 @@ class Run {
     for (ServerEvent event; server_.next(scheduler_.now(), event);) {
       if (event.kind != ServerEvent::Kind::request) continue;
       const auto chance = dice_.below(10);
-      if (chance == 0) continue;  // never
+      if (chance == 0) continue;  // this call is never answered
       const std::string text{distrib::as_text(event.head)};
       scheduler_.after(some_time(), [this, chance, call = event.call, text] {
         if (chance == 1) server_.fail(call, distrib::rpc_errc::exhausted);
@@ -137,7 +138,7 @@ class Run {
 
 }  // namespace
 
-TEST_CASE("Wire: over 1000 seeds every call of a client ends once, with its own answer", "[sim]") {
+TEST_CASE("Wire: with 1000 seeds every call of a client ends once, with its own answer", "[sim]") {
   int answered = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Run run{seed};
@@ -161,7 +162,7 @@ TEST_CASE("Wire: a run is a function of its seed", "[sim]") {
 
 namespace {
 
-/// A client and a server that answers at once with what it was asked, and when the client heard what.
+/// A client, and a server that answers each call at once with its text. Writes down what the client received, and when.
 struct Pair {
   Pair() {
     wire->attach(client, [this] { take_client(); }, server, [this] { take_server(); });
@@ -205,7 +206,7 @@ void run_until(Pair& pair, std::chrono::seconds end) {
 
 }  // namespace
 
-TEST_CASE("Wire: a stalled one carries what it was given afterwards, in order", "[sim]") {
+TEST_CASE("Wire: after a stall everything that was sent arrives, in order", "[sim]") {
   Pair pair;
   run_until(pair, 1s);
   pair.call("before");
@@ -221,7 +222,7 @@ TEST_CASE("Wire: a stalled one carries what it was given afterwards, in order", 
   CHECK_FALSE(pair.wire->broken());
 }
 
-TEST_CASE("Wire: that one is half open is found out by who is told, or else by its own deadlines", "[sim]") {
+TEST_CASE("Wire: half open: an end that is told knows at once, the other one after its own deadlines", "[sim]") {
   for (const bool server_knows : {true, false}) {
     Pair pair;
     run_until(pair, 1s);
@@ -242,7 +243,7 @@ TEST_CASE("Wire: that one is half open is found out by who is told, or else by i
 
 namespace {
 
-/// An end that sends what it is given, and keeps what it reads and what it was told.
+/// A core that sends what it is given, and keeps what it reads and what it was told.
 struct WireTape {
   [[nodiscard]] auto reads() const -> bool { return wants && !finished(); }
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
@@ -304,7 +305,7 @@ struct WireTape {
   bool is_finished = false;
 };
 
-/// Two of them, and a wire between.
+/// Two of these cores with a wire between them.
 struct Tapes {
   explicit Tapes(std::size_t piece_bytes = 4096, std::uint64_t seed = 1) : dice{seed} {
     wire = std::make_shared<Wire<WireTape, WireTape>>(scheduler, dice, distrib::sim::NetworkOptions{1ms, piece_bytes});
@@ -331,7 +332,7 @@ struct Tapes {
 
 }  // namespace
 
-TEST_CASE("Wire: who leaves while its bytes are held up is read to the end before the peer is told", "[sim]") {
+TEST_CASE("Wire: bytes of an end that has left are held up by a stall, then read before the peer is told", "[sim]") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     CAPTURE(seed);
     Tapes tapes{4096, seed};
@@ -345,11 +346,11 @@ TEST_CASE("Wire: who leaves while its bytes are held up is read to the end befor
     CHECK(tapes.b.losses == 1);
     CHECK_FALSE(tapes.b.reason);
     CHECK(tapes.b.received_when_lost == "the last words");
-    CHECK(tapes.a.losses == 0);  // its process is gone
+    CHECK(tapes.a.losses == 0);  // its process has ended: it is not told
   }
 }
 
-TEST_CASE("Wire: what an end sends arrives in order, in pieces of any size up to the largest", "[sim]") {
+TEST_CASE("Wire: what an end sends arrives in order, in pieces of any size up to the limit", "[sim]") {
   for (const std::size_t piece_bytes : {1U, 3U, 4096U})
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       CAPTURE(piece_bytes, seed);
@@ -372,12 +373,12 @@ TEST_CASE("Wire: what an end sends arrives in order, in pieces of any size up to
       const auto size = static_cast<int>(all.size());
       if (piece_bytes == 1) CHECK(tapes.b.reads_made == size);
       else CHECK(tapes.b.reads_made < size);
-      CHECK(tapes.b.largest_read <= std::min<std::size_t>(piece_bytes, 8));  // so much room it has
+      CHECK(tapes.b.largest_read <= std::min<std::size_t>(piece_bytes, 8));  // its read space has 8 bytes
       if (piece_bytes > 1) CHECK(tapes.b.largest_read > 1);
     }
 }
 
-TEST_CASE("Wire: it takes up to its latency to arrive, and as long to be written; one output at a time", "[sim]") {
+TEST_CASE("Wire: arriving takes up to its latency, and so does writing; one output at a time", "[sim]") {
   std::set<std::int64_t> arrived;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Tapes tapes{4096, seed};
@@ -394,12 +395,12 @@ TEST_CASE("Wire: it takes up to its latency to arrive, and as long to be written
     tapes.run_for(2ms);
     CHECK(tapes.b.received == "12");
     CHECK(tapes.a.writes_made == 2);
-    CHECK(tapes.scheduler.waiting() == 0);  // nothing goes on by itself
+    CHECK(tapes.scheduler.waiting() == 0);  // no event is left
   }
   CHECK(arrived.size() > 50);
 }
 
-TEST_CASE("Wire: what the cores want to say when they are put at its ends is sent", "[sim]") {
+TEST_CASE("Wire: attach() sends what the cores want to send at that time", "[sim]") {
   Dice dice{1};
   Scheduler scheduler;
   WireTape a, b;
@@ -415,14 +416,14 @@ TEST_CASE("Wire: what the cores want to say when they are put at its ends is sen
   CHECK_FALSE(wire->broken());
 }
 
-TEST_CASE("Wire: when it breaks both ends are told why, once, and what is under way is lost", "[sim]") {
+TEST_CASE("Wire: reset() tells both ends why, once, and what is on its way is lost", "[sim]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     Tapes tapes{4096, seed};
     tapes.send_a("lost");
     tapes.wire->reset();
     CHECK(tapes.wire->broken());
-    CHECK(tapes.a.losses + tapes.b.losses == 0);  // not from inside of it
+    CHECK(tapes.a.losses + tapes.b.losses == 0);  // they are told later, not inside reset()
     tapes.wire->reset();
     tapes.wire->half_open(true, true);
     tapes.run_for(1ms);
@@ -442,7 +443,7 @@ TEST_CASE("Wire: when it breaks both ends are told why, once, and what is under 
   }
 }
 
-TEST_CASE("Wire: half open, it tells who is to know, carries nothing, and takes what it is given", "[sim]") {
+TEST_CASE("Wire: half open: tells the ends that it should, delivers nothing, and still accepts output", "[sim]") {
   for (const bool a_knows : {false, true})
     for (const bool b_knows : {false, true}) {
       CAPTURE(a_knows, b_knows);
@@ -450,7 +451,7 @@ TEST_CASE("Wire: half open, it tells who is to know, carries nothing, and takes 
       tapes.send_a("lost");
       tapes.wire->half_open(a_knows, b_knows);
       CHECK(tapes.wire->broken());
-      tapes.wire->half_open(true, true);  // it is already
+      tapes.wire->half_open(true, true);  // no effect: it is half open already
       tapes.run_for(10ms);
       CHECK(tapes.a.losses == (a_knows ? 1 : 0));
       CHECK(tapes.b.losses == (b_knows ? 1 : 0));
@@ -458,7 +459,7 @@ TEST_CASE("Wire: half open, it tells who is to know, carries nothing, and takes 
         CHECK(tapes.a.writes_made == 1);
         tapes.send_a("lost, too");
         tapes.run_for(10ms);
-        CHECK(tapes.a.writes_made == 2);  // as a socket's buffer
+        CHECK(tapes.a.writes_made == 2);  // accepted, as by the buffer of a socket
       }
       CHECK(tapes.b.received.empty());
       tapes.wire->reset();
@@ -468,7 +469,7 @@ TEST_CASE("Wire: half open, it tells who is to know, carries nothing, and takes 
     }
 }
 
-TEST_CASE("Wire: stalled, it carries nothing before the latest time that was said", "[sim]") {
+TEST_CASE("Wire: a stall lasts until the latest time that was given", "[sim]") {
   Tapes tapes;
   tapes.wire->stall(tapes.begun + 10s);
   tapes.wire->stall(tapes.begun + 5s);
@@ -480,7 +481,7 @@ TEST_CASE("Wire: stalled, it carries nothing before the latest time that was sai
   CHECK(tapes.b.received == "text");
 }
 
-TEST_CASE("Wire: a core is woken when it says so, and not when it has changed its mind", "[sim]") {
+TEST_CASE("Wire: a core is woken at the time that it asked for last", "[sim]") {
   Tapes tapes;
   tapes.a.alarm = tapes.begun + 5ms;
   tapes.wire->flush();
@@ -500,10 +501,10 @@ TEST_CASE("Wire: a core is woken when it says so, and not when it has changed it
   tapes.wire->flush();
   tapes.wire->detach_a();
   tapes.run_for(20ms);
-  CHECK(tapes.a.woken_at.size() == 2);  // nobody is there
+  CHECK(tapes.a.woken_at.size() == 2);  // a is detached
 }
 
-TEST_CASE("Wire: what came while a core wanted nothing is read when it has been called, and wants it", "[sim]") {
+TEST_CASE("Wire: what arrived while a core did not want to read is read after its next event", "[sim]") {
   Tapes tapes;
   tapes.b.wants = false;
   tapes.b.alarm = tapes.begun + 50ms;
@@ -517,7 +518,7 @@ TEST_CASE("Wire: what came while a core wanted nothing is read when it has been 
   CHECK(tapes.b.received == "some text");
 }
 
-TEST_CASE("Wire: an end that is finished leaves when all that it said is written, and the peer reads it", "[sim]") {
+TEST_CASE("Wire: an end that is finished leaves when all its output is written, and the peer reads it", "[sim]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     Tapes tapes{2, seed};
@@ -536,7 +537,7 @@ TEST_CASE("Wire: an end that is finished leaves when all that it said is written
   }
 }
 
-TEST_CASE("Wire: an owner that leaves in the middle of an event is not called again", "[sim]") {
+TEST_CASE("Wire: an owner that detaches its end during an event is not called again", "[sim]") {
   Dice dice{1};
   Scheduler scheduler;
   WireTape a, b;

@@ -242,7 +242,7 @@ TEST_CASE("Simulated clusters: how often they find mistakes of hosts", "[.found]
       if (what.empty()) continue;
       ++shown;
       first = seed;
-      const std::size_t named = what.find(": ");  // "seed 7: it goes round in circles (after ..."
+      const std::size_t named = what.find(": ");  // "seed 7: the job has not ended within ... events (after ..."
       ++how[what.substr(0, what.find(" (")).substr(named == std::string::npos ? 0 : named + 2)];
     }
     std::printf("%s%s: %llu of %llu seeds, the first is %llu\n", of.mistake, of.has_replicas ? " (replicas)" : "",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that counts itself, for kills.py: each contribution adds 1 where nobody else adds anything.
-//   counting write FILE COUNT         writes so many records, which are numbered
-//   counting check DIRECTORY COUNT    reads the newest checkpoint after so many contributions: each was counted once
-//   counting train ...                one task of the job, see `Settings`
-// "seen" has an element for each step of each rank, "numbers" and "any" a row for each record, and "total" one number
-// for all. A step has one record; so many steps as there are records take each of them once.
+// A job that counts its own contributions, for kills.py: each contribution adds 1 where no other one adds anything.
+//   counting write FILE COUNT         writes COUNT records, which are numbered
+//   counting check DIRECTORY COUNT    reads the newest checkpoint; true if each of COUNT contributions was counted once
+//   counting train ...                runs one task of the job, see `Settings`
+// "seen" has an element for each step of each rank, "numbers" and "any" have a row for each record, and "total" is one
+// number for all. A step uses one record. There are as many steps as records, so each record is used once.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/cluster/cluster_flags.hpp>
@@ -35,16 +35,17 @@ namespace {
 
 constexpr std::uint32_t workers = 3;
 
-/// Flags of `train`, each `--name=value`, beside those of the cluster.
+/// The flags of `train`, each `--name=value`, in addition to the flags of the cluster.
 struct Settings {
   std::string data, out, mode = "async";
   std::uint64_t steps = 0, save_every = 50;
   std::uint32_t staleness = 0;
-  std::uint64_t adds = 1;  ///< What a contribution adds. Other than 1, it looks as if it were counted so often.
-  std::uint64_t tell = 0;  ///< 1: says when a worker begins and ends to compute a step: "at begins STEP RANK TIME".
+  std::uint64_t adds = 1;  ///< What a contribution adds. Another number than 1 looks as if it were counted that often.
+  std::uint64_t tell = 0;  ///< 1: prints when a worker starts and ends computing a step: "at begins STEP RANK TIME".
 };
 
-/// By a clock that all processes of a machine have in common, in one write, so that a line is whole whatever ends us.
+/// Prints a line with the time of a clock that all processes of a machine share. It is one write, so that the line is
+/// whole even if the process is killed.
 void say(const char* what, const distrib::StepContext& context) {
   ::timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -63,7 +64,7 @@ struct Counting {
     std::int64_t number;
   };
 
-  std::int64_t count;  // of records, and of contributions
+  std::int64_t count;  // number of records, and of contributions
   std::uint64_t adds;
   bool tells;
 
@@ -75,7 +76,7 @@ struct Counting {
             {distrib::ZerosInitializer{}}};
   }
 
-  // Of any 64 bits, but of each record's number its own.
+  // Returns an arbitrary key of 64 bits, different for each record.
   static auto key_of(std::int64_t number) -> std::uint64_t {
     return (static_cast<std::uint64_t>(number) + 1) * 0x9E37'79B9'7F4A'7C15;
   }
@@ -87,7 +88,7 @@ struct Counting {
     }
   }
 
-  // The rule is `value -= gradient`.
+  // The updater computes `value -= gradient`, so a gradient of -1 adds 1.
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
     if (tells) say("begins", context);
@@ -108,7 +109,8 @@ struct Counting {
 constexpr auto record_number = distrib::feature("number", &Counting::Example::number);
 
 auto train(const Settings& s, const distrib::ClusterFlags& flags, distrib::Consistency consistency) -> int {
-  if (s.steps == 0 || s.steps % workers != 0) throw std::invalid_argument{"--steps is not so many for each worker"};
+  if (s.steps == 0 || s.steps % workers != 0)
+    throw std::invalid_argument{"--steps is not a multiple of the number of workers"};
   const distrib::SaveCheckpoint save{.directory = s.out + "/checkpoint", .every_steps = s.save_every};
   distrib::IoPool pool{2};
   auto trainer = distrib::train(Counting{static_cast<std::int64_t>(s.steps), s.adds, s.tell != 0})
@@ -159,7 +161,7 @@ auto read(const distrib::BundleReader& checkpoint, std::string_view name) -> std
   return values;
 }
 
-/// Says what was counted otherwise than once; gives how many that were.
+/// Prints what was not counted exactly once; returns how many these are.
 auto count_wrong(const char* what, std::span<const float> times) -> std::size_t {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < times.size(); ++i)

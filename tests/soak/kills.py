@@ -1,31 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of real processes, 2 parameter servers and 3 workers, are disturbed, and end as if nothing had been.
+"""Disturbs jobs of real processes, 2 parameter servers and 3 workers. They must end as if undisturbed.
 
 usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [-- TRAIN_OPTION...]
 
-TEST is one of these; all unless told. Who is killed is started again at once; nobody helps otherwise.
-  pauses      --count jobs (20) in which random processes stand still for 5 to 200 ms
+TEST is one of these; by default all of them run. A killed process is restarted at once; nothing else helps.
+  pauses      --count jobs (20) in which random processes are stopped for 5 to 200 ms
   kills       --count jobs (20) with 2 to 10 kills of random processes at random moments
-  partitions  --count jobs (6) in which parameter servers are cut off the network for 0.1 to 3 s, in both directions or
-              in one; some are killed meanwhile, which nobody hears of. As root, in a network of its own
-  boundaries  --count cases (60; 0: all, 700 or more). In each, a process is killed just before its n-th call of one kind
-              that moves something (sends, writes, syncs, renames), alone or another one with it: all n of a job that
-              makes 3 cuts
-  orders      --count jobs (30) started in random order, again and again where SIGTERM in random order ends them before
-  counts      --count asynchronous jobs (10) with such kills: each contribution was counted once
-  staleness   --count stale-synchronous jobs (10) with kills and pauses of workers: none begins a step further ahead of
-              another one than it may
-  resharding  --count times (2) jobs of 3 parameter servers are stopped or killed, all of their processes, and each goes
-              on from there on 1, on 2, on 4 and on 6 of them
+  partitions  --count jobs (6) in which parameter servers are cut off the network for 0.1 to 3 s, in one direction or
+              in both; some are killed during that time, and no worker is told. As root, in a network of its own
+  boundaries  --count cases (60; 0: all, 700 or more). In each case a process is killed just before its n-th call of one
+              kind that moves something (sends, writes, syncs, renames), alone or together with another process; for
+              every n of a job that makes 3 cuts
+  orders      --count jobs (30) started in random order, and again if SIGTERM in random order has ended them before
+  counts      --count asynchronous jobs (10) with such kills: each contribution must be counted once
+  staleness   --count stale-synchronous jobs (10) with kills and pauses of workers: no worker may start a step further
+              ahead of another one than the bound
+  resharding  --count times (2): all processes of jobs with 3 parameter servers are stopped or killed, and each job
+              continues from there on 1, on 2, on 4 and on 6 parameter servers
   replicas    --count jobs (3) with two replicas of each shard, in which one parameter server, then the other one, is
-              killed, loses its disk, and stays away for 1.5 s: how long a worker finishes no step
-  gaps        --count jobs (3) in which parameter servers are killed: how long a worker finishes no step
-  endurance   --seconds (60) with a kill every 5 s: who is spared stays as large as it was
+              killed, loses its disk, and stays away for 1.5 s: measures how long a worker finishes no step
+  gaps        --count jobs (3) in which parameter servers are killed: measures how long a worker finishes no step
+  endurance   --seconds (60) with a kill every 5 s: processes that are not killed must not grow
 
-Lines begin with what repeats them; to a seed belongs --count 1. TRAIN_OPTIONs go to the disturbed jobs only: with
-`-- --seed 2` every test must fail, counts with `-- --adds=2`, staleness with `-- --staleness=9`, else it looks at
-nothing.
+The output lines start with the options that repeat them; for a seed add --count 1. TRAIN_OPTIONs go to the disturbed
+jobs only. They check the tests: with `-- --seed 2` every test must fail, counts with `-- --adds=2`, staleness with
+`-- --staleness=9`.
 """
 import argparse
 import ctypes
@@ -46,16 +46,16 @@ import time
 PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1", "worker2"]  # worker0 is the chief
 NAMES = PS + WORKERS
 TABLES, DENSE = ["click_train", "--batch=32"], ["fashion_mnist_train", "--batch=8", "--parts=2"]
-JOBS = [(TABLES, 150), (DENSE, 500)]  # and their steps: about a second
+JOBS = [(TABLES, 150), (DENSE, 500)]  # with their numbers of steps, which take about a second
 COUNTING, CONTRIBUTIONS = ["counting", "--save_every=50"], 12000
 STALENESS = 3
 LIMIT = 90  # seconds for a job
 LONGEST_GAP, LONGEST_WITH_REPLICAS = 10, 1
 REPLAY_KIB = 256 << 10  # what a worker may keep while a disk is slow
-# What moves something, to another process or to the disk.
+# Calls that move something to another process or to the disk.
 CALLS = ("sendto sendmsg write writev pwrite64 pwritev fsync fdatasync rename renameat renameat2 link linkat unlink "
          "unlinkat ftruncate mkdir").split()
-# One of each role, and who dies with it.
+# One task of each role, and the tasks that may die together with it.
 VICTIMS = {"ps0": ["", "ps1", "worker0", "worker1"], "worker0": ["", "ps0", "worker1"],
            "worker1": ["", "ps0", "worker0", "worker2"]}
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"} | {"OPENBLAS_NUM_THREADS": "1"}
@@ -66,7 +66,7 @@ class Failure(Exception):
 
 
 def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]  # all at once, so that no port comes twice
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]  # all open at once, so that all differ
     ports = [one.getsockname()[1] for one in held]
     for one in held:
         one.close()
@@ -74,7 +74,7 @@ def free_ports(count):
 
 
 class Task:
-    """One process after the other. `lines`: what they said, and when."""
+    """A task: one process after the other. `lines`: the lines of their output, with times."""
 
     def __init__(self, command):
         self.command, self.process, self.lines = command, None, []
@@ -91,7 +91,7 @@ class Task:
         return self.process is not None and self.process.poll() is None
 
     def anonymous_kib(self):
-        """Its memory; 0 when it has ended."""
+        """The memory of its process; 0 if that has ended."""
         try:
             return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1])
         except (OSError, TypeError):
@@ -102,7 +102,7 @@ class Job:
     def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None, servers=PS):
         self.setting, self.program, self.steps = setting, program, steps
         self.began, self.limit, self.deaths, self.accomplice = time.monotonic(), limit, 0, ""
-        self.away, self.back = 0, {}  # who is killed comes back after so many seconds
+        self.away, self.back = 0, {}  # seconds until a killed task is restarted; when each killed task is due
         self.directory = directory or setting.directory()
         names = [*servers, *WORKERS]
         hosts = [f"127.0.0.1:{port}" for port in free_ports(len(names))]
@@ -117,14 +117,14 @@ class Job:
         return self
 
     def send(self, number, names):
-        """Gives those who still ran."""
+        """Sends a signal to these tasks; returns those that were still running."""
         running = [name for name in names if self.tasks[name].runs()]
         for name in running:
             self.tasks[name].process.send_signal(number)
         return running
 
     def tend(self, fine=(0,)):
-        """Starts again who was killed; gives who runs. To end with a code that is not fine is a failure."""
+        """Restarts tasks that were killed; returns the tasks that run. A code that is not in `fine` is a failure."""
         for name, task in self.tasks.items():
             code = task.process and task.process.poll()
             if name in self.back:
@@ -145,7 +145,7 @@ class Job:
         return running
 
     def until(self, true, names=None, fine=(0,)):
-        """False when all of these have ended before; without names: of all."""
+        """Waits until `true()`. Returns False if all of these tasks (without names: all tasks) have ended before."""
         while not true():
             if not set(names or self.tasks).intersection(self.tend(fine)):
                 return False
@@ -161,7 +161,8 @@ class Job:
         return time.monotonic() - self.began
 
     def check(self):
-        """What came of it, once the workers have ended; gives when. For who may run on see Setting.settle()."""
+        """Waits until the workers have ended, and checks the result; returns the time it took. Parameter servers may
+        still run: see Setting.settle()."""
         took = self.end(WORKERS)
         if self.program[0] == "counting":
             self.check_counts()
@@ -175,17 +176,17 @@ class Job:
         try:
             self.summary = json.loads((self.directory / "summary.json").read_text())
         except OSError as error:
-            raise Failure(f"the chief left no summary: {error}") from None
+            raise Failure(f"the chief wrote no summary: {error}") from None
         if self.summary["parameters_sha256"] != self.setting.expected(self.program, self.steps):
-            raise Failure("other bits than in one process")
+            raise Failure("the bits differ from those of one process")
 
     def check_counts(self):
         checkpoint = self.directory / "checkpoint"
-        self.until((checkpoint / f"model.ckpt-{self.steps}.index").exists)  # parameter servers put it together
+        self.until((checkpoint / f"model.ckpt-{self.steps}.index").exists)  # the parameter servers merge it
         done = subprocess.run([self.setting.counting, "check", checkpoint, str(self.steps)], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=self.limit)
         if done.returncode != 0:
-            raise Failure(f"not each contribution was counted once:\n{done.stdout.rstrip()}")
+            raise Failure(f"some contributions were not counted exactly once:\n{done.stdout.rstrip()}")
 
     def says(self, name, words, times=1):
         return sum(text.startswith(words) for _, text in self.tasks[name].lines) >= times
@@ -223,7 +224,7 @@ class Setting:
                 f"--steps={steps}", "--evaluate_every=1000000000", *options]
 
     def expected(self, program, steps):
-        """The hash of the same job in one process."""
+        """Returns the hash of the same job in one process."""
         key = (*program, steps)
         if key not in self.hashes:
             out = self.directory()
@@ -232,7 +233,7 @@ class Setting:
         return self.hashes[key]
 
     def drawn(self, test, count, seed):
-        """A source of chance for each job."""
+        """Yields a source of random numbers for each job."""
         for number in range(seed, seed + count):
             self.now = f"{test} --seed {number}"
             yield random.Random(self.now)
@@ -241,7 +242,7 @@ class Setting:
         print(f"{self.now:24}  {text}", flush=True)
 
     def settle(self):
-        """All end: parameter servers to whom somebody said no goodbye leave after 30 s."""
+        """Waits until all jobs have ended. A parameter server that lacks a worker's goodbye ends after 30 s."""
         self.now = "the end"
         while self.jobs:
             self.jobs[-1].end()
@@ -270,13 +271,13 @@ def kills(setting, seed, count=20, **_):
 
 
 def own_network(setting):
-    """Whether this process, and those that it starts from now on, have a loopback that nobody else has."""
+    """Moves this process and its later children into a private loopback network. Returns False if it cannot."""
     new_network = 0x40000000
     if os.geteuid() != 0 or not shutil.which("iptables") or not shutil.which("ip"):
         setting.say("skipped: only root with iptables and iproute2 can cut a network")
         return False
     if ctypes.CDLL(None, use_errno=True).unshare(new_network) != 0:
-        setting.say(f"skipped: no network of its own: {os.strerror(ctypes.get_errno())}")
+        setting.say(f"skipped: cannot make a private network: {os.strerror(ctypes.get_errno())}")
         return False
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     probe = subprocess.run(["iptables", "-L", "-n"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -286,14 +287,14 @@ def own_network(setting):
 
 
 def cut_off(how, ports, directions):
-    """Packets to (dport) and from (sport) these ports are lost, from now on (-A) or no longer (-D)."""
+    """Starts (-A) or ends (-D) dropping the packets to (dport) and from (sport) these ports."""
     for port in ports:
         for direction in directions:
             subprocess.run(["iptables", how, "INPUT", "-p", "tcp", f"--{direction}", port, "-j", "DROP"], check=True)
 
 
 def lost_packets():
-    """Of the rules there are."""
+    """Returns the number of packets that the current rules have dropped."""
     said = subprocess.run(["iptables", "-xvnL", "INPUT"], check=True, stdout=subprocess.PIPE, text=True).stdout
     return sum(int(line.split()[0]) for line in said.splitlines() if " DROP " in line and not line.startswith("Chain"))
 
@@ -323,7 +324,7 @@ def partitions(setting, seed, count=6, **_):
             cut_off("-D", [port_of[name] for name in names], directions)
             cuts, away = cuts + 1, away + seconds
         setting.say(f"{job.check():5.1f} s  {cuts} partitions, {away:.1f} s in all, {lost} packets lost, killed "
-                    f"{' '.join(killed) or 'nobody'}")
+                    f"{' '.join(killed) or 'none'}")
         if not lost:
             raise Failure("no packet was lost")
 
@@ -338,14 +339,14 @@ def counts(setting, seed, count=10, **_):
 
 
 def farthest_ahead(job):
-    """How many steps more than another one the worker had finished that was the farthest ahead when it began the next;
-    and how many were begun and ended. A worker says when it begins a step, after it has its values, and when it has
-    made its contribution, before it sends it; so whatever is counted has ended."""
+    """Returns the largest lead of a worker over the slowest one when it started a step, in finished steps, and the
+    number of steps that were started and ended. A worker prints a line when it starts a step, after it has its values,
+    and another one when its contribution is made, before it sends it. So every step that was counted has ended."""
     said = [text.split()[1:] for name in WORKERS for _, text in job.tasks[name].lines if text.startswith("at ")]
     ended, farthest = dict.fromkeys(range(len(WORKERS)), 0), 0
     for _, what, step, rank in sorted((int(at), what, int(step), int(rank)) for what, step, rank, at in said):
         if what == "ends":
-            ended[rank] = max(ended[rank], step)  # made again, it was counted before or was not
+            ended[rank] = max(ended[rank], step)  # a step may be made again
         else:
             farthest = max(farthest, step - 1 - min(ended.values()))
     return farthest, len(said) // 2
@@ -368,14 +369,14 @@ def staleness(setting, seed, count=10, **_):
         took = job.check()
         farthest, made = farthest_ahead(job)
         if made < CONTRIBUTIONS:
-            raise Failure(f"workers told of {made} steps, and made {CONTRIBUTIONS}")
+            raise Failure(f"workers reported {made} steps, but made {CONTRIBUTIONS}")
         if farthest > STALENESS:
-            raise Failure(f"a worker was {farthest} steps ahead, and may be {STALENESS}")
+            raise Failure(f"a worker was {farthest} steps ahead, but at most {STALENESS} are allowed")
         reached = max(reached, farthest)
         setting.say(f"{took:5.1f} s  at most {farthest} steps ahead in {made}, {paused} pauses, killed "
-                    f"{' '.join(killed) or 'nobody'}")
+                    f"{' '.join(killed) or 'none'}")
     if reached < STALENESS:
-        raise Failure(f"nobody was held back: at most {reached} steps ahead, and {STALENESS} are allowed")
+        raise Failure(f"no worker had to wait: at most {reached} steps ahead, and {STALENESS} are allowed")
 
 
 def strace(log, *options):
@@ -383,7 +384,7 @@ def strace(log, *options):
 
 
 def boundary_cases(setting):
-    """All that an undisturbed job gives, as "VICTIM+PARTNER CALL N"."""
+    """All cases of an undisturbed job, as "VICTIM+PARTNER CALL N"."""
     job = Job(setting, TABLES, 6, "--save_every=2").start({name: strace(setting.work / name) for name in VICTIMS})
     job.end()
     job.check()
@@ -400,7 +401,7 @@ def boundaries(setting, seed, count=60, case=None, **_):
     setting.now = "boundaries"
     probe = ["strace", "-o", "/dev/null", "true"]
     if not shutil.which("strace") or subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
-        return setting.say("skipped: there is no strace here, or it may trace nobody")
+        return setting.say("skipped: strace is not installed, or not allowed to trace")
     cases = [case] if case else list(boundary_cases(setting))
     chosen = random.Random(seed).sample(cases, min(count or len(cases), len(cases)))
     met, slowest, shown = 0, (0, ""), time.monotonic()
@@ -416,7 +417,7 @@ def boundaries(setting, seed, count=60, case=None, **_):
             setting.now, shown = "boundaries", time.monotonic()
             setting.say(f"{number} of {len(chosen)}, all are {len(cases)}; slowest {slowest[0]:.1f} s: {slowest[1]}")
     if met < 0.8 * len(chosen):
-        raise Failure(f"in {len(chosen) - met} of {len(chosen)} cases nobody died: such calls are not made any more")
+        raise Failure(f"in {len(chosen) - met} of {len(chosen)} cases no process was killed: no such calls any more")
 
 
 def orders(setting, seed, count=30, **_):
@@ -424,7 +425,7 @@ def orders(setting, seed, count=30, **_):
         directory, starts, longest, codes = setting.directory(), 0, 0, [1]
         while any(codes):
             job, ask = Job(setting, TABLES, 30, "--save_every=5", directory=directory), dice.random() < 0.6
-            fine = (0, 1, -signal.SIGTERM) if ask else (0,)  # by the signal itself before run() and after it
+            fine = (0, 1, -signal.SIGTERM) if ask else (0,)  # before and after run() the signal itself ends a task
             for name in dice.sample(NAMES, len(NAMES)):
                 job.tasks[name].start()
                 job.during(dice.uniform(0, 0.04), fine=fine)
@@ -448,7 +449,7 @@ def resharding(setting, seed, count=2, **_):
     before = 3
     for dice in setting.drawn("resharding", count, seed):
         for program, steps in JOBS:
-            steps *= 2  # so that it is not over before it is stopped
+            steps *= 2  # so that the job is not over before it is stopped
             job = Job(setting, program, steps, "--save_every=5", servers=servers_of(before)).start()
             ask = dice.random() < 0.5
             job.until(lambda: any((job.directory / "checkpoint").glob("*.index")))
@@ -457,7 +458,7 @@ def resharding(setting, seed, count=2, **_):
                 job.send(signal.SIGTERM if ask else signal.SIGKILL, [name])
             codes = {task.process.wait(job.limit) for task in job.tasks.values()}
             if not codes <= {0, 1, -signal.SIGTERM, -signal.SIGKILL}:
-                raise Failure(f"stopped, they ended with the codes {codes}")
+                raise Failure(f"after the stop, the tasks ended with codes {codes}")
             took, went_on = 0, set()
             for after in 1, before - 1, before + 1, 2 * before:
                 directory = setting.directory()
@@ -469,18 +470,18 @@ def resharding(setting, seed, count=2, **_):
                 said = [text for name in servers_of(after) for _, text in other.tasks[name].lines]
                 steps_said = re.findall(r"going on from its cut of step (\d+)", "\n".join(said))
                 if len(steps_said) != after:
-                    raise Failure(f"on {after} parameter servers {len(steps_said)} went on from a cut")
+                    raise Failure(f"on {after} parameter servers, {len(steps_said)} continued from a cut")
                 went_on.update(map(int, steps_said))
             if len(went_on) != 1 or not 0 < max(went_on) < steps:
-                raise Failure(f"they went on from steps {sorted(went_on)} of {steps}")
+                raise Failure(f"the shards continued from steps {sorted(went_on)} of {steps}")
             job.drop()
-            setting.say(f"{took:5.1f} s  {program[0]} {'stopped' if ask else 'killed'}, went on from step "
+            setting.say(f"{took:5.1f} s  {program[0]} {'stopped' if ask else 'killed'}, continued from step "
                         f"{max(went_on)} of {steps}")
 
 
 def gaps(setting, seed, count=3, **_):
     for dice in setting.drawn("gaps", count, seed):
-        # So few steps that each has a line, and long ones.
+        # Few and long steps, so that each has a line of output.
         job = Job(setting, ["fashion_mnist_train", "--batch=2000"], 39, "--save_every=5").start()
         for step in 8, 18, 28:
             job.until(lambda: job.says("worker0", f"step {step}/"))
@@ -492,7 +493,7 @@ def look_for_gaps(setting, job, kills, longest):
     took = job.check()
     ends = [at for at, text in job.tasks["worker0"].lines if text.startswith("step ")]
     between = sorted(later - sooner for sooner, later in zip(ends, ends[1:]))
-    setting.say(f"{took:5.1f} s  {job.deaths} kills, a step each {between[len(between) // 2]:.2f} s, after kills "
+    setting.say(f"{took:5.1f} s  {job.deaths} kills, one step per {between[len(between) // 2]:.2f} s, after kills "
                 f"{between[-kills]:.2f} to {between[-1]:.2f} s")
     if len(ends) != 39 or job.deaths != kills or between[-1] > longest:
         raise Failure(f"{len(ends)} steps, {job.deaths} kills, a gap of {between[-1]:.2f} s")
@@ -501,7 +502,7 @@ def look_for_gaps(setting, job, kills, longest):
 def replicas(setting, seed, count=3, **_):
     for dice in setting.drawn("replicas", count, seed):
         job = Job(setting, ["fashion_mnist_train", "--batch=16000"], 39, "--save_every=5", "--replicas=2")
-        disks = {name: job.directory / name for name in PS}  # of its own
+        disks = {name: job.directory / name for name in PS}  # each server has its own
         for name in PS:
             command = job.tasks[name].command
             command[command.index(f"--out={job.directory}")] = f"--out={disks[name]}"
@@ -513,7 +514,7 @@ def replicas(setting, seed, count=3, **_):
             job.send(signal.SIGKILL, [victim])
             job.until(lambda: victim in job.back)
             shutil.rmtree(disks[victim])
-            # Its own shard, and its replica of the other one; a moment later both are saved.
+            # Its own shard, and its replica of the other shard; a moment later both are saved.
             words = f"/job:ps/task:{victim[-1]}: going on from the state of its other replica"
             job.until(lambda: job.says(victim, words, 2))
             job.during(0.3)

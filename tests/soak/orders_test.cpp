@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server, its clients and their calls begin and end in any order, over real sockets: nothing hangs, and every call
-// ends once. `tests/run.sh soak` goes through many more orders than the default test.
+// A server, its clients and their calls start and end in any order, over real sockets: nothing hangs, and every call
+// ends once. `tests/run.sh soak` runs many more orders than the default test.
 #include <distrib/net/connect.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/rpc/router.hpp>
@@ -44,7 +44,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Ends the program, and names the seed, when what it guards takes too long.
+/// Aborts the program, and names the seed, if an order takes longer than 60 s.
 class Watchdog {
  public:
   Watchdog(std::uint64_t seed, std::size_t threads)
@@ -72,13 +72,13 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// The server's executor alone touches it.
+/// Used only on the server's executor.
 struct ServerSide {
   std::vector<std::function<void()>> kept;
   std::function<void()> end;
 };
 
-/// What becomes of a call is said by the first letter of its text.
+/// Answers calls. The first letter of a call's text says how.
 struct OrderAnswer {
   ServerSide* side;
   IoPool* pool;
@@ -87,7 +87,7 @@ struct OrderAnswer {
     const auto executor = call.connection()->get_executor();
     switch (request.text.at(0)) {
       case 'k': side->kept.emplace_back([call, request] { call.reply(request); }); break;
-      case 'n': break;  // never
+      case 'n': break;  // no answer
       case 'f': call.fail(distrib::rpc_errc::exhausted, "as asked"); break;
       case 'p': asio::post(executor, [call, request] { call.reply(request); }); break;
       case 'a':
@@ -109,24 +109,24 @@ struct MadeCall {
   asio::cancellation_signal cancellation;
 };
 
-/// The clients' executor alone touches it.
+/// Used only on the clients' executor.
 struct ClientSide {
   std::unique_ptr<RpcClient> client;
   std::unique_ptr<distrib::Connector> connector;
-  int socket = -1;  // while the connection lives
+  int socket = -1;  // valid while the connection is open
 };
 
-/// One order, drawn from a seed. Chance is asked for by this thread only, before a step is posted, so that a seed is
-/// the same steps; how they meet is up to the threads.
+/// One order, drawn from a seed. Only this thread draws random numbers, before it posts a step, so that a seed always
+/// makes the same steps; how the steps interleave depends on the threads.
 class Order {
  public:
   Order(std::uint64_t seed, std::size_t threads) : dice_{seed}, pool_{threads}, joins_{dice_.percent(60)} {
     asio::io_context context{1};
-    port_ = support::Acceptor{context, support::loopback()}.local_endpoint().port();  // free again, probably
+    port_ = support::Acceptor{context, support::loopback()}.local_endpoint().port();  // probably free again
     server_side_.end = [this] { server_.reset(); };
   }
 
-  /// Empty: all was as it must be.
+  /// Returns what was wrong; an empty text if nothing.
   auto run() -> std::string {
     for (auto steps = dice_.between(5, 60); steps > 0; --steps) {
       step();
@@ -152,7 +152,7 @@ class Order {
     asio::post(pool_.executor(pool_.size() - 1), std::move(step));
   }
 
-  /// Until everything posted so far has run.
+  /// Waits until everything posted so far has run.
   void wait_for_all() {
     std::promise<void> server;
     std::promise<void> clients;
@@ -197,7 +197,7 @@ class Order {
     server_.reset();
     try {
       server_ = make_server(port_);
-    } catch (const std::system_error&) {  // somebody has the port by now
+    } catch (const std::system_error&) {  // another process uses the port by now
       server_ = make_server(0);
     }
     port_ = server_->port();
@@ -263,7 +263,7 @@ class Order {
 
   // --- on this thread ---
 
-  /// Says what is no greeting, or nothing, and leaves.
+  /// Connects, sends something that is not a greeting, or nothing, and disconnects.
   void stranger() {
     asio::io_context context{1};
     TcpSocket socket{context.get_executor()};
@@ -289,13 +289,13 @@ class Order {
     for (std::size_t i = last.size(); i > 1; --i) std::swap(last[i - 1], last[dice_.below(i)]);
     for (const auto& step : last) step();
     wait_for_all();
-    // What these steps set free may have begun something again.
+    // What these steps have released may have started something again.
     at_server([this] {
       server_.reset();
       server_side_.kept.clear();
     });
     wait_for_all();
-    if (!joins_) pool_.stop();  // what has not begun is dropped
+    if (!joins_) pool_.stop();  // what has not started yet is dropped
     pool_.join();
   }
 
@@ -311,7 +311,7 @@ class Order {
   std::atomic<int> answered_ = 0;
 };
 
-/// So many orders, by turns on one thread and on two.
+/// Runs `count` orders, in turn on one thread and on two.
 void go_through(std::uint64_t first, std::uint64_t count) {
   int answered = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parameter server with dense variables and tables of both kinds under as much as its workers can ask of it, for as
-// long as one likes: its memory stays what it was, and that of workers below what it may be. Each is a process of its
-// own, as in real life.
+// A parameter server with dense variables and tables of both kinds, under the highest load that its workers can make,
+// for any time: the memory of the server does not grow, and that of the workers stays below its limit. Each is a
+// process of its own, as in production.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/adagrad.hpp>
@@ -49,9 +49,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Rank workers = 3;
-constexpr std::uint64_t table_keys = 1 << 15;  // so that there are soon no new rows
-constexpr std::size_t keys_of_batch = 250;     // of each table
-constexpr std::size_t replay_budget_mib = 64;  // of a worker; what it makes between two cuts is less than half of that
+constexpr std::uint64_t table_keys = 1 << 15;  // few, so that soon there are no new rows
+constexpr std::size_t keys_of_batch = 250;  // for each table
+constexpr std::size_t replay_budget_mib = 64;  // for a worker; its contributions between two cuts need less than half
 
 // --- processes ---
 
@@ -59,14 +59,14 @@ void tell(const std::string& who, const Error& why) {
   if (why) std::fprintf(stderr, "%s: %s: %s\n", who.c_str(), why.code.message().c_str(), why.where.c_str());
 }
 
-/// Runs `work` in a process of its own, whose exit code it gives; killed with its owner. `work` gets a descriptor to
-/// write to, which its owner reads.
+/// Runs `work` in a process of its own, whose exit code is the result of `work`. The process dies with its owner.
+/// `work` gets a descriptor to write to; the owner reads it.
 class Process {
  public:
   explicit Process(const std::function<int(int)>& work) {
     std::array<int, 2> pipe{};
     if (::pipe(pipe.data()) != 0) throw std::system_error{errno, std::generic_category(), "pipe"};
-    std::fflush(stdout);  // or two processes write what waits there
+    std::fflush(stdout);  // otherwise both processes would write what is buffered
     pid_ = ::fork();
     if (pid_ < 0) throw std::system_error{errno, std::generic_category(), "fork"};
     said_ = pipe[pid_ == 0 ? 1 : 0];
@@ -87,12 +87,12 @@ class Process {
     ::close(said_);
   }
 
-  /// Readable when it has said something, and when it has ended.
+  /// Returns a descriptor that is readable when the process has written something, and when it has ended.
   [[nodiscard]] auto said() const -> int { return said_; }
 
   void ask_to_end() const { ::kill(pid_, SIGTERM); }
 
-  /// Waits for its end.
+  /// Waits for its end; returns its exit code, or 128 plus the signal that ended it.
   [[nodiscard]] auto exit_code() -> int {
     int status = 0;
     ::waitpid(std::exchange(pid_, 0), &status, 0);
@@ -112,7 +112,7 @@ class Process {
   int said_ = -1;
 };
 
-/// A number that processes have in common.
+/// A number that several processes share.
 class SharedCounter {
  public:
   SharedCounter() {
@@ -150,7 +150,7 @@ auto make_job(Consistency consistency, Step steps) -> Job {
   return job;
 }
 
-/// Any 64 bits, but of `table_keys` keys.
+/// Returns one of `table_keys` keys; in the table of arbitrary keys it has 64 bits.
 auto key_of(const TableInfo& table, std::uint64_t number) -> std::uint64_t {
   return table.any_key() ? (number + 1) * 0x9E37'79B9'7F4A'7C15 : number;
 }
@@ -174,7 +174,7 @@ class Worker final : public WorkerOwner {
         std::make_shared<WorkerClient>(context.get_executor(), job, rank, std::vector{server}, options, cuts, *this);
   }
 
-  /// The exit code of its part of the job.
+  /// Does its part of the job; returns the exit code.
   auto run() -> int {
     const Signals signals{context_, [this] { client_->stop(); }};
     client_->start();
@@ -203,7 +203,8 @@ class Worker final : public WorkerOwner {
     asio::post(context_, [this] { context_.stop(); });
   }
 
-  // The rows of a step: keys are drawn for it, so a step that is made once more has the same.
+  // Returns the rows of a step. Its keys are drawn from the step, so that a step that is computed again has the same
+  // keys.
   auto wanted(Step step) -> std::vector<WantedRows> {
     sim::Dice dice{step * workers + rank_};
     std::vector<std::vector<std::uint64_t>> lookups(job_.tables.size());
@@ -221,7 +222,8 @@ class Worker final : public WorkerOwner {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
       blocks.push_back(pools_[shard].take());
       batch.begin(shard, *blocks.back());
-      // What is pulled begins with the dense block, too. The gradient of half the square of a value is the value.
+      // The pulled values start with the dense block, like the contribution. The gradient of half the square of a value
+      // is the value.
       std::copy_n(work.values[shard]->data(), layouts_[shard].block_bytes(), blocks.back()->data());
     }
     for (std::size_t table = 0; table < job_.tables.size(); ++table) {
@@ -238,7 +240,7 @@ class Worker final : public WorkerOwner {
   Rank rank_;
   const SharedCounter& count_;
   std::vector<BlockPool> pools_;
-  std::array<BatchKeys, 2> batches_;  // of this step and of the next one
+  std::array<BatchKeys, 2> batches_;  // for this step and the next one
   std::vector<float> rows_;
   WorkerEnd end_;
   std::shared_ptr<WorkerClient> client_;
@@ -258,10 +260,10 @@ class Cluster {
   [[nodiscard]] auto server() -> Process& { return server_; }
   [[nodiscard]] auto worker(Rank rank) -> Process& { return *workers_[rank]; }
 
-  /// Made so far, of all ranks.
+  /// Returns the number of contributions that all ranks have made so far.
   [[nodiscard]] auto contributions() const -> std::uint64_t { return *count_; }
 
-  /// Waits until then. False: one of the processes has ended before.
+  /// Waits until then. Returns false if one of the processes has ended before.
   auto lasts_until(Clock::time_point then) -> bool {
     std::vector<::pollfd> ends{{server_.said(), POLLIN, 0}};
     for (const auto& worker : workers_) ends.push_back({worker->said(), POLLIN, 0});
@@ -294,12 +296,12 @@ class Cluster {
   std::vector<std::unique_ptr<Process>> workers_;
 };
 
-/// What was resident from time to time.
+/// Samples of the resident memory of a process.
 struct Memory {
   std::string who;
   std::vector<double> mib;
 
-  /// Of one of the four quarters of the time, the median.
+  /// Returns the median in one of the four quarters of the time.
   [[nodiscard]] auto of_quarter(std::size_t quarter) const -> double {
     std::vector<double> part{mib.begin() + static_cast<std::ptrdiff_t>(mib.size() * quarter / 4),
                              mib.begin() + static_cast<std::ptrdiff_t>(mib.size() * (quarter + 1) / 4)};
@@ -310,7 +312,7 @@ struct Memory {
 
 }  // namespace
 
-TEST_CASE("Server: processes that push and pull rows and blocks as fast as they can come to their end", "[soak]") {
+TEST_CASE("Server: processes that push and pull rows and blocks as fast as they can all end", "[soak]") {
   const Consistency modes[] = {AsynchronousParallel{}, BulkSynchronousParallel{}};
   for (const Consistency consistency : modes) {
     CAPTURE(consistency.mode());
@@ -323,11 +325,11 @@ TEST_CASE("Server: processes that push and pull rows and blocks as fast as they 
   }
 }
 
-// For DISTRIB_SOAK_SECONDS, 60 unless told.
-TEST_CASE("Server: as many pushes and pulls as its workers can make leave memory as it was", "[.soak]") {
+// Runs for DISTRIB_SOAK_SECONDS; 60 if that is not set.
+TEST_CASE("Server: under the highest load of its workers memory does not grow", "[.soak]") {
   constexpr double most_growth = 1.03;  // of the server, from the third quarter of the time to the last
-  // Of a worker: what it keeps to send again, which depends on how long a cut takes, and as much again. Its blocks were
-  // of many sizes, and are used again.
+  // Of a worker: what it keeps to send again, which depends on how long a cut takes, and the same amount again, because
+  // its blocks have many sizes and are reused.
   constexpr double most_of_worker = 2 * replay_budget_mib;
   const char* const told = std::getenv("DISTRIB_SOAK_SECONDS");
   const std::chrono::seconds time{told == nullptr ? 60 : std::max(4, std::atoi(told))};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that send half of something, reset, stop reading or talk nonsense, for as long as one likes: a server keeps
-// neither memory nor a descriptor of them, and answers a neighbour all the while.
+// Clients that send half of something, reset, stop reading or send garbage, for any time: a server keeps neither memory
+// nor a descriptor of them, and answers another client all the time.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/router.hpp>
@@ -41,7 +41,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Without what was freed and is only kept for later.
+/// Returns the resident memory, without memory that was freed and that malloc keeps for later.
 auto resident_bytes() -> std::size_t {
   ::malloc_trim(0);
   std::ifstream file{"/proc/self/statm"};
@@ -69,7 +69,7 @@ struct Keep {
 using ResetRouter = decltype(distrib::Router{distrib::on<Echo>(ResetAnswer{}), distrib::on<Store>(Keep{})});
 using ResetServer = distrib::RpcServer<ResetRouter>;
 
-/// What a client would send: a greeting and calls.
+/// Makes the bytes that a client would send: a greeting and calls.
 class Said {
  public:
   void call(const std::string& text) {
@@ -87,7 +87,7 @@ class Said {
   distrib::ClientCore core_{{}, now_};
 };
 
-/// The server, a neighbour whose calls must be answered, and those who behave badly.
+/// The server, a neighbour (a client whose calls must be answered), and peers that behave badly.
 class Reset {
  public:
   Reset() {
@@ -104,7 +104,7 @@ class Reset {
     started.get_future().get();
     port_ = server_->port();
     ask_neighbour();
-    // What the peers say is made once.
+    // The bytes of the peers are made once.
     Said small;
     for (int i = 0; i < 20; ++i) small.call(i % 5 == 0 ? "never" : "x");
     small_ = small.bytes();
@@ -114,7 +114,7 @@ class Reset {
     Said much;
     for (int i = 0; i < 64; ++i) much.call("much");
     much_ = much.bytes();
-    distrib::TcpSocket{context_}.open(asio::ip::tcp::v4());  // a context opens descriptors of its own for the first one
+    distrib::TcpSocket{context_}.open(asio::ip::tcp::v4());  // with its first socket a context opens own descriptors
     idle_descriptors_ = descriptors();
   }
   Reset(const Reset&) = delete;
@@ -129,24 +129,24 @@ class Reset {
     pool_.join();
   }
 
-  /// One more peer comes, behaves badly, and leaves, or stays for a while.
+  /// Connects one more peer, which behaves badly and disconnects, or stays for a while.
   void peer(Dice& dice) {
     distrib::TcpSocket socket{context_};
     socket.connect({asio::ip::address_v4::loopback(), port_});
     socket.non_blocking(true);
     switch (dice.below(8)) {
-      case 0: break;  // says nothing
-      case 1: say(socket, stream::Bytes(1 + dice.below(5'000), std::byte{'G'})); break;  // another program
+      case 0: break;  // sends nothing
+      case 1: say(socket, stream::Bytes(1 + dice.below(5'000), std::byte{'G'})); break;  // like another program
       case 2: say(socket, small_, 1 + dice.below(small_.size())); break;  // stops anywhere
       case 3: say(socket, large_, 1 + dice.below(large_.size())); break;
-      case 4: say(socket, much_); break;  // and reads nothing
-      case 5: {  // damage
+      case 4: say(socket, much_); break;  // does not read the answers
+      case 5: {  // sends damaged bytes
         stream::Bytes bytes = small_;
         bytes[dice.below(bytes.size())] ^= std::byte{1};
         say(socket, bytes);
         break;
       }
-      case 6: {  // an announcement of as much as is allowed
+      case 6: {  // announces a request of the largest allowed size
         Said said;
         auto bytes = said.bytes();
         const auto header = distrib::encode_frame_header({distrib::FrameKind::request, 0, 1, 8, 1, 16 << 20});
@@ -164,7 +164,7 @@ class Reset {
     }
   }
 
-  /// All leave, and the server has noticed: nothing is open but what was in the beginning. Descriptors that are.
+  /// Disconnects all peers, and waits until the server has noticed that. Returns the number of open descriptors.
   auto all_leave() -> std::size_t {
     while (!staying_.empty()) leave(false);
     const auto deadline = Clock::now() + 20s;
@@ -197,13 +197,14 @@ class Reset {
     return counted.get();
   }
 
-  /// As far as the system takes it.
+  /// Sends as much as the system accepts.
   static void say(distrib::TcpSocket& socket, const stream::Bytes& bytes, std::optional<std::size_t> count = {}) {
     std::error_code ec;
     socket.write_some(asio::buffer(bytes.data(), count.value_or(bytes.size())), ec);
   }
 
-  /// By a reset, unless it closes as one should: that leaves the system with a port that waits for a minute.
+  /// Disconnects a peer by a reset. `properly`: closes it instead; then the system keeps the port for a minute, so this
+  /// is rare.
   void leave(bool properly) {
     std::error_code ignored;
     staying_.back().set_option(asio::socket_base::linger{!properly, 0}, ignored);
@@ -234,15 +235,15 @@ TEST_CASE("Rpc: peers that reset in the middle leave no descriptor behind", "[so
   CHECK(reset.all_leave() == reset.idle_descriptors());
 }
 
-// For DISTRIB_SOAK_SECONDS, 60 unless told.
+// Runs for DISTRIB_SOAK_SECONDS; 60 if that is not set.
 TEST_CASE("Rpc: a storm of resets leaves neither memory nor descriptors behind", "[.soak]") {
-  constexpr std::size_t most_growth = 4 << 20;  // of what is resident, after the first tenth of the time
+  constexpr std::size_t most_growth = 4 << 20;  // of resident memory, after the first tenth of the time
   const char* const told = std::getenv("DISTRIB_SOAK_SECONDS");
   const std::chrono::seconds time{told == nullptr ? 60 : std::max(1, std::atoi(told))};
   const auto began = Clock::now();
   Reset reset;
   Dice dice{static_cast<std::uint64_t>(time.count())};
-  std::size_t memory = 0;  // when it is warm
+  std::size_t memory = 0;  // resident memory after the warm-up
   std::uint64_t peers = 0;
   auto tell_at = began + 5s;
   const auto state = [&](const char* when) {
@@ -266,7 +267,7 @@ TEST_CASE("Rpc: a storm of resets leaves neither memory nor descriptors behind",
     }
   }
   const std::size_t left = reset.all_leave();
-  state("all have left");
+  state("after all peers have left");
   CHECK(left == reset.idle_descriptors());
   CHECK(resident_bytes() <= memory + most_growth);
 }

@@ -7,7 +7,7 @@
 
 using tools::bytes_text;
 
-TEST_CASE("bytes for people") {
+TEST_CASE("bytes_text: sizes in words") {
   CHECK(bytes_text(0) == "0 B");
   CHECK(bytes_text(1023) == "1023 B");
   CHECK(bytes_text(1024) == "1.0 KiB");

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib checkpoint` on what TensorFlow wrote: tensors whole and in slices, of every type; damage is found and named.
+# `distrib checkpoint` on files that TensorFlow wrote: whole tensors and slices, of every type. Damage is found and
+# named.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
 fixtures=$tests/checkpoint/fixtures
@@ -35,8 +36,8 @@ checkpoint 0 check $whole; says "$whole: good, 11 tensors, 278 B"
 checkpoint 0 check partitioned; says good
 checkpoint 0 check --json $whole; json 'lines[0]["damaged"] == 0 and lines[0]["tensors"] == 11 and lines[0]["bytes"] == 278'
 
-# A saved iterator is sound, though its type is not read.
-checkpoint 0 check iterator; says 'iterator/.ATTRIBUTES/ITERATOR_STATE  variant [11], 2.2 KiB, a type that is not read'
+# A checkpoint with a saved iterator is good, although the iterator's type is not read.
+checkpoint 0 check iterator; says 'iterator/.ATTRIBUTES/ITERATOR_STATE  variant [11], 2.2 KiB, its type cannot be read'
 says 'iterator/ckpt-1: good, 5 tensors'
 checkpoint 0 check --json iterator/ckpt-1
 json 'lines[0]["damaged"] == 0 and lines[0]["not_read"] == ["iterator/.ATTRIBUTES/ITERATOR_STATE"]'
@@ -45,7 +46,7 @@ json 'by_name["iterator/.ATTRIBUTES/ITERATOR_STATE"]["dtype"] == "variant" and l
 checkpoint 0 show --json iterator
 json 'by_name["iterator/.ATTRIBUTES/ITERATOR_STATE"]["values"] is None'
 json 'by_name["w/.ATTRIBUTES/VARIABLE_VALUE"]["values"] == [1, 2]'
-# Of an intact complex number and floats with a wrong bit only the floats are damaged.
+# A checkpoint with an undamaged complex number and floats with a wrong bit: only the floats are reported as damaged.
 from_base64() { base64 -d >"$1"; }
 mkdir unread
 from_base64 unread/c.index <<'END'
@@ -53,18 +54,18 @@ AAAGCAEaAggBAAEPYwgSEgQSAggBKBA1JVk1XgABEXcIARIEEgIIAyAQKAw1c1uJcQAAAAABAAAAADRS
 AAEAAAAAU+4PXT4ISw4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABX+4CLJHVH2w==
 END
 from_base64 unread/c.data-00000-of-00001 <<<'AAAAAAAA8D8AAAAAAAAAQAAAgD8AAABAAABAQQ=='
-checkpoint 1 check unread/c; says 'c  complex128 [1], 16 B, a type that is not read'; says 'DAMAGED, 2 tensors'
+checkpoint 1 check unread/c; says 'c  complex128 [1], 16 B, its type cannot be read'; says 'DAMAGED, 2 tensors'
 says 'data-00000-of-00001: w, at 16' err
 checkpoint 1 check --json unread/c; json 'lines[-1]["damaged"] == 1'
 
-# What the state file names is not there: the directory was moved, or another program wrote it.
+# The state file names a checkpoint that does not exist: the directory was moved, or another program wrote the file.
 mkdir moved
 for step in 7 9 10; do for file in index data-00000-of-00001; do cp object/ckpt-1.$file moved/ckpt-$step.$file; done; done
 checkpoint 0 list moved; says 'moved/ckpt-10: '
 printf 'model_checkpoint_path: "/old/place/ckpt-9"\n' >moved/checkpoint
 for command in list show; do
   checkpoint 0 $command moved
-  says 'note: moved/checkpoint: /old/place/ckpt-9 (there: 1, the newest ckpt-9)' err; says '; taken: moved/ckpt-9' err
+  says 'note: moved/checkpoint: /old/place/ckpt-9 (there: 1, the newest ckpt-9)' err; says '; used instead: moved/ckpt-9' err
 done
 checkpoint 0 check moved; says 'moved/ckpt-9: good'; says '/old/place/ckpt-9' err
 printf 'model_checkpoint_path: "inference_model"\n' >moved/checkpoint
@@ -77,7 +78,7 @@ rm moved/ckpt-*
 checkpoint 66 list moved; says 'moved/checkpoint: inference_model (there: no checkpoint)' err
 checkpoint 66 check moved; says 'inference_model' err
 
-# By any of its files; by the index alone; without the index; of version 1.
+# A checkpoint that is named by any of its files; with the index only; without the index; of version 1.
 for suffix in .index .data-00000-of-00001 .meta; do
   for command in list check; do checkpoint 0 $command $whole$suffix; says "$whole: "; done
   checkpoint 0 show $whole$suffix global_step; says 1234
@@ -85,7 +86,7 @@ done
 mkdir alone
 cp $whole.index alone/c.index
 checkpoint 0 list alone/c; says 'emb/table     float32 [10,4], 160 B in 3 slices'
-says 'alone/c.data-00000-of-00001: a data file is missing; listed by the index alone' err
+says 'alone/c.data-00000-of-00001: a data file is missing; the list is from the index only' err
 checkpoint 0 list alone; says 'alone/c: 11 tensors'
 checkpoint 0 list --json alone/c; json 'len(lines) == 11 and all(line["sha256"] is None for line in lines)'
 checkpoint 66 show alone/c; says 'alone/c.data-00000-of-00001' err
@@ -99,7 +100,7 @@ mv alone/c.data-00000-of-00001 alone/c
 for command in list show check; do
   checkpoint 66 $command alone/c; says 'alone/c: a checkpoint of version 1; save it again with TensorFlow' err
 done
-# A tensor of which slices are missing is damage, and no wrong usage.
+# A tensor with missing slices is reported as damage, not as wrong usage.
 mkdir hole
 from_base64 hole/c.index <<'END'
 AAAGCAEaAggBAAgPAHYAAQEBgIIIARIEEgIIAigINVk85TUAAQ52CAESBBICCAQ6BAoCEAIAAAAAAQAAAADldJltAAAAAAEAAAAAwPKhsAABAncA
@@ -128,4 +129,4 @@ checkpoint 66 list nowhere/model; says 'nowhere/model.index: there is no such ch
 checkpoint 66 check nowhere/model
 checkpoint 64 list; checkpoint 64 look $whole; checkpoint 64 show -n x $whole
 checkpoint 0 --help
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'

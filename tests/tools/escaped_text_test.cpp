@@ -8,7 +8,7 @@
 using tools::escaped_text;
 using tools::line_text;
 
-TEST_CASE("escaped_text: what is no UTF-8", "[tools]") {
+TEST_CASE("escaped_text: bytes that are not UTF-8 are escaped", "[tools]") {
   CHECK(escaped_text("") == "");
   CHECK(escaped_text("h\xc3\xa4h \\ \"") == "h\xc3\xa4h \\ \"");
   CHECK(escaped_text("verl\xfcst") == "verl\\xfcst");
@@ -17,7 +17,7 @@ TEST_CASE("escaped_text: what is no UTF-8", "[tools]") {
   CHECK(escaped_text("a\nb") == "a\nb");
 }
 
-TEST_CASE("line_text: control characters too", "[tools]") {
+TEST_CASE("line_text: control characters are escaped, too", "[tools]") {
   CHECK(line_text("a\nb\x1b[0m\x7f") == "a\\x0ab\\x1b[0m\\x7f");
   CHECK(line_text(std::string_view{"\0", 1}) == "\\x00");
   CHECK(line_text("h\xc3\xa4h\xff") == "h\xc3\xa4h\\xff");

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A directory of runs; `texts` are paths without its own.
+/// A directory of runs. `texts` returns paths relative to it.
 struct LogDirectory {
   support::TempDirectory directory;
 
@@ -37,7 +37,7 @@ struct LogDirectory {
 
 }  // namespace
 
-TEST_CASE("EventRunSearch: directories with event files, in and below", "[tools]") {
+TEST_CASE("EventRunSearch: finds directories with event files, in and below the root", "[tools]") {
   const LogDirectory log;
   log.run("a/b");
   log.run("a");
@@ -68,7 +68,7 @@ TEST_CASE("EventRunSearch: links are followed", "[tools]") {
   CHECK(found.failures.empty());
 }
 
-TEST_CASE("EventRunSearch: loops and dead links hide nothing", "[tools]") {
+TEST_CASE("EventRunSearch: the search continues after loops and dead links", "[tools]") {
   const LogDirectory log;
   log.run("a");
   log.link("a/up", "..");
@@ -84,7 +84,7 @@ TEST_CASE("EventRunSearch: loops and dead links hide nothing", "[tools]") {
   CHECK(found.failures.empty());
 }
 
-TEST_CASE("EventRunSearch: links without number have a limit", "[tools]") {
+TEST_CASE("EventRunSearch: a huge number of linked paths stops at the limit", "[tools]") {
   const LogDirectory log;
   for (char from = 'a'; from < 'k'; ++from)
     for (char to = 'a'; to < 'k'; ++to) log.link(std::string(1, from) + "/" + to, std::string{"../"} + to);
@@ -93,7 +93,7 @@ TEST_CASE("EventRunSearch: links without number have a limit", "[tools]") {
   CHECK(found.failures[0].code == std::errc::too_many_symbolic_link_levels);
 }
 
-TEST_CASE("EventRunSearch: a directory that is not there", "[tools]") {
+TEST_CASE("EventRunSearch: a directory that does not exist is a failure", "[tools]") {
   const tools::EventRuns found = tools::EventRunSearch{}.find("nowhere");
   REQUIRE(found.failures.size() == 1);
   CHECK(found.failures[0].where == "nowhere");

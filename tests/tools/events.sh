@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib events` on a file that TensorFlow wrote, in a directory and below it, and on what is none.
+# `distrib events` on a file that TensorFlow wrote, in a directory and below it, and on files that are not event files.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
 fixtures=$tests/summary/fixtures
@@ -21,7 +21,7 @@ json '[line["step"] for line in lines] == list(range(10)) and {line["run"] for l
 events 0 --json runs/a/b/*tfevents*; json 'len(lines) == 20'
 events 0 --tag nothing runs; [ ! -s out ] || fail "says $(cat out)"
 
-# A file that is damaged hides no other; what is hidden, not finished or no file is passed over.
+# A damaged file does not hide other files. Hidden names, unfinished files and entries that are not files are skipped.
 printf 'no events: %90s' . >runs/a/b/events.out.tfevents.1.x
 events 1 runs; says 'runs/a/b/events.out.tfevents.1.x: record 0 at offset 0: the length does not match' err
 says 'a/b'; [ "$(grep -c 'loss  10 points' out)" -eq 2 ] || fail 'the curves of the good files are not all there'
@@ -29,16 +29,16 @@ events 1 --json runs; json 'sum("step" in line for line in lines) == 40 and sum(
 mv runs/a/b/events.out.tfevents.1.x runs/a/b/._events.out.tfevents.1.x
 cp runs/a/b/._events.out.tfevents.1.x runs/a/b/events.out.tfevents.2.x.tmp
 mkfifo runs/a/b/events.out.tfevents.3.x
-events 0 runs; [ "$(grep -c 'loss  10 points' out)" -eq 2 ] || fail 'other curves'; [ ! -s err ] || fail "says $(cat err)"
+events 0 runs; [ "$(grep -c 'loss  10 points' out)" -eq 2 ] || fail 'wrong number of curves'; [ ! -s err ] || fail "says $(cat err)"
 rm runs/a/b/*events.out.tfevents.[123].x*
 
-# Runs that are links, as TensorBoard's README has it; loops and dead links hide nothing.
+# Runs that are links, as in TensorBoard's README. The search continues after loops and dead links.
 mkdir -p inside/linked
 ln -s ../../runs/a/b inside/linked/best; ln -s ../../runs/a/b inside/linked/again; ln -s ../../runs inside/linked/tree
 ln -s .. inside/linked/up; ln -s nowhere inside/linked/gone; ln -s self inside/linked/self
 events 0 inside/linked/best; says 'loss  10 points'
 events 0 inside; says 'linked/best'; says 'linked/again'; says 'linked/tree/a'; says 'linked/tree/a/b'
-says 'linked/up: leads to a directory above it' err; says 'linked/gone: leads nowhere' err; says 'linked/self: leads' err
+says 'linked/up: the link leads to itself or to a directory above it: not followed' err; says 'linked/gone: the link leads to a file that does not exist' err; says 'linked/self: the link leads to ' err
 [ "$(grep -c 'loss  10 points' out)" -eq 4 ] || fail 'not four runs'
 
 unhex() { python3 -c 'import pathlib, sys; path = pathlib.Path(sys.argv[1]); path.parent.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ name=events.out.tfevents.0000000100.host.1.0
 version=1800000000000000a37f4b220900000000000059401a0d627261696e2e4576656e743a32b0a1d5e4
 one=1a00000000000000129bd82d09000000000040594010012a0d0a0b0a046c6f7373150000803ff201e8d3
 
-# Values that are no numbers have names, and are not among least and most.
+# Values that are not finite are shown by name, and do not count for least and most.
 unhex odd/$name $version 1a00000000000000129bd82d09000000000040594010012a0d0a0b0a046c6f7373150000c07f9b569728 \
   1a00000000000000129bd82d09000000000080594010022a0d0a0b0a046c6f7373150000807f24c09abc \
   1a00000000000000129bd82d090000000000c0594010032a0d0a0b0a046c6f7373150000803ffd52ec73 \
@@ -56,7 +56,7 @@ events 0 odd
 says 'loss  4 points, steps 1 to 4: NaN to -Infinity, least 1, most 1, 3 not finite (1 NaN, 2 infinite)'
 events 0 --json odd; json '[line["value"] for line in lines] == ["NaN", "Infinity", 1, "-Infinity"]'
 
-# Files of no version, of one that comes late or behind an empty event, and of another.
+# Files without a version, with a version that comes late or after an empty event, and with another version.
 unhex none/$name $one 1a00000000000000129bd82d09000000000080594010022a0d0a0b0a046c6f7373150000003f158b1f77
 unhex late/$name 090000000000000037f9713909000000000000594046dc981d $version $one
 unhex first/$name 000000000000000029039807d8ea82a2 $version $one
@@ -77,11 +77,11 @@ tensor uint8 7 2d000000000000003c418afb09000000000040594010012a200a1e0a046c6f737
 tensor int64 7 2d000000000000003c418afb09000000000040594010012a200a1e0a046c6f73734207080912005201074a0d0a090a077363616c6172732001f4afc952
 tensor bool 1 2d000000000000003c418afb09000000000040594010012a200a1e0a046c6f73734207080a12005a01014a0d0a090a077363616c6172732001283dd7bf
 
-# What a run wrote before it went back to an earlier step is left out, and that is said.
+# Points that a run wrote before it went back to an earlier step are left out, and the output says so.
 unhex back/$name $version $one 1a00000000000000129bd82d09000000000080594010022a0d0a0b0a046c6f7373150000003f158b1f77
 cp back/$name back/events.out.tfevents.0000000200.host.1.0
 events 0 back; says 'loss  2 points, steps 1 to 2'; says '2 points left out'
-events 0 --all back; says 'loss  4 points'; ! grep -q 'left out' out || fail 'something is left out'
+events 0 --all back; says 'loss  4 points'; ! grep -q 'left out' out || fail 'the output says that points are left out'
 events 0 --json back; json 'sum("step" in line for line in lines) == 2 and lines[-1]["left_out"] == 2'
 events 66 nowhere; says nowhere err
 events 66 --json nowhere; json 'lines[0]["error"] == "not_found"'
@@ -89,4 +89,4 @@ mkdir empty
 events 66 empty; says empty err
 events 64
 events 0 --help
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'

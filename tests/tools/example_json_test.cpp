@@ -25,7 +25,7 @@ const std::array<std::int64_t, 2> ids{1, -2};
 
 }  // namespace
 
-TEST_CASE("an Example") {
+TEST_CASE("record_json: an Example") {
   distrib::ExampleBuilder builder;
   builder.set("word", "hi").set("ids", ids).set("weight", 0.5F).set_none("nothing");
   CHECK(shown(builder.build()) == R"({"feature":{"ids":{"int64_list":[1,-2]},"nothing":{},)"
@@ -33,7 +33,7 @@ TEST_CASE("an Example") {
   CHECK(shown({}) == R"({"feature":{}})");
 }
 
-TEST_CASE("a SequenceExample") {
+TEST_CASE("record_json: a SequenceExample") {
   distrib::SequenceExampleBuilder builder;
   builder.context().set("id", std::int64_t{7});
   const auto context_only = std::string{distrib::as_text(builder.build())};
@@ -45,7 +45,7 @@ TEST_CASE("a SequenceExample") {
                                   R"({"feature_list":{"steps":[{"int64_list":[1,-2]},{"int64_list":[]}]}}})");
 }
 
-TEST_CASE("of equal names the last one counts") {
+TEST_CASE("record_json: of features with equal names the last one counts") {
   distrib::ExampleBuilder first;
   distrib::ExampleBuilder second;
   first.set("a", std::int64_t{1});
@@ -55,12 +55,12 @@ TEST_CASE("of equal names the last one counts") {
   CHECK(shown(distrib::as_bytes(both)) == R"({"feature":{"a":{"float_list":[2]}}})");
 }
 
-TEST_CASE("what is no Example") {
+TEST_CASE("record_json: a record that is not an Example") {
   CHECK(shown(distrib::as_bytes(std::string_view{"\x0a\xff"})) ==
         make_error_code(distrib::example_errc::malformed).message());
 }
 
-TEST_CASE("a name that is no UTF-8 is escaped, so that names that differ stay different") {
+TEST_CASE("record_json: names that are not UTF-8 are escaped, so that different names stay different") {
   distrib::ExampleBuilder builder;
   builder.set("verl\xfcst", std::int64_t{1}).set("verl\xfbst", std::int64_t{2}).set("k", std::int64_t{7});
   CHECK(shown(builder.build()) == R"({"feature":{"k":{"int64_list":[7]},"verl\\xfbst":{"int64_list":[2]},)"
@@ -71,7 +71,7 @@ TEST_CASE("a name that is no UTF-8 is escaped, so that names that differ stay di
                                 R"({"\\xff":[{"int64_list":[1,-2]}]}}})");
 }
 
-TEST_CASE("numbers that are not finite") {
+TEST_CASE("record_json: numbers that are not finite") {
   const std::array<float, 3> odd{std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                                  -std::numeric_limits<float>::infinity()};
   distrib::ExampleBuilder builder;

@@ -9,7 +9,7 @@
 using tools::Ending;
 using tools::Verdict;
 
-TEST_CASE("Ending: what the protocol says about each", "[tools]") {
+TEST_CASE("Ending: verdict, exit code and text of each", "[tools]") {
   struct Case {
     Ending ending;
     Verdict verdict;
@@ -22,7 +22,7 @@ TEST_CASE("Ending: what the protocol says about each", "[tools]") {
       {{0, SIGKILL}, Verdict::retry, 137, "was ended by SIGKILL"},
       {{0, SIGSEGV}, Verdict::retry, 139, "was ended by SIGSEGV"},
       {{0, SIGRTMIN + 5}, Verdict::retry, 128 + SIGRTMIN + 5, "was ended by signal " + std::to_string(SIGRTMIN + 5)},
-      {{143, 0}, Verdict::retry, 143, "ended with code 143 (retry)"},  // a shell whose program was terminated
+      {{143, 0}, Verdict::retry, 143, "ended with code 143 (retry)"},  // a shell whose program got SIGTERM
       {{64, 0}, Verdict::permanent, 64, "ended with code 64 (permanent)"},
       {{78, 0}, Verdict::permanent, 78, "ended with code 78 (permanent)"},
       {{2, 0}, Verdict::permanent, 2, "ended with code 2 (permanent)"},
@@ -38,7 +38,7 @@ TEST_CASE("Ending: what the protocol says about each", "[tools]") {
   }
 }
 
-TEST_CASE("Ending: from a status of waitpid", "[tools]") {
+TEST_CASE("Ending: made from a status of waitpid", "[tools]") {
   CHECK(tools::ending_of(W_EXITCODE(0, 0)) == Ending{0, 0});
   CHECK(tools::ending_of(W_EXITCODE(70, 0)) == Ending{70, 0});
   CHECK(tools::ending_of(W_EXITCODE(0, SIGTERM)) == Ending{0, SIGTERM});

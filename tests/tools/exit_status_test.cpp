@@ -12,7 +12,7 @@
 
 using tools::exit_status;
 
-TEST_CASE("the exit code of a failure") {
+TEST_CASE("exit_status: the exit code for a failure") {
   CHECK(exit_status({ENOENT, std::generic_category()}) == 66);
   CHECK(exit_status({EACCES, std::generic_category()}) == 66);
   CHECK(exit_status({EISDIR, std::generic_category()}) == 66);

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-TEST_CASE("find_program: as a shell looks", "[tools]") {
+TEST_CASE("find_program: finds programs as a shell does", "[tools]") {
   const support::TempDirectory temp;
   for (const char* folder : {"a", "b", "b/folder"}) std::filesystem::create_directory(temp / folder);
   const auto make = [&](const std::string& name, std::filesystem::perms perms) {
@@ -33,8 +33,8 @@ TEST_CASE("find_program: as a shell looks", "[tools]") {
   const Case cases[] = {
       {good, "", good, 0, ""},
       {"good", a + ":" + b, good, 0, ""},
-      {"twice", a + ":" + b, also, 0, ""},   // the first wins
-      {"later", a + ":" + b, later, 0, ""},  // passed over where it cannot be executed
+      {"twice", a + ":" + b, also, 0, ""},   // the first one counts
+      {"later", a + ":" + b, later, 0, ""},  // the first one cannot be executed, so it is skipped
       {"text", a + ":" + b, "", 126, "is not executable"},
       {text, "", "", 126, "is not executable"},
       {"folder", b, "", 126, "is a directory"},

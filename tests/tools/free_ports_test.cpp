@@ -5,7 +5,7 @@
 
 #include <set>
 
-TEST_CASE("free_ports: different ones", "[tools]") {
+TEST_CASE("free_ports: all ports are different", "[tools]") {
   const auto ports = tools::free_ports(50);
   CHECK(std::set(ports.begin(), ports.end()).size() == 50);
   CHECK(tools::free_ports(0).empty());

@@ -11,14 +11,14 @@ using tools::JsonLine;
 using tools::number_text;
 using tools::short_text;
 
-TEST_CASE("an object") {
+TEST_CASE("JsonLine: an object") {
   CHECK(JsonLine{}.text() == "{}");
   CHECK(JsonLine{}.add("file", std::string{"a\"b\n"}).add("records", 7U).add("good", true).text() ==
         R"({"file":"a\"b\n","records":7,"good":true})");
   CHECK(JsonLine{}.add_json("list", "[1,2]").text() == R"({"list":[1,2]})");
 }
 
-TEST_CASE("base64 is that of RFC 4648, section 10") {
+TEST_CASE("base64: the examples of RFC 4648, section 10") {
   const auto of = [](std::string_view text) { return base64(distrib::as_bytes(text)); };
   CHECK(of("") == "");
   CHECK(of("f") == "Zg==");
@@ -30,7 +30,7 @@ TEST_CASE("base64 is that of RFC 4648, section 10") {
   CHECK(of("\xff\xfe\xfd") == "//79");
 }
 
-TEST_CASE("numbers that JSON has none for") {
+TEST_CASE("numbers that JSON does not have") {
   const double infinity = std::numeric_limits<double>::infinity();
   CHECK(JsonLine{}.add("a", std::numeric_limits<float>::quiet_NaN()).add("b", infinity).add("c", -infinity).text() ==
         R"({"a":"NaN","b":"Infinity","c":"-Infinity"})");

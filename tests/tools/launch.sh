@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib launch` with little programs as tasks: what they are told, one log, exit codes, restarts, and that nothing is
-# left behind however it ends.
+# `distrib launch` with small programs as tasks: their arguments, the log, exit codes, restarts, and that no process is
+# left, in whatever way it ends.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 unset TF_CONFIG NO_COLOR
 
-# A task: notes its process, then does `act` of the script that defines it, in which $name is "worker1" and $run counts
-# its starts.
+# Writes the program of the tasks. It notes its process, then does ACT, in which $name is "worker1" and $run is the
+# number of its starts.
 task() {  # ACT
   cat >task <<END
 #!/usr/bin/env bash
@@ -34,14 +34,14 @@ says() { grep -qE -e "$1" log || { fail "no '$1' in the log"; tail -n 30 log | s
 says_not() { ! grep -E -e "$1" log >&2 || fail "'$1' in the log"; }
 runs() { [ "$(wc -l <"$1.runs")" -eq "$2" ] || fail "$1 ran $(wc -l <"$1.runs") times, not $2"; }
 
-until_true() {  # COMMAND...      for at most 20 s
+until_true() {  # COMMAND...      waits until it succeeds, for at most 20 s
   local tries=0
   until "$@"; do
     [ $((tries += 1)) -le 1000 ] || return
     sleep 0.02
   done
 }
-is_gone() { ! grep -qsE '^[0-9]+ \(.*\) [^Z]' "/proc/$1/stat"; }  # a zombie is gone
+is_gone() { ! grep -qsE '^[0-9]+ \(.*\) [^Z]' "/proc/$1/stat"; }  # a zombie counts as gone
 all_gone() {
   local pid
   while read -r pid; do
@@ -68,7 +68,7 @@ task 'python3 -c "import json,os,sys; print(json.dumps([sys.argv[1:], json.loads
 status=0
 TF_CONFIG=old "$distrib" launch --ps 2 --workers 3 -- ./task --data 'a b' '' -- --ps 9 '*' >log 2>&1 <<<'nothing of this' || status=$?
 [ $status -eq 0 ] || fail "exit code $status"
-python3 - <<'END' || { fail 'not so'; cat log >&2; }
+python3 - <<'END' || { fail 'wrong flags or TF_CONFIG'; cat log >&2; }
 import json
 tasks = dict(line.split(" | ", 1) for line in open("log") if not line.startswith("launch"))
 assert sorted(tasks) == ["ps0", "ps1", "worker0", "worker1", "worker2"], sorted(tasks)
@@ -96,7 +96,7 @@ for name in ps0 worker0 worker1; do
   says "^launch \| $name is process [0-9]+\$"
 done
 says '^launch \| exit code 0: all 3 tasks are done$'
-awk '/^launch . ps0 ended/ {ended = 1} /^ps0 / && ended {late = 1} END {exit late}' log || fail "words after the end"
+awk '/^launch . ps0 ended/ {ended = 1} /^ps0 / && ended {late = 1} END {exit late}' log || fail "output after the end"
 says_not $'\x1b|\r|20%'
 
 what='lines stay whole'
@@ -109,7 +109,7 @@ for number in range(400):
 os.write(1, b\"y\" * 200000)
 " "$name"'
 launch 0 --ps 2 --workers 3
-python3 - <<'END' || fail 'not so'
+python3 - <<'END' || fail 'wrong lines'
 import collections
 count, long = collections.Counter(), collections.Counter()
 for line in open("log", newline="\n"):
@@ -150,7 +150,7 @@ says '^ps0 \| run 3$'
 what='--restart with the same flags'
 task 'echo "$TF_CONFIG $*"; [ $run = 2 ] || exit 1'
 launch 0 --ps 1 --workers 1 --restart
-[ "$(grep -c '^ps0 | {' log)" = 2 ] && [ "$(grep '^ps0 | {' log | sort -u | wc -l)" = 1 ] || fail 'not so'
+[ "$(grep -c '^ps0 | {' log)" = 2 ] && [ "$(grep '^ps0 | {' log | sort -u | wc -l)" = 1 ] || fail 'other flags'
 
 what='--restart gives up'
 task "[ \$name = ps0 ] || exit 1; $forever"
@@ -172,7 +172,7 @@ ends_with 0
 runs ps0 2
 says_not 'still there'
 
-# However it ends, nothing is left: not the tasks, nor what they started, nor what that put into a session of its own.
+# However it ends, no process is left: no task, no process that a task started, also if that is in a session of its own.
 group='(sleep 1000 & echo $! >>pids; wait) & note $!
 sleep 1000 & note $!'
 family="$group; setsid sleep 1000 & note \$!"
@@ -183,13 +183,13 @@ for signal in INT TERM HUP; do
   in_background $count --ps 1 --workers 2 --grace $grace --restart
   kill -s $signal "$launch"
   ends_with 1
-  says "^launch \| asked to stop: everybody has ${grace/./\\.} s\$"
+  says "^launch \| asked to stop: the tasks have ${grace/./\\.} s to end, then they are killed\$"
   says '^ps0 \| saved$'
   says '^worker1 \| saved$'
   runs ps0 1
 done
 
-what='SIGTERM to who will not'
+what='SIGTERM to tasks that ignore it'
 task "trap '' TERM; $family; wait"
 in_background 15 --ps 1 --workers 2 --grace 0.2
 kill -TERM "$launch"
@@ -225,13 +225,13 @@ task "trap '' TERM INT HUP; $family; wait"
 in_background 15 --ps 1 --workers 2
 kill -9 "$(supervisor)"
 ends_with 137
-says '^error: the supervising process was ended by signal 9'
+says '^error: the supervisor of distrib launch was killed by signal 9; all processes that it had started were ended too$'
 
-what='nobody reads'
+what='a reader that has gone'
 task "$family; exec yes"
 "$distrib" launch --ps 1 --workers 1 --grace 0.2 -- ./task 2>errors </dev/null | head -n 20 >log
 [ "${PIPESTATUS[0]}" -eq 74 ] || fail "exit code"
-grep -qx 'error: stdout: Broken pipe' errors || fail "no word of it"
+grep -qx 'error: stdout: Broken pipe' errors || fail "no error text"
 all_gone
 
 what='a reader that pauses'
@@ -249,7 +249,7 @@ exec 3<&-
 
 what='a terminal'
 task 'trap "echo term >>$name.terms; exit 1" TERM; note $BASHPID; echo hello; while :; do sleep 0.05; done'
-python3 - "$distrib" >log <<'END' || fail 'not so'
+python3 - "$distrib" >log <<'END' || fail 'wrong output or exit code'
 import os, pty, sys
 pid, terminal = pty.fork()
 if pid == 0:
@@ -275,7 +275,7 @@ END
 for name in ps0 worker0; do [ "$(cat $name.terms | wc -l)" = 1 ] || fail "$name was not asked once to end"; done
 all_gone
 
-# Bad input: a clear error, and nothing started.
+# Wrong usage: a clear error, and no task is started.
 refused() {  # CODE TEXT ARGUMENTS...
   local status=0
   "$distrib" "${@:3}" >log 2>&1 </dev/null || status=$?
@@ -301,7 +301,7 @@ refused 64 'nonsense' launch --ps 1 --workers 1 --nonsense -- ./task
 refused 64 '.' launch --ps 1 --workers 1 ./task
 refused 64 'subcommand'
 
-what='not a program after all'
+what='a file that cannot be executed'
 printf '#!/no/such/interpreter\n' >task && chmod +x task && : >pids
 launch 126 --ps 1 --workers 1
 says '^(ps0|worker0) \| cannot run \./task: No such file or directory$'
@@ -310,5 +310,5 @@ what='--help'
 "$distrib" launch --help >log || fail "exit code"
 says '-- PROGRAM ARGS'
 
-[ $failures -eq 0 ] && echo 'all is as it should be'
+[ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

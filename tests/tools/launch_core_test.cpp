@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Writes down what it is told.
+/// Writes down the actions of the core.
 struct Shell {
   Words words;
   void operator()(const tools::StartTask& start) { words.push_back("start " + std::to_string(start.task)); }
@@ -28,7 +28,7 @@ struct Shell {
   void operator()(const tools::Say& say) { words.push_back(say.text); }
 };
 
-/// A job of ps0, worker0 and worker1 and the clock it is told.
+/// A job of ps0, worker0 and worker1. `said` and each event return the actions; the time comes with each event.
 struct Job {
   explicit Job(tools::LaunchRules rules = {}) : core{{"ps0", "worker0", "worker1"}, rules} { core.begin(*this); }
 
@@ -66,7 +66,7 @@ constexpr Ending done{0, 0}, again{1, 0}, permanent{70, 0}, killed{0, SIGKILL}, 
 
 }  // namespace
 
-TEST_CASE("LaunchCore: all end with 0", "[tools]") {
+TEST_CASE("LaunchCore: all tasks end with 0", "[tools]") {
   Job job;
   CHECK(job.said() == Words{"start 0", "start 1", "start 2"});
   CHECK(job.ended(2, done, 10ms) == Words{"worker1 ended with code 0"});
@@ -80,7 +80,7 @@ TEST_CASE("LaunchCore: all end with 0", "[tools]") {
   CHECK(job.core.summary() == "exit code 0: all 3 tasks are done");
 }
 
-TEST_CASE("LaunchCore: the first failure decides, and the others are asked to end", "[tools]") {
+TEST_CASE("LaunchCore: the first failure determines the exit code, and the other tasks are asked to end", "[tools]") {
   struct Case {
     Ending ending;
     bool restart;
@@ -108,7 +108,7 @@ TEST_CASE("LaunchCore: the first failure decides, and the others are asked to en
   }
 }
 
-TEST_CASE("LaunchCore: who does not end in the grace time is killed, once", "[tools]") {
+TEST_CASE("LaunchCore: a task that does not end in the grace time is killed, once", "[tools]") {
   Job job{{.restart = false, .max_restarts = 10, .grace = 500ms}};
   job.said();
   job.ended(1, permanent, 0ms);
@@ -122,7 +122,7 @@ TEST_CASE("LaunchCore: who does not end in the grace time is killed, once", "[to
   CHECK(job.core.exit_code() == 70);
 }
 
-TEST_CASE("LaunchCore: what the tasks started may outlast them, for the grace time", "[tools]") {
+TEST_CASE("LaunchCore: processes that the tasks started may outlast them for the grace time", "[tools]") {
   Job job{{.restart = false, .max_restarts = 10, .grace = 500ms}};
   job.said();
   job.stop(0ms);
@@ -130,10 +130,10 @@ TEST_CASE("LaunchCore: what the tasks started may outlast them, for the grace ti
   CHECK(job.core.all_ended());
   CHECK_FALSE(job.core.killing());
   CHECK(job.wake() == 500ms);
-  CHECK(job.tick(500ms) == Words{"after 0.5 s processes that they started still ran: killed", "kill"});
+  CHECK(job.tick(500ms) == Words{"after 0.5 s processes that the tasks had started still ran: killed", "kill"});
 }
 
-TEST_CASE("LaunchCore: --restart starts again, later each time, and gives up", "[tools]") {
+TEST_CASE("LaunchCore: --restart starts a task again after longer and longer pauses, then gives up", "[tools]") {
   Job job{{.restart = true, .max_restarts = 8, .grace = 10s}};
   job.said();
   const char* const pauses[] = {"0.1", "0.2", "0.4", "0.8", "1.6", "3.2", "5.0", "5.0"};
@@ -159,7 +159,7 @@ TEST_CASE("LaunchCore: --restart starts again, later each time, and gives up", "
   CHECK(job.core.exit_code() == 137);
 }
 
-TEST_CASE("LaunchCore: restarts are counted for each task alone, and all may end well", "[tools]") {
+TEST_CASE("LaunchCore: restarts are counted for each task separately, and the job may still succeed", "[tools]") {
   Job job{{.restart = true, .max_restarts = 1, .grace = 10s}};
   job.said();
   job.ended(0, killed, 0ms);
@@ -174,15 +174,15 @@ TEST_CASE("LaunchCore: restarts are counted for each task alone, and all may end
 TEST_CASE("LaunchCore: asked to stop", "[tools]") {
   Job job{{.restart = true, .max_restarts = 10, .grace = 10s}};
   job.said();
-  CHECK(job.stop(0ms) == Words{"asked to stop: everybody has 10.0 s", "terminate"});
+  CHECK(job.stop(0ms) == Words{"asked to stop: the tasks have 10.0 s to end, then they are killed", "terminate"});
   CHECK(job.stop(5ms).empty());
   CHECK(job.ended(0, done, 10ms) == Words{"ps0 ended with code 0"});
-  CHECK(job.ended(2, again, 20ms) == Words{"worker1 ended with code 1 (retry)"});  // not started again
+  CHECK(job.ended(2, again, 20ms) == Words{"worker1 ended with code 1 (retry)"});  // is not restarted
   CHECK(job.ended(1, terminated, 30ms) == Words{"worker0 was ended by SIGTERM"});
   CHECK(job.core.all_ended());
   CHECK(job.core.exit_code() == 1);
 
-  SECTION("all done in time is done") {
+  SECTION("if all tasks end with 0 in time, the exit code is 0") {
     Job other;
     other.stop(0ms);
     for (const std::size_t task : {0U, 1U, 2U}) other.ended(task, done, 10ms);
@@ -190,7 +190,7 @@ TEST_CASE("LaunchCore: asked to stop", "[tools]") {
   }
 }
 
-TEST_CASE("LaunchCore: who waits for another start when the job is stopped stays as it ended", "[tools]") {
+TEST_CASE("LaunchCore: a task that waits for a restart when the job is stopped keeps its ending", "[tools]") {
   Job job{{.restart = true, .max_restarts = 10, .grace = 10s}};
   job.said();
   job.ended(1, killed, 0ms);
@@ -202,12 +202,12 @@ TEST_CASE("LaunchCore: who waits for another start when the job is stopped stays
   CHECK(job.core.summary() == "exit code 137: worker0 was ended by SIGKILL");
 }
 
-TEST_CASE("LaunchCore: at once means at once", "[tools]") {
+TEST_CASE("LaunchCore: kill() kills all tasks at once", "[tools]") {
   Job job{{.restart = true, .max_restarts = 10, .grace = 1h}};
   job.said();
   job.ended(1, killed, 0ms);
-  SECTION("after a polite word") { job.stop(10ms); }
-  SECTION("or without") {}
+  SECTION("after they were asked to end") { job.stop(10ms); }
+  SECTION("without asking them first") {}
   CHECK(job.kill() == Words{"kill"});
   CHECK_FALSE(job.wake());
   CHECK(job.tick(100ms).empty());

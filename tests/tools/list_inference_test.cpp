@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-TEST_CASE("ListInference: steps and values of feature lists", "[tools]") {
+TEST_CASE("ListInference: counts steps and values of feature lists", "[tools]") {
   using Ints = std::vector<std::int64_t>;
   tools::ListInference inference;
   distrib::SequenceExampleBuilder one;

@@ -12,7 +12,7 @@ using tools::LogLines;
 
 namespace {
 
-/// The log of `text` when it comes in pieces of `piece` bytes.
+/// Returns the log of `text` when it arrives in pieces of `piece` bytes.
 auto log_of(std::string_view text, std::size_t piece) -> std::string {
   LogLines lines{"ps0 | "};
   std::string log;
@@ -23,7 +23,7 @@ auto log_of(std::string_view text, std::size_t piece) -> std::string {
 
 }  // namespace
 
-TEST_CASE("LogLines: whole lines behind a name, however the bytes come", "[tools]") {
+TEST_CASE("LogLines: whole lines with the name before each, for any pieces", "[tools]") {
   struct Case {
     std::string_view text;
     std::string_view log;
@@ -33,7 +33,7 @@ TEST_CASE("LogLines: whole lines behind a name, however the bytes come", "[tools
       {"one\ntwo\n", "ps0 | one\nps0 | two\n"},
       {"one\n\n\ntwo", "ps0 | one\nps0 | \nps0 | \nps0 | two\n"},  // the last line is completed
       {"one\r\ntwo\r\n", "ps0 | one\nps0 | two\n"},
-      {"10%\r20%\r100%\ndone\n", "ps0 | 100%\nps0 | done\n"},     // a bar: its last state
+      {"10%\r20%\r100%\ndone\n", "ps0 | 100%\nps0 | done\n"},     // a progress bar: its last state
       {"10%\r20%\r", "ps0 | 20%\n"},
       {"\r10%\r100%\r\n", "ps0 | 100%\n"},
       {"old\r\r\nnew\n", "ps0 | old\nps0 | new\n"},
@@ -46,7 +46,7 @@ TEST_CASE("LogLines: whole lines behind a name, however the bytes come", "[tools
     }
 }
 
-TEST_CASE("LogLines: a line that is not over is not told", "[tools]") {
+TEST_CASE("LogLines: a line without an end is not written yet", "[tools]") {
   LogLines lines{"ps0 | "};
   std::string log;
   lines.append("loss 0.", log);
@@ -55,7 +55,7 @@ TEST_CASE("LogLines: a line that is not over is not told", "[tools]") {
   CHECK(log == "ps0 | loss 0.5\n");
 }
 
-TEST_CASE("LogLines: a stream may be over, and another begin", "[tools]") {
+TEST_CASE("LogLines: after the end of a stream another one can begin", "[tools]") {
   LogLines lines{"ps0 | "};
   std::string log;
   lines.append("first\r", log);
@@ -65,7 +65,7 @@ TEST_CASE("LogLines: a stream may be over, and another begin", "[tools]") {
   CHECK(log == "ps0 | first\nps0 | \nps0 | second\n");
 }
 
-TEST_CASE("LogLines: long lines come in pieces", "[tools]") {
+TEST_CASE("LogLines: long lines are split into pieces", "[tools]") {
   const std::string full(LogLines::longest_line, 'x');
   const std::string piece = "ps0 | " + full + "\n";
   for (const std::size_t size : {std::size_t{1000}, std::size_t{65'535}, std::size_t{1} << 20}) {
@@ -79,7 +79,7 @@ TEST_CASE("LogLines: long lines come in pieces", "[tools]") {
   }
 }
 
-TEST_CASE("task_lines: colour on terminals only", "[tools]") {
+TEST_CASE("task_lines, use_colours: colours only on terminals", "[tools]") {
   const auto one_line = [](LogLines lines) {
     std::string log;
     lines.append("hello\n", log);

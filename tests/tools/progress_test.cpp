@@ -10,7 +10,7 @@
 
 using tools::Progress;
 
-TEST_CASE("how far work is") {
+TEST_CASE("Progress: its line, and nothing in the first second") {
   std::FILE* const log = std::tmpfile();
   REQUIRE(log != nullptr);
   {
@@ -21,7 +21,7 @@ TEST_CASE("how far work is") {
     CHECK(progress.line(std::chrono::seconds{2}) == "2 of 3 files, 3.0 MiB, 1.5 MiB/s: b");
     CHECK(progress.line(std::chrono::seconds{0}) == "2 of 3 files, 3.0 MiB, 0 B/s: b");
   }
-  CHECK(std::ftell(log) == 0);  // nothing is said in the first second
+  CHECK(std::ftell(log) == 0);  // nothing is printed in the first second
   {
     Progress progress{1, log};
     progress.begin("one");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib records` on real files: what it says, its JSON, its exit codes, that outputs appear whole and are not replaced
-# unasked.
+# `distrib records` on real files: its output, its JSON, its exit codes; outputs appear whole, and replace existing
+# files only if asked to.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
 fixtures=$tests/record/fixtures
@@ -30,7 +30,7 @@ records 66 count --json nowhere; json 'lines[0]["error"] == "not_found" and "now
 records 64 count; records 64 no-such-subcommand; records 64 count --no-such-flag data
 records 0 --help; records 0 count --help
 
-# check: all of the damage, and the records behind it
+# check: all damage, and the records after it
 records 0 check data; says_not DAMAGED
 records 1 check data bad_data_crc.tfrecord; says 'bad_data_crc.tfrecord: DAMAGED'; says 'record 2 at offset 33'
 records 1 check --json bad_data_crc.tfrecord truncated_payload.tfrecord
@@ -38,7 +38,7 @@ json 'lines[0]["damage"][0]["offset"] == 33 and lines[0]["damage"][0]["record"] 
 json 'lines[0]["damage"][0]["kind"] == "corrupt_payload" and lines[0]["records"] == 4'
 json 'lines[1]["damage"][0]["kind"] == "truncated_payload"'
 
-# count says where damage is as well; behind three records a line of a log
+# count says where damage is, too; here a line of a log follows three records
 unhex log_line_tail.tfrecord 0300000000000000b099490e6f6e65014055080300000000000000b099490e74776f8990c9090500000000000000eab2043e \
   74687265656023fb45494e464f3a726f6f743a746869732077656e7420746f207468652077726f6e672066696c650a
 records 1 count log_line_tail.tfrecord; says $'3\tlog_line_tail.tfrecord'; lines 1
@@ -49,7 +49,7 @@ says 'truncated_payload.tfrecord: record 4' err; says 'bad_data_crc.tfrecord: re
 says_not lines-0 err
 records 1 count --json log_line_tail.tfrecord; json 'lines[0]["records"] == 3 and lines[0]["damage"][0]["offset"] == 59'; silent
 
-# a record of more than 2 GiB, a hole: headers alone are read here, all of it in tests/record
+# a record of more than 2 GiB, which is a hole in the file: here only headers are read, tests/record reads all of it
 unhex large 0500000000000000eab2043e666972737455ff23e5 0a000080000000006b5007d5
 truncate -s 2147483691 large
 unhex tail 7b4074100400000000000000424552046c61737494f984aa
@@ -80,7 +80,7 @@ records 1 cat bad_data_crc.tfrecord; says 'record' err
 # a SequenceExample without a context, which looks like an empty Example
 unhex lists.tfrecord 1700000000000000e7cef81e12150a130a0177120e0a051a030a01010a051a030a01028e428ec8
 records 0 head lists.tfrecord; says 'w  feature list, 2 steps: int64, 1 value'; says '  w: 2 steps: [1], [2]'
-cp out seen; records 0 head --sequence lists.tfrecord; cmp out seen >&2 || fail 'head says other things of what is said to be a SequenceExample'
+cp out seen; records 0 head --sequence lists.tfrecord; cmp out seen >&2 || fail 'head shows something else with --sequence'
 for sequence in '' --sequence; do
   records 0 head --json $sequence lists.tfrecord; lines 2
   json 'lines[0]["feature_lists"][0]["name"] == "w" and lines[0]["feature_lists"][0]["most_steps"] == 2'
@@ -88,7 +88,7 @@ for sequence in '' --sequence; do
 done
 records 0 head --sequence data/example.tfrecord; says 'label'
 
-# a name that is no UTF-8 costs nothing
+# a name that is not UTF-8 is no failure
 unhex latin1.tfrecord 200000000000000029eda9500a1e0a100a077665726cfc737412051a030a01010a0a0a016b12051a030a01078e44191c
 records 0 cat latin1.tfrecord; json 'lines[0]["feature"] == {"k": {"int64_list": [7]}, "verl\\xfcst": {"int64_list": [1]}}'
 records 0 head latin1.tfrecord; says '  verl\xfcst: 1'; says '  verl\xfcst  int64, 1 value'; says '  k: 7'
@@ -97,7 +97,7 @@ records 0 head --json latin1.tfrecord; json '[f["name"] for f in lines[0]["featu
 # index
 records 0 index data/lines-0.tfrecord; there data/.lines-0.tfrecord.index
 records 0 index --dali data/lines-0.tfrecord; there data/lines-0.tfrecord.idx
-[ "$(wc -l <data/lines-0.tfrecord.idx)" -eq 100 ] || fail 'the text has another number of lines'
+[ "$(wc -l <data/lines-0.tfrecord.idx)" -eq 100 ] || fail 'the index has a wrong number of lines'
 records 64 index --dali data/lines-0.tfrecord; says '--force' err
 records 0 index --dali --force --json data/lines-0.tfrecord; json 'lines[0]["records"] == 100'
 records 64 index data/example.tfrecord.gz; says 'compressed' err
@@ -115,7 +115,7 @@ records 64 split --parts 2 -o part data
 
 # merge, recompress
 records 0 merge data -o all --json; json 'lines == [{"output": "all", "files": 3, "records": 110}]'
-records 64 merge data -o all; says 'is there already' err
+records 64 merge data -o all; says 'the file exists already' err
 records 0 merge data -o all --force --compression gzip; records 0 count all; says $'110\tall'
 records 1 merge data bad_data_crc.tfrecord -o none; not_there none
 records 0 recompress all --compression none -o plain; records 0 recompress data -d zlib --compression zlib --level 9
@@ -132,14 +132,14 @@ records 1 salvage truncated_payload.tfrecord -d rescued --json; json 'lines[0]["
 records 0 check rescued
 records 0 salvage data/lines-0.tfrecord -o same; cmp same data/lines-0.tfrecord >&2 || fail 'a good file is not the same'
 
-# An output that cannot be written to is a failure.
+# An output that cannot be written is a failure.
 if [ -w /dev/full ]; then
   what='records cat >/dev/full'
   "$distrib" records cat data/example.tfrecord >/dev/full 2>err
   [ $? -eq 74 ] || fail "exit code is not 74"
 fi
 
-# Files behind an HTTP server that gives parts of them, whose connections are cut now and then.
+# Files on an HTTP server that sends parts of them, and that breaks connections now and then.
 python3 - "$fixtures" >port 2>/dev/null <<'EOF' &
 import http.server, pathlib, re, sys
 class Files(http.server.BaseHTTPRequestHandler):
@@ -170,9 +170,9 @@ if "$distrib" records count "$url/lines-0.tfrecord" 2>&1 | grep -q 'built withou
   records 64 count "$url/lines-0.tfrecord"
 else
   records 0 count "$url/lines-0.tfrecord" "$url/example.tfrecord.gz" data/lines-0.tfrecord; says $'100\t'"$url/lines-0.tfrecord"
-  records 0 cat "$url/example.tfrecord.gz"; cp out far; records 0 cat data/example.tfrecord.gz; cmp out far >&2 || fail 'cat says other things of files elsewhere'
+  records 0 cat "$url/example.tfrecord.gz"; cp out far; records 0 cat data/example.tfrecord.gz; cmp out far >&2 || fail 'cat prints something else for remote files'
   records 1 check "$url/bad_data_crc.tfrecord"; says 'DAMAGED'
-  records 0 merge "$url/lines-0.tfrecord" -o from_far; cmp from_far data/lines-0.tfrecord >&2 || fail 'a file from far is not the same'
+  records 0 merge "$url/lines-0.tfrecord" -o from_far; cmp from_far data/lines-0.tfrecord >&2 || fail 'a remote file is not the same'
   records 74 count "$url/none"; says 'status 404' err
   records 64 index "$url/lines-0.tfrecord"; says 'copy it here first' err
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/release.sh, in a repository of its own: what it changes, and what it refuses.
+# tools/release.sh in a temporary repository: what it changes, and what it refuses.
 set -euo pipefail
 source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)

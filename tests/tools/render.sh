@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib render`: what it takes for values, what it refuses and how; then every template of examples/, see
+# `distrib render`: which values it accepts, what it refuses and how; then every template of examples/, see
 # render_templates.py.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 
-gives() {  # TEXT ARGUMENT...      exactly that on stdout, and nothing on stderr
+gives() {  # TEXT ARGUMENT...      prints exactly TEXT on stdout, and nothing on stderr
   local text=$1 said status=0
   shift
   said=$("$distrib" render "$@" 2>errors </dev/null) || status=$?
   [ $status -eq 0 ] || fail "render $*: exit code $status: $(cat errors)"
   [ "$said" = "$text" ] || fail "render $*: gives '$said', not '$text'"
 }
-refuses() {  # CODE TEXT ARGUMENT...      TEXT is among what it says; nothing on stdout
+refuses() {  # CODE TEXT ARGUMENT...      ends with CODE; its errors contain TEXT; prints nothing on stdout
   local code=$1 text=$2 said status=0
   shift 2
   said=$("$distrib" render "$@" 2>&1 >out </dev/null) || status=$?
@@ -35,7 +35,7 @@ gives '1 "of JSON"' a.jinja --values values.json
 gives '1 "of YAML"' a.jinja --values values.json --values values.yaml
 gives '1 "told"' --values values.json a.jinja -D text=told
 refuses 65 "a.jinja:2: 'text' is undefined" a.jinja
-refuses 64 '-D txt: a.jinja has no such value; it has n, text' a.jinja -D txt=1
+refuses 64 '-D txt: a.jinja has no such value; its values: n, text' a.jinja -D txt=1
 refuses 64 'write -D name=value' a.jinja -D text
 refuses 64 'TEMPLATE' -D text=1
 refuses 64 '--nothing' a.jinja --nothing
@@ -55,7 +55,7 @@ echo 'a: {{ text }}' >d.yaml.jinja
 refuses 65 'd.yaml.jinja: the result is not valid (YAML)' d.yaml.jinja -D text='b: c' --check
 gives 'a: b: c' d.yaml.jinja -D text='b: c'
 "$distrib" render a.jinja -D text=x >/dev/full 2>errors
-[ $? -eq 74 ] || fail "nobody reads stdout, and the exit code is not 74"
+[ $? -eq 74 ] || fail "stdout cannot be written, but the exit code is not 74"
 "$distrib" render --help | grep -q -e '--values FILE' || fail '--help names no --values'
 "$distrib" --help | grep -q render || fail 'the list of commands has no render'
 mkdir bin

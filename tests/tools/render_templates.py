@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every template of examples/ with three sets of values.
+"""Tests every template of examples/ with three sets of values.
 
 usage: render_templates.py DISTRIB
 
-Each is rendered as plain Jinja2 renders it, passes --check, and names tasks as the file makes them; a required value
-that is missing is refused by its name; strings come back unchanged from what was written. The checks first find what is
-planted for each of them.
+Each template is rendered as by plain Jinja2, passes --check, and its lists of hosts name the tasks of the file. If a
+required value is missing, the error names it. Strings in the result are equal to the values that were passed. First,
+each check must find a mistake that is planted for it.
 """
 
 import json
@@ -46,7 +46,7 @@ SETS = {
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
-# Of the same template, other ways.
+# More sets of values for some templates.
 MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kind": "Job"}, {"train_claim": "old"},
                                               {"network_policy": False},
                                               {"cluster_domain": "k8s.example"}]}
@@ -81,12 +81,12 @@ def documents_of(name, text):
 
 
 def hosts_agree(documents, values):
-    """Names of tasks that variables tell, and those that the file makes: computed apart from each other."""
+    """The names of tasks in the variables are the names that the file makes: the two are computed independently."""
     told = dict(render_hosts.told_hosts(documents))
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
     if not told:
         assert documents[-1].get("kind") == "TFJob", "nothing tells the tasks' hosts"
-        return  # its operator does
+        return  # its operator sets them
     if "kind" in documents[0]:
         made = render_kubernetes.created_hosts(documents)
         exact = True
@@ -101,7 +101,7 @@ def hosts_agree(documents, values):
         tail = f".{values.get('namespace_name', 'default')}.svc.{values.get('cluster_domain', 'cluster.local')}"
         assert all(name.endswith(tail) for name in names), f"not whole: {names}"
         names = [name.removesuffix(tail) for name in names]
-    assert len(set(names)) == len(names), f"a name stands twice: {names}"
+    assert len(set(names)) == len(names), f"a name occurs twice: {names}"
     for variable, number in count.items():
         assert len(told[variable].split(",")) == number, f"{variable} has not {number} hosts: {told[variable]}"
     assert set(names) <= made, f"told {sorted(names)}, made {sorted(made)}"
@@ -109,7 +109,7 @@ def hosts_agree(documents, values):
 
 
 def restricted(documents):
-    """What Pod Security's level "restricted" wants, and read-only images without a token of Kubernetes."""
+    """Pods obey Pod Security's level "restricted", have read-only images, and get no token of Kubernetes."""
     for document in documents:
         for _, pod, name, _ in render_kubernetes.pods(document):
             security = pod["securityContext"]
@@ -125,7 +125,7 @@ def restricted(documents):
                 assert own["readOnlyRootFilesystem"] is True and container["resources"]["limits"]["memory"], name
 
 
-# A script runs with these in front of PATH; each notes its arguments and the variables N0, N1, ...
+# Programs of this text are first in the PATH of a script; each notes its arguments and the variables N0, N1, ...
 STUB = """#!/usr/bin/env python3
 import os, sys
 with open(os.environ["NOTED"], "a") as noted:
@@ -149,7 +149,7 @@ def strings_of(name, text, documents):
             return set(noted.read_text().split("\0"))
     found = set(render_check.strings(documents))
     if "services" in documents[0] or "kind" in documents[0]:
-        # There $ begins the name of a variable, unless it stands twice.
+        # Here a $ starts the name of a variable, unless it is doubled.
         assert all("$" not in text.replace("$$", "") for text in found), "a lonely $"
         found |= {text.replace("$$", "$") for text in found}
         for service in documents[0].get("services", {}).values():
@@ -162,7 +162,7 @@ def check_template(distrib, template, scratch):
     name = f"{template.parent.name}/{template.name}"
     is_script = not re.search(r"\.(ya?ml|json)\.jinja$", name)
     for which, values in [*SETS.items(), *((str(more), SETS["much"] | more) for more in MORE.get(name, []))]:
-        if is_script:  # it runs, and may write there
+        if is_script:  # it is run, and may write there
             values = values | {"train_dir": f"{scratch}/out"}
         done = run(distrib, template, values, "--check")
         assert done.returncode == 0, f"with {which} values: {done.stderr}"
@@ -186,7 +186,7 @@ def check_template(distrib, template, scratch):
     assert required > 0, "it requires nothing"
 
 
-# --- what is planted ------------------------------------------------------------------------------------------------
+# --- planted mistakes -----------------------------------------------------------------------------------------------
 
 STACK = """services:
   ps0: {image: a, deploy: {endpoint_mode: dnsrr},
@@ -196,42 +196,42 @@ STACK = """services:
 PLANTED = {
     "kubernetes/statefulset.yaml.jinja": [
         ('podManagementPolicy:', 'podManagementPolice:', "unknown key 'podManagementPolice'"),
-        ('serviceName: "train-ps"', 'serviceName: "train"', "is no headless Service"),
-        ('train-ps-1.train-ps.', 'train-ps-2.train-ps.', "nothing here is reached by that name"),
-        ('train-ps-1.train-ps.default.', 'train-ps-1.train-ps.research.', "nothing here is reached by that name"),
+        ('serviceName: "train-ps"', 'serviceName: "train"', "is not a headless Service"),
+        ('train-ps-1.train-ps.', 'train-ps-2.train-ps.', "no task of this file has that name"),
+        ('train-ps-1.train-ps.default.', 'train-ps-1.train-ps.research.', "no task of this file has that name"),
         ('local:2222', 'local:rpc', "has no port"),
         ('replicas: 2', 'replicas: "2"', "must be a whole number"),
-        ('kind: StatefulSet', 'kind: ReplicaSet', "does not know it"),
-        ('kind: StatefulSet', 'knd: StatefulSet', "does not know it"),
+        ('kind: StatefulSet', 'kind: ReplicaSet', "unknown to this check"),
+        ('kind: StatefulSet', 'knd: StatefulSet', "unknown to this check"),
         ('kind: StatefulSet', '- StatefulSet', "expected"),
-        ('apiVersion: batch/v1', 'apiVersion: extensions/v1beta1', "does not know it"),
+        ('apiVersion: batch/v1', 'apiVersion: extensions/v1beta1', "unknown to this check"),
         ('podManagementPolicy: Parallel', 'podManagementPolicy: Parallel\n  podManagementPolicy: Parallel',
-         "stands twice"),
+         "occurs twice"),
         ('whenUnsatisfiable: ScheduleAnyway', 'whenUnsatisfiable: Perhaps',
          "must be one of DoNotSchedule, ScheduleAnyway"),
         ('status: "True"', 'state: "True"', "status is missing"),
         ('restartPolicy: Never', 'restartPolicy: OnFailure', "restartPolicy must be Never"),
-        ('completionMode: Indexed', 'completionMode: NonIndexed', "is for completionMode Indexed only"),
-        ('tcpSocket: {port: rpc}', 'tcpSocket: {port: prc}', "asks at port 'prc'"),
-        ('- {name: tmp, mountPath: /tmp}', '- {name: temp, mountPath: /tmp}', "which is no volume"),
+        ('completionMode: Indexed', 'completionMode: NonIndexed', "needs completionMode Indexed"),
+        ('tcpSocket: {port: rpc}', 'tcpSocket: {port: prc}', "uses port 'prc'"),
+        ('- {name: tmp, mountPath: /tmp}', '- {name: temp, mountPath: /tmp}', "there is no such volume"),
         ('name: "train-worker"', 'name: "Train"', "must be a DNS label"),
         ('"app.kubernetes.io/component": "cluster"', '"app.kubernetes.io/component": "' + "c" * 64 + '"',
-         "has 64 characters: 63 are allowed"),
+         "has 64 characters: at most 63 are allowed"),
         ('"app.kubernetes.io/component": "cluster"', '"app.kubernetes.io/component": "a b"',
          "app.kubernetes.io/component cannot be 'a b'"),
-        ('cluster.local:', 'cluster.' + "d" * 64 + ':', "between dots 63, not 64"),
-        ('name: "train-cluster"\n', 'name: "' + "c" * 64 + '"\n', "its name may have 63 at most"),
-        ('values: [64, 65', 'values: [65, 64', "must be in order"),
+        ('cluster.local:', 'cluster.' + "d" * 64 + ':', "between dots at most 63, and this name has 64"),
+        ('name: "train-cluster"\n', 'name: "' + "c" * 64 + '"\n', "its name may have at most 63"),
+        ('values: [64, 65', 'values: [65, 64', "must be in ascending order"),
         ('selector: {"app.kubernetes.io/name": "distrib"', 'selector: {"app.kubernetes.io/name": "train"',
          "no pod of this file has"),
     ],
     "kubernetes/jobset.yaml.jinja": [
-        ('train-ps-0-1.train.', 'train-ps-1.train.', "nothing here is reached by that name"),
+        ('train-ps-0-1.train.', 'train-ps-1.train.', "no task of this file has that name"),
         ('maxRestarts', 'maxRestart', "unknown key 'maxRestart'"),
-        ('minAvailable: 2', 'maxUnavailable: 0', "knows minAvailable only"),
+        ('minAvailable: 2', 'maxUnavailable: 0', "supports only minAvailable"),
         ('operator: All', 'operator: Every', "must be one of All, Any"),
         ('{name: permanent, action', '{action', "name is missing"),
-        ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "7train"', "a letter first"),
+        ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "7train"', "with a letter"),
         ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "a.b"', "must be a DNS label"),
     ],
     "kubernetes/tfjob.yaml.jinja": [
@@ -241,25 +241,25 @@ PLANTED = {
     "marathon/group.json.jinja": [
         ('"networks": [{"mode": "host"}]', '"networks": [{"mode": "HOST"}]', "'HOST' is not one of"),
         ('"type": "MESOS"', '"type": "MESOS", "network": "HOST"', "'network' was unexpected"),
-        ('"requirePorts": true,', '', "only with requirePorts"),
-        ('"portIndex": 0', '"portIndex": 1', "a health check asks at port 1"),
-        ('ps-1-train.marathon.mesos', 'ps-1.train.marathon.mesos', "nothing here is reached by that name"),
+        ('"requirePorts": true,', '', "only if requirePorts is set"),
+        ('"portIndex": 0', '"portIndex": 1', "a health check has portIndex 1"),
+        ('ps-1-train.marathon.mesos', 'ps-1.train.marathon.mesos', "no task of this file has that name"),
         ('"instances": 1', '"instances": "1"', "is not of type 'integer'"),
-        ('"id": "ps-1"', '"id": "ps-0"', "stands twice"),
-        ('"cpus": 1,', '"cpus": 1, "cpus": 1,', "stands twice"),
+        ('"id": "ps-1"', '"id": "ps-0"', "occurs twice"),
+        ('"cpus": 1,', '"cpus": 1, "cpus": 1,', "occurs twice"),
         ('"image": "example.org/train:1"', '"image": ""', "''"),
     ],
     STACK: [
-        ("image: a", "img: a", "unknown key 'img'"), ("image: a, ", "", "neither image nor build"),
-        ("image: a", "image: a, container_name: b", "has no place in a stack"),
-        ("{image: a, d", "{image: a, networks: [back], d", "networks has no 'back'"),
-        ("{image: a, d", "{image: a, volumes: ['data:/data'], d", "volumes has no 'data'"),
-        ('"ps0:1"', '"ps1:1"', "nothing here is reached by that name"),
-        ("replicas: 1", "replicas: 0", "nothing here is reached by that name"),
+        ("image: a", "img: a", "unknown key 'img'"), ("image: a, ", "", "image or build is missing"),
+        ("image: a", "image: a, container_name: b", "is not allowed in a stack"),
+        ("{image: a, d", "{image: a, networks: [back], d", "'back' is missing in networks"),
+        ("{image: a, d", "{image: a, volumes: ['data:/data'], d", "'data' is missing in volumes"),
+        ('"ps0:1"', '"ps1:1"', "no task of this file has that name"),
+        ("replicas: 1", "replicas: 0", "no task of this file has that name"),
         ("endpoint_mode: dnsrr, r", "r", "leads to a virtual address"),
         ("  worker: ", "  w.orker: ", "Swarm calls it STACK_w.orker"),
-        ("  worker: ", "  " + "w" * 62 + ": ", "63 characters at most, and here are 62"),
-        ("worker{{.Task.Slot}}", "w" * 63 + "{{.Task.Slot}}", "has 64 characters, and 63 are allowed"),
+        ("  worker: ", "  " + "w" * 62 + ": ", "at most 63 characters, and this name has 62"),
+        ("worker{{.Task.Slot}}", "w" * 63 + "{{.Task.Slot}}", "has 64 characters, at most 63 are allowed"),
     ],
 }
 
@@ -279,7 +279,7 @@ def self_test():
         assert not missed, "\n".join(missed)
 
 
-# The longest `name` that each template takes, counted by hand, and what is too long when it has one character more.
+# The longest `name` that each template accepts, counted by hand, and what is too long if it has one character more.
 HASH, SUFFIX = "-xxxxxxxxxx", "-xxxxx"
 LONGEST = [
     ("kubernetes/statefulset.yaml.jinja", {}, 49, "-ps" + HASH),
@@ -306,9 +306,9 @@ def longest_names():
             assert bool(found) != valid, f"{name}, {more}, a name of {length}: it says {found}"
             if not valid:
                 derived = added + "n" * length if added.endswith("-") else "n" * length + added
-                text = f"{derived!r}, has {len(derived)} characters, and 63 are allowed: "
+                text = f"{derived!r}, has {len(derived)} characters, at most 63 are allowed: "
                 assert any(text in problem for problem in found), f"{name}, {more}: no {text!r} in {found}"
-                said = any("`name`" in problem and f"may have {longest} at most" in problem for problem in found)
+                said = any("`name`" in problem and f"may have at most {longest}" in problem for problem in found)
                 assert said, f"{name}, {more}: no {longest} in {found}"
 
 

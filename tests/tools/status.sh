@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib status` where nobody answers: what it says, in both forms, and how it ends. What is shown of a server that
-# answers is in ask_status_test.cpp and status_text_test.cpp.
+# `distrib status` without a server: its texts in both forms, and its exit codes. The status of a server that answers is
+# tested in ask_status_test.cpp and status_text_test.cpp.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 
-expect() {  # CODE TEXT ARGUMENT...      TEXT is among what it says
+expect() {  # CODE TEXT ARGUMENT...      ends with CODE; its output contains TEXT
   local code=$1 text=$2 said status=0
   shift 2
   said=$("$distrib" status "$@" 2>&1 </dev/null) || status=$?
@@ -13,7 +13,7 @@ expect() {  # CODE TEXT ARGUMENT...      TEXT is among what it says
   [[ $said == *"$text"* ]] || fail "status $*: '$said' has no '$text'"
 }
 
-# Port 1 of this machine: no process listens there.
+# No process listens on port 1 of this machine.
 expect 69 'error: shard 0 of the parameter server at 127.0.0.1:1: no process listens there' 127.0.0.1:1
 expect 69 '{"error":"unavailable","where":"shard 0 of the parameter server at 127.0.0.1:1","what":"no process listens there"}' \
   127.0.0.1:1 --json

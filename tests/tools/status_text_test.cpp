@@ -45,7 +45,7 @@ auto running() -> ShardStatus {
 
 }  // namespace
 
-TEST_CASE("status_text: a shard for people", "[tools]") {
+TEST_CASE("status_text: a shard with a job", "[tools]") {
   const tools::StatusRates rates{10.25, 123.0, 2'500'000.0};
   const std::string text = tools::status_text(running(), &rates);
   CHECK(text ==
@@ -53,41 +53,41 @@ TEST_CASE("status_text: a shard for people", "[tools]") {
         "  step           120 of 6000, durable 100\n"
         "  contributions  1440, the slowest rank is 1 behind\n"
         "  pushes         1441, 1.8 GiB\n"
-        "  pulls          1450, 999 B; 3 wait\n"
+        "  pulls          1450, 999 B; 3 waiting\n"
         "  push times     p50 15 us, p99 15 us, longest 2.0 ms\n"
-        "  a second       10.2 steps, 123.0 contributions, 2.3 MiB\n"
+        "  per second     10.2 steps, 123.0 contributions, 2.3 MiB\n"
         "  memory         values 1.1 MiB, slots 512 B\n"
-        "  ranks          1 of 12 are here\n"
-        "       0  here  last contribution 121\n"
-        "      11  away  last contribution 120\n"
+        "  ranks          1 of 12 connected\n"
+        "       0  connected  last contribution 121\n"
+        "      11  away       last contribution 120\n"
         "  variables      1002\n"
         "    dense/kernel  976 KiB\n"
         "    b             64 B\n"
         "    and 1000 more\n");
-  CHECK(tools::status_text(running(), nullptr).find("a second") == std::string::npos);
+  CHECK(tools::status_text(running(), nullptr).find("per second") == std::string::npos);
   ShardStatus with_backups = running();
   with_backups.stale = 7;
-  CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 came too late\n") != std::string::npos);
+  CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 arrived too late\n") != std::string::npos);
   ShardStatus waiting = running();
   waiting.no_values = true;
   CHECK_THAT(
       tools::status_text(waiting, nullptr),
-      ContainsSubstring("durable 100\n  values         none yet; any worker sends the initial ones\n  contributions"));
+      ContainsSubstring("durable 100\n  values         none yet; a worker sends the initial values\n  contributions"));
   CHECK_THAT(tools::status_json(waiting, nullptr), ContainsSubstring(R"("open":true,"no_values":true,"step")"));
 }
 
-TEST_CASE("status_text: before the job", "[tools]") {
+TEST_CASE("status_text: a shard without a job, and one that reads its cuts", "[tools]") {
   ShardStatus shard;
   shard.ranks = 3;
   CHECK(tools::status_text(shard, nullptr) ==
-        "/job:ps/task:0 shard 0, up 0 s: no job yet; the first of 3 workers brings it\n");
+        "/job:ps/task:0 shard 0, up 0 s: no job yet; the first of 3 workers sends it\n");
   shard.job_hash = "abc";
   shard.consistency = "asynchronous_parallel";
   CHECK(tools::status_text(shard, nullptr) ==
-        "/job:ps/task:0 shard 0, up 0 s: asynchronous_parallel, job abc\n  its cuts are being read\n");
+        "/job:ps/task:0 shard 0, up 0 s: asynchronous_parallel, job abc\n  the shard is still reading its cuts\n");
 }
 
-TEST_CASE("status_json: a line for programs", "[tools]") {
+TEST_CASE("status_json: a shard as one line", "[tools]") {
   const tools::StatusRates rates{10.5, 123, 2.5};
   const std::string json = tools::status_json(running(), &rates);
   CHECK(
@@ -103,7 +103,7 @@ TEST_CASE("status_json: a line for programs", "[tools]") {
   CHECK(tools::status_json({}, nullptr).find("per_second") == std::string::npos);
 }
 
-TEST_CASE("status_rates: by the shard's own clock", "[tools]") {
+TEST_CASE("status_rates: measured by the shard's own clock", "[tools]") {
   const ShardStatus before = running();
   ShardStatus now = before;
   now.uptime += 2s;
@@ -119,9 +119,9 @@ TEST_CASE("status_rates: by the shard's own clock", "[tools]") {
   CHECK(tools::status_rates(before, now).steps == 0);
   CHECK(tools::status_rates(now, before).steps == 0);
   now.open = true;
-  now.step = 1;  // back to a cut
+  now.step = 1;  // it went back to a cut
   CHECK(tools::status_rates(before, now).steps == 0);
-  now.uptime = 1s;  // started again
+  now.uptime = 1s;  // it was started again
   rates = tools::status_rates(before, now);
   CHECK(rates.contributions == 0);
   CHECK(rates.bytes == 0);

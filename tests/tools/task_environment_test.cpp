@@ -34,7 +34,7 @@ TEST_CASE("tasks_of: every task once, named by job and index", "[tools]") {
   CHECK(names == Texts{"ps0", "ps1", "worker0"});
 }
 
-TEST_CASE("task_flags, tf_config: as they are written", "[tools]") {
+TEST_CASE("task_flags, tf_config: their exact texts", "[tools]") {
   CHECK(tools::task_flags({"ps", 1}, cluster) ==
         Texts{"--job_name=ps", "--task_index=1", "--ps_hosts=127.0.0.1:1,127.0.0.1:2", "--worker_hosts=127.0.0.1:3"});
   CHECK(tools::tf_config({"worker", 0}, cluster) ==
@@ -42,7 +42,7 @@ TEST_CASE("task_flags, tf_config: as they are written", "[tools]") {
         R"("task":{"type":"worker","index":0}})");
 }
 
-TEST_CASE("task_flags, tf_config: the library reads the same out of both", "[tools]") {
+TEST_CASE("task_flags, tf_config: the library reads the same cluster from both", "[tools]") {
   for (const distrib::TaskId& task : tools::tasks_of(cluster)) {
     CAPTURE(tools::task_name(task));
     const ClusterFlags flags = flags_from(tools::task_flags(task, cluster), "");

@@ -48,10 +48,10 @@ TEST_CASE("for_each_number: every type", "[tools]") {
   CHECK(read<std::uint64_t>(DType::uint64, {std::numeric_limits<std::uint64_t>::max()}).texts ==
         "18446744073709551615 ");
   CHECK(read<char>(DType::string, {'a'}).numbers.empty());
-  CHECK(read<float>(static_cast<DType>(8), {1}).numbers.empty());  // a complex one
+  CHECK(read<float>(static_cast<DType>(8), {1}).numbers.empty());  // a complex type
 }
 
-TEST_CASE("for_each_number: what is not finite has a name", "[tools]") {
+TEST_CASE("for_each_number: numbers that are not finite", "[tools]") {
   const float infinity = std::numeric_limits<float>::infinity();
   CHECK(read<float>(DType::float32, {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}).texts ==
         "Infinity -Infinity NaN ");

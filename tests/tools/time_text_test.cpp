@@ -8,7 +8,7 @@
 using tools::time_text;
 using namespace std::chrono_literals;
 
-TEST_CASE("times for people") {
+TEST_CASE("time_text: times in words") {
   CHECK(time_text(0ns) == "0 ns");
   CHECK(time_text(999ns) == "999 ns");
   CHECK(time_text(1'000ns) == "1.0 us");

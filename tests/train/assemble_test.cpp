@@ -18,8 +18,9 @@
 
 using namespace distrib;
 
-TEST_CASE("assemble: values of the list in a job's text, whatever the parts and shards, are the model's by name",
-          "[train]") {
+TEST_CASE(
+    "assemble: with the variables in a job's text or in the model, for any parts and shards, the values are equal",
+    "[train]") {
   for (const std::uint32_t shards : {1U, 3U})
     for (const std::int64_t parts : {1, 2})
       for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16}) {
@@ -33,7 +34,7 @@ TEST_CASE("assemble: values of the list in a job's text, whatever the parts and 
         job.wire_format = format;
         job.total_steps = 1;
         Error error;
-        const Job read = parse_job(to_text(job), error);  // all that a process without the model knows
+        const Job read = parse_job(to_text(job), error);  // what a process without the model knows of the job
         REQUIRE_FALSE(error);
 
         const std::vector<ShardLayout> layouts = shard_layouts(read);

@@ -20,7 +20,7 @@ struct Count {
 
 }  // namespace
 
-TEST_CASE("train: roles in any order, hooks add up, the last of two counts", "[train]") {
+TEST_CASE("train: roles come in any order, hooks accumulate, the last setting of a role counts", "[train]") {
   const support::TempDirectory directory;
   int steps = 0, also = 0;
   const auto builder = distrib::train(LineModel{})
@@ -42,7 +42,7 @@ TEST_CASE("train: roles in any order, hooks add up, the last of two counts", "[t
   CHECK(faster.result().parameters_sha256 != trainer.result().parameters_sha256);
 }
 
-TEST_CASE("with_updater: of variables by the prefix of their names", "[train]") {
+TEST_CASE("with_updater: a prefix selects the variables of an updater", "[train]") {
   const support::TempDirectory directory;
   const auto builder = distrib::train(LineModel{})
                            .with_data(line_model::write(directory.path()).batch(10))
@@ -61,14 +61,15 @@ TEST_CASE("with_updater: of variables by the prefix of their names", "[train]") 
   CHECK(trained(builder.with_updater(slow).with_updater(name, slow)) == all_slow);
   CHECK(trained(builder.with_updater(slow).with_updater(name, other).with_updater(name, slow)) == all_slow);
 
-  CHECK_THROWS_WITH(builder.with_updater("wdie/", slow).build(), ContainsSubstring("'wdie/'; there are "));
-  CHECK_THROWS_WITH(builder.with_updater("", slow).build(), ContainsSubstring("no variable's name begins with it"));
+  CHECK_THROWS_WITH(builder.with_updater("wdie/", slow).build(), ContainsSubstring("'wdie/'; the job has "));
+  CHECK_THROWS_WITH(builder.with_updater("", slow).build(),
+                    ContainsSubstring("no variable or table has this name or prefix"));
   CHECK_THROWS_WITH(distrib::train(CountingModel{})
                         .with_data(line_model::write(directory.path()).batch(10))
                         .with_hooks(distrib::StopAtStep{4})
-                        .with_updater("se", slow)  // a counter's
+                        .with_updater("se", slow)  // only a counter's name begins with it
                         .build(),
-                    ContainsSubstring("'se'; there are weights, bias"));
+                    ContainsSubstring("'se'; the job has weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
 }
@@ -84,7 +85,7 @@ TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[t
   CHECK(builder.with_check_numerics(false).build().run() == 0);
 }
 
-TEST_CASE("with_wire_format: the job rounds what travels, in one process, too", "[train]") {
+TEST_CASE("with_wire_format: values and gradients are rounded as if they were sent, also in one process", "[train]") {
   const support::TempDirectory directory;
   const auto builder = distrib::train(LineModel{})
                            .with_data(line_model::write(directory.path()).batch(10))
@@ -100,13 +101,13 @@ TEST_CASE("with_wire_format: the job rounds what travels, in one process, too", 
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float32)) == exact);
   CHECK(rounded != exact);
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float16)) != rounded);
-  // It stays when another role is given after it.
+  // It stays when another role is set after it.
   CHECK(
       trained(builder.with_wire_format(distrib::FloatFormat::bfloat16).with_placement(distrib::RoundRobinStrategy{})) ==
       rounded);
 }
 
-TEST_CASE("build: the role that the flags give", "[train]") {
+TEST_CASE("build: the trainer has the role that the flags give", "[train]") {
   const support::TempDirectory directory;
   distrib::IoPool pool{1};
   const auto builder = distrib::train(LineModel{}).with_data(line_model::write(directory.path()).batch(10));

@@ -34,7 +34,7 @@ TEST_CASE("CheckpointStore: an empty directory restores nothing", "[train]") {
   CHECK(restored.events.empty());
 }
 
-TEST_CASE("CheckpointStore: saved with one cut of the variables, restored with another", "[train]") {
+TEST_CASE("CheckpointStore: cuts of any shards and parts are restored into other shards and parts", "[train]") {
   for (const std::uint32_t shards : {1U, 2U, 3U})
     for (const std::int64_t parts : {1, 2, 3}) {
       CAPTURE(shards, parts);
@@ -54,7 +54,7 @@ TEST_CASE("CheckpointStore: saved with one cut of the variables, restored with a
     }
 }
 
-TEST_CASE("CheckpointStore: tables go from shards to shards", "[train]") {
+TEST_CASE("CheckpointStore: tables saved by some number of shards are restored into another number", "[train]") {
   for (const std::uint32_t shards : {1U, 2U, 3U}) {
     const support::TempDirectory directory;
     const distrib::SaveCheckpoint setting{.directory = directory.path().string()};
@@ -70,7 +70,7 @@ TEST_CASE("CheckpointStore: tables go from shards to shards", "[train]") {
   }
 }
 
-TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one before it is used", "[train]") {
+TEST_CASE("CheckpointStore: a damaged checkpoint is reported by name and the one before it is used", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
   const CheckpointStore store{{.directory = directory.path().string()}, job, cuts::updaters};
@@ -84,10 +84,10 @@ TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one bef
   CHECK_THAT(restored.events[0].text, ContainsSubstring("model.ckpt-20"));
 
   damage((directory / "model.ckpt-10.data-00000-of-00001").string());
-  CHECK_THROWS_WITH(store.restore(), ContainsSubstring("model.ckpt-20"));  // none is left: ask, do not start anew
+  CHECK_THROWS_WITH(store.restore(), ContainsSubstring("model.ckpt-20"));  // none is good: refuse, do not start from 0
 }
 
-TEST_CASE("CheckpointStore: a state file that names what is not there is told, and good checkpoints are used",
+TEST_CASE("CheckpointStore: a state file that names a missing checkpoint is reported, and good checkpoints are used",
           "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
@@ -103,11 +103,11 @@ TEST_CASE("CheckpointStore: a state file that names what is not there is told, a
     CHECK(restored.events[0].kind == distrib::Event::Kind::checkpoint_refused);
     CHECK(restored.events[0].code == distrib::checkpoint_errc::stale_state);
     CHECK_THAT(restored.events[0].text, ContainsSubstring(state + ": " + path + " (there: ") &&
-                                            ContainsSubstring("; taken instead: " + restored.prefix));
-    CHECK_THAT(restored.events[1].text, ContainsSubstring("going on after step 20"));
+                                            ContainsSubstring("; used instead: " + restored.prefix));
+    CHECK_THAT(restored.events[1].text, ContainsSubstring("continuing after step 20"));
   }
 
-  // And where nothing is complete, both are named.
+  // If no checkpoint is complete, the error names both the state file and the damaged checkpoints.
   for (const char* step : {"10", "20"}) damage((directory / ("model.ckpt-" + std::string{step})).string() + ".index");
   CHECK_THROWS_WITH(store.restore(),
                     ContainsSubstring("inference_model (there: ") &&
@@ -119,7 +119,7 @@ TEST_CASE("CheckpointStore: a state file that names what is not there is told, a
                     ContainsSubstring("/old/place/model.ckpt-20 (there: no checkpoint)"));
 }
 
-TEST_CASE("CheckpointStore: what another program saved in the directory is passed over", "[train]") {
+TEST_CASE("CheckpointStore: a checkpoint of another program in the directory is skipped", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
   const CheckpointStore store{{.directory = directory.path().string()}, job, cuts::updaters};
@@ -134,7 +134,7 @@ TEST_CASE("CheckpointStore: what another program saved in the directory is passe
   CHECK(restored.cuts.front().step == 10);
   REQUIRE(restored.events.size() == 2);
   CHECK_THAT(restored.events[0].text,
-             ContainsSubstring("passed over: ") && ContainsSubstring(name + ": no job is stored in it"));
+             ContainsSubstring("skipped: ") && ContainsSubstring(name + ": no job is stored in it"));
 }
 
 TEST_CASE("CheckpointStore: another job is refused with the first difference", "[train]") {
@@ -156,7 +156,7 @@ TEST_CASE("CheckpointStore: another job is refused with the first difference", "
                     ContainsSubstring("w/Adam"));
 }
 
-TEST_CASE("CheckpointStore: only the newest are kept", "[train]") {
+TEST_CASE("CheckpointStore: only the newest checkpoints are kept", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
   const CheckpointStore store{{.directory = directory.path().string(), .max_to_keep = 2}, job, cuts::updaters};
@@ -166,7 +166,7 @@ TEST_CASE("CheckpointStore: only the newest are kept", "[train]") {
   CHECK(std::filesystem::exists(directory / "model.ckpt-30.index"));
 }
 
-TEST_CASE("CheckpointStore: one each n hours is preserved", "[train]") {
+TEST_CASE("CheckpointStore: one checkpoint per n hours is preserved", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
   distrib::SaveCheckpoint setting{.directory = directory.path().string(), .max_to_keep = 1};
@@ -174,7 +174,7 @@ TEST_CASE("CheckpointStore: one each n hours is preserved", "[train]") {
     setting.keep_checkpoint_every_n_hours = hours;
     CheckpointStore{setting, job, cuts::updaters}.save(step, make_cuts(job, step));
   };
-  for (const distrib::Step step : {10U, 20U, 30U, 40U}) save(step, 1e-9);  // each is as old as that
+  for (const distrib::Step step : {10U, 20U, 30U, 40U}) save(step, 1e-9);  // each is older than that interval
   save(50, 1000);
   save(60, 0);
   for (const distrib::Step step : {10U, 20U, 30U, 40U, 50U, 60U})
@@ -183,7 +183,7 @@ TEST_CASE("CheckpointStore: one each n hours is preserved", "[train]") {
   CHECK(CheckpointStore{setting, job, cuts::updaters}.restore().cuts.front().step == 60);
 }
 
-TEST_CASE("CheckpointStore: a place that cannot be written is an error at once", "[train]") {
+TEST_CASE("CheckpointStore: a directory that cannot be written is an error at once", "[train]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "file"} << "not a directory";
   CHECK_THROWS_WITH((CheckpointStore{{.directory = (directory / "file").string()}, make_job(1, 1), cuts::updaters}),

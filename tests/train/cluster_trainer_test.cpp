@@ -38,7 +38,7 @@ auto flags_of(const std::string& job, std::uint32_t index, const std::string& ps
   return flags;
 }
 
-/// One that was free a moment ago.
+/// Returns an address whose port was free a moment ago.
 auto free_address() -> std::string {
   asio::io_context context{1};
   return "127.0.0.1:" + std::to_string(support::Acceptor{context, support::loopback()}.local_endpoint().port());
@@ -52,7 +52,7 @@ auto local_hash(const support::TempDirectory& data) -> std::string {
 
 }  // namespace
 
-TEST_CASE("ClusterMode: unless told, the times and the budget of a server and a worker that are told nothing",
+TEST_CASE("ClusterMode: the default times and replay budget equal the defaults of a server and of a worker",
           "[train]") {
   const ClusterMode mode;
   const ServerOptions server;
@@ -63,12 +63,12 @@ TEST_CASE("ClusterMode: unless told, the times and the budget of a server and a 
   CHECK(mode.replay_budget_bytes == worker.worker.replay_budget_bytes);
 }
 
-TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one process", "[train]") {
+TEST_CASE("ClusterTrainer: a worker and a server end with the same bits as one process", "[train]") {
   const support::TempDirectory data;
   const support::TempDirectory out;
   const std::string directory = out.path().string();
   std::string heard;
-  for (const Step first : {Step{0}, steps}) {  // and a second time, when all is done
+  for (const Step first : {Step{0}, steps}) {  // the second time, the job is already done
     IoPool pool{2};
     Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
     heard.clear();
@@ -92,7 +92,7 @@ TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one proces
   }
 }
 
-TEST_CASE("ClusterTrainer: a chief without workers is the only rank, as a worker alone is", "[train]") {
+TEST_CASE("ClusterTrainer: a chief without workers is the only rank, like a single worker", "[train]") {
   const support::TempDirectory data;
   const auto builder = line_job::builder(line_model::write(data.path()), {.steps = steps});
   ClusterFlags flags = flags_of("ps", 0, free_address());
@@ -111,7 +111,7 @@ TEST_CASE("ClusterTrainer: a chief without workers is the only rank, as a worker
   CHECK(chief.result().parameters_sha256 == local_hash(data));
 }
 
-TEST_CASE("ClusterTrainer: a chief beside a worker is rank 0, and the worker rank 1", "[train]") {
+TEST_CASE("ClusterTrainer: a chief with a worker is rank 0, and the worker is rank 1", "[train]") {
   const support::TempDirectory data;
   const auto builder = line_job::builder(line_model::write(data.path()), {.workers = 2, .steps = steps});
   ClusterFlags flags = flags_of("ps", 0, free_address());
@@ -137,7 +137,7 @@ TEST_CASE("ClusterTrainer: a chief beside a worker is rank 0, and the worker ran
   CHECK(result.parameters_sha256 == local.result().parameters_sha256);
 }
 
-TEST_CASE("ClusterTrainer: who has not the job's secret is not let in, whoever he is", "[train]") {
+TEST_CASE("ClusterTrainer: a worker without the job's secret, or with another one, is refused", "[train]") {
   const support::TempDirectory data;
   const auto secret = SharedSecret::from_bytes(as_bytes("sixteen bytes and some more"));
   const auto dataset = line_model::write(data.path());
@@ -166,7 +166,8 @@ TEST_CASE("ClusterTrainer: who has not the job's secret is not let in, whoever h
   CHECK(worker.result().parameters_sha256 == local_hash(data));
 }
 
-TEST_CASE("ClusterTrainer: a chief that starts when all have gone takes the result from the checkpoint", "[train]") {
+TEST_CASE("ClusterTrainer: a chief that starts after all others have ended reads the result from the checkpoint",
+          "[train]") {
   const support::TempDirectory data;
   const support::TempDirectory out;
   const std::string directory = out.path().string();
@@ -193,7 +194,7 @@ TEST_CASE("ClusterTrainer: a chief that starts when all have gone takes the resu
   CHECK(heard.ends_with("start 30\nevaluated 30\nend 30\n"));
 }
 
-TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's model", "[train]") {
+TEST_CASE("ClusterTrainer: a parameter server finds the updater of the user's program", "[train]") {
   const support::TempDirectory data;
   IoPool pool{2};
   const std::string address = free_address();
@@ -247,7 +248,7 @@ struct Blind : LineModel {
 
 }  // namespace
 
-TEST_CASE("ClusterTrainer: an evaluation that throws ends the job with what it threw", "[train]") {
+TEST_CASE("ClusterTrainer: an exception from the evaluation ends the job and is thrown by run()", "[train]") {
   const support::TempDirectory data;
   IoPool pool{1};
   Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
@@ -259,7 +260,7 @@ TEST_CASE("ClusterTrainer: an evaluation that throws ends the job with what it t
   CHECK_THROWS_WITH(trainer.run(), "nothing to be seen");
 }
 
-TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the recipe says", "[train]") {
+TEST_CASE("ClusterTrainer: with_check_numerics: a gradient that is not finite ends the job", "[train]") {
   const support::TempDirectory data;
   IoPool pool{2};
   const std::string address = free_address();
@@ -283,7 +284,7 @@ TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the re
   CHECK_THAT(told.get_future().get(), ContainsSubstring("step 3 of rank 0, bias: "));
 }
 
-TEST_CASE("ClusterTrainer: without a job name it is one process", "[train]") {
+TEST_CASE("ClusterTrainer: without a job name the job is one process", "[train]") {
   const support::TempDirectory data;
   IoPool pool{1};
   auto trainer =
@@ -293,7 +294,7 @@ TEST_CASE("ClusterTrainer: without a job name it is one process", "[train]") {
   CHECK(trainer.result().parameters_sha256 == local_hash(data));
 }
 
-TEST_CASE("ClusterTrainer: nobody there, and nobody wanted", "[train]") {
+TEST_CASE("ClusterTrainer: no server can be reached, or the task is an evaluator", "[train]") {
   const support::TempDirectory data;
   IoPool pool{1};
   std::string heard;

@@ -30,7 +30,7 @@ auto make_job(std::uint32_t shards, std::int64_t parts) -> distrib::Job {
   return job;
 }
 
-// The gradient of (step, rank) at the initial values as whole variables.
+// Returns the loss and the gradients of contribution (step, rank) at the initial values, as whole variables.
 template <class Source>
 auto contribution(const Source& source, const distrib::Job& job, distrib::Rank rank, distrib::Step step) {
   const LineModel model;
@@ -52,7 +52,7 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
 }
 }  // namespace
 
-TEST_CASE("Contributor: the same gradient whatever the parts and shards, another for another name", "[train]") {
+TEST_CASE("Contributor: the gradient depends on (step, rank), and not on parts and shards", "[train]") {
   const support::TempDirectory directory;
   const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
   const auto expected = contribution(source, make_job(1, 1), 1, 4);
@@ -63,7 +63,7 @@ TEST_CASE("Contributor: the same gradient whatever the parts and shards, another
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
 }
 
-TEST_CASE("Contributor: values come and gradients go in the job's FloatFormat, for any parts and shards", "[train]") {
+TEST_CASE("Contributor: values and gradients have the job's FloatFormat, for any parts and shards", "[train]") {
   const support::TempDirectory directory;
   const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
   const auto exact = contribution(source, make_job(1, 1), 1, 4);
@@ -80,13 +80,14 @@ TEST_CASE("Contributor: values come and gradients go in the job's FloatFormat, f
     distrib::encode_elements(format, rounded, sent.data());
     auto again = rounded;
     distrib::decode_elements(format, sent.data(), again);
-    CHECK(std::equal(again.begin() + 1, again.end(), rounded.begin() + 1));  // all but the loss
+    CHECK(std::equal(again.begin() + 1, again.end(), rounded.begin() + 1));  // all except the loss
     for (const std::uint32_t shards : {1U, 2U, 3U})
       for (const std::int64_t parts : {1, 2}) CHECK(of(shards, parts) == rounded);
   }
 }
 
-TEST_CASE("Contributor: a rank's contributions do not depend on what its blocks and memory were used for", "[train]") {
+TEST_CASE("Contributor: a contribution does not depend on earlier contents of the blocks and of its memory",
+          "[train]") {
   const support::TempDirectory directory;
   const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
   for (const std::int64_t parts : {1, 2}) {
@@ -112,7 +113,7 @@ TEST_CASE("Contributor: a rank's contributions do not depend on what its blocks 
     fill(*used[0], 7);
     CHECK(gradient_of(1) == first);
     const std::vector<distrib::SharedBuffer> others{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
-    contribute(0, 3, others, used);  // of other values, at another place
+    contribute(0, 3, others, used);  // from other values, in another block
     CHECK(gradient_of(2) == second);
   }
 }
@@ -129,7 +130,7 @@ TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks +
   CHECK(contribution(source, job, 1, 4)[3] == Approx(bias_gradient).margin(1e-5));
 }
 
-TEST_CASE("Contributor: after its last step a rank wants others' rows and the digests, then nothing", "[train]") {
+TEST_CASE("Contributor: after its last step a rank requests others' rows and the digests, then nothing", "[train]") {
   const support::TempDirectory directory;
   const auto source = table_model::write(directory.path()).batch(16).open();
   const TableModel model;
@@ -147,11 +148,12 @@ TEST_CASE("Contributor: after its last step a rank wants others' rows and the di
     job.consistency = consistency;
     for (const distrib::Rank rank : {0U, 1U}) {
       CAPTURE(consistency.mode(), rank);
-      const distrib::Step last = consistency.is_synchronous() ? 5 : 3 - rank;  // 5 contributions of both together
+      const distrib::Step last =
+          consistency.is_synchronous() ? 5 : 3 - rank;  // both ranks together make 5 contributions
       distrib::Contributor<TableModel, decltype(source)> contributor{model, source, job, layouts};
       CHECK(contributor.prepare(rank, last, others).size() == 1);
       CHECK_FALSE(contributor.requests(rank, last)[0].digests);
-      CHECK(contributor.requests(rank, last)[0].keys[1].size() > 1);  // of the batch, too
+      CHECK(contributor.requests(rank, last)[0].keys[1].size() > 1);  // includes the keys of the batch
       CHECK(contributor.prepare(rank, last + 1, others).size() == 1);
       CHECK(contributor.requests(rank, last + 1)[0].digests);
       CHECK(contributor.requests(rank, last + 1)[0].keys == others);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line model, which also counts: the examples it saw, by what x0 is, and the sum of their labels.
+// The line model with counters: the number of examples by the value of x0, and the sum of the labels.
 #pragma once
 
 #include "train/line_job.hpp"

@@ -6,7 +6,7 @@
 using distrib::failure;
 using distrib::train_errc;
 
-TEST_CASE("train_errc: category, words and condition of each", "[train]") {
+TEST_CASE("train_errc: category, text and condition of each error", "[train]") {
   CHECK(std::string{distrib::detail::train_category().name()} == "distrib.train");
   CHECK(make_error_code(train_errc::no_end) == failure::invalid_argument);
   CHECK(make_error_code(train_errc::too_little_data) == failure::invalid_argument);

@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Does something else in the middle of its first batch.
+/// Calls `interrupt` in the middle of its first batch.
 struct Interrupted : TableModel {
   mutable std::function<void()> interrupt;
   auto evaluate(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) const
@@ -23,7 +23,8 @@ struct Interrupted : TableModel {
   }
 };
 
-// Items of all ones: the prediction is the sum of the user's row, which is the key's last digit.
+// Returns values for which the prediction is the last digit of the user's key: rows of items are ones, and the sum of a
+// user's row is that digit.
 auto last_digits(const distrib::KeyLists& keys) -> distrib::Values<TableModel::Variables> {
   distrib::Values<TableModel::Variables> values{TableModel{}.variables()};
   for (std::size_t table = 0; table < 2; ++table) {
@@ -49,7 +50,7 @@ TEST_CASE("Evaluation: each example once, the mean weighted by the sizes of the 
   CHECK(*by_30(values).find("squared_error") == Approx(*by_100(values).find("squared_error")));
 }
 
-TEST_CASE("Evaluation: the keys of all its examples, whose rows it is given", "[train]") {
+TEST_CASE("Evaluation: keys() are the keys of all its examples; it measures with their rows", "[train]") {
   const support::TempDirectory directory;
   const auto dataset = table_model::write(directory.path(), 90);
   const TableModel model;
@@ -75,7 +76,7 @@ TEST_CASE("Evaluation: the keys of all its examples, whose rows it is given", "[
   CHECK(*evaluation(values).find("squared_error") == Approx(squared));
 }
 
-TEST_CASE("Evaluation: two measures at once do not touch each other", "[train]") {
+TEST_CASE("Evaluation: two measurements at once do not affect each other", "[train]") {
   const support::TempDirectory directory;
   const auto dataset = table_model::write(directory.path(), 90);
   const Interrupted model;

@@ -24,7 +24,7 @@ struct Everything {
   void on_event(const distrib::Event&) { *heard += "event "; }
   void on_end(const distrib::JobEnd&) { *heard += "end "; }
 };
-/// Has something to tell after the second step.
+/// Has a report after the second step.
 struct Reporter {
   int steps = 0;
   void on_step(const distrib::StepDone&) { ++steps; }
@@ -36,7 +36,7 @@ struct Reporter {
 };
 }  // namespace
 
-TEST_CASE("HookSet: what a hook reports, all hear", "[train]") {
+TEST_CASE("HookSet: the report of a hook goes to all hooks", "[train]") {
   std::string before;
   std::string behind;
   distrib::HookSet hooks{std::tuple{Everything{&before}, Reporter{}, Everything{&behind}}};
@@ -45,7 +45,7 @@ TEST_CASE("HookSet: what a hook reports, all hear", "[train]") {
   CHECK(behind == before);
 }
 
-TEST_CASE("HookSet: each hook hears the events it has members for", "[train]") {
+TEST_CASE("HookSet: each hook receives the events for which it has members", "[train]") {
   std::vector<distrib::Step> steps;
   std::string all;
   distrib::HookSet hooks{std::tuple{distrib::StopAtStep{3}, Steps{&steps}, Everything{&all}}};

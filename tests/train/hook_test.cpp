@@ -17,7 +17,7 @@ struct HearsTheEnd {
 struct HearsNothing {};
 }  // namespace
 
-TEST_CASE("Hook: one member is enough, none is not, a setting is one", "[train]") {
+TEST_CASE("Hook: a type with one member function or a setting is a hook, an empty type is not", "[train]") {
   STATIC_REQUIRE(distrib::Hook<HearsSteps>);
   STATIC_REQUIRE(distrib::Hook<HearsTheEnd>);
   STATIC_REQUIRE(distrib::Hook<distrib::StopAtStep>);

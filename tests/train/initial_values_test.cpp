@@ -23,7 +23,7 @@ auto job_of(const M& model) -> Job {
   return job;
 }
 
-/// Says that it has values of its own, and gives none.
+/// Has a variable with custom initial values, but no function that writes them.
 struct Silent : LineModel {
   auto variables() const -> Variables { return {{{2}}, {{}, CustomInitializer{}}}; }
 };
@@ -32,7 +32,7 @@ struct Throws : OwnValuesModel {
   void initial_values(InitialValues<Variables>&) const { throw std::runtime_error{"no such file"}; }
 };
 
-/// Whose table is to begin with values of its own.
+/// Has a table with custom initial values, which is not supported.
 struct OwnRows {
   using Variables = VariableList<Embedding<"users", float, 4>, Variable<"bias", float, 1>>;
   using Example = LineModel::Example;
@@ -45,7 +45,7 @@ struct OwnRows {
 
 }  // namespace
 
-TEST_CASE("make_initial_values: the model's own values, where its variables ask for them", "[train]") {
+TEST_CASE("make_initial_values: uses the model's own values for variables with a CustomInitializer", "[train]") {
   Job job = job_of(OwnValuesModel{});
   const std::vector<SharedBuffer> blocks = make_initial_values(OwnValuesModel{}, job);
   REQUIRE(blocks.size() == 2);
@@ -67,15 +67,18 @@ TEST_CASE("make_initial_values: the model's own values, where its variables ask 
   CHECK(plain.initial_blocks.empty());
 }
 
-TEST_CASE("make_initial_values: what cannot be had is refused by name", "[train]") {
+TEST_CASE("make_initial_values: the error names the variable or table whose values are missing or not supported",
+          "[train]") {
   Job silent = job_of(Silent{});
-  CHECK_THROWS_WITH(make_initial_values(Silent{}, silent), ContainsSubstring("bias: the model gives no values"));
+  CHECK_THROWS_WITH(make_initial_values(Silent{}, silent),
+                    ContainsSubstring("bias: the variable has a CustomInitializer, but the model provides no values"));
   Job both = job_of(OwnValuesModel{});
   both.initial_checkpoint = "/saved/model.ckpt-1";
   CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
-                    ContainsSubstring("weights, beside /saved/model.ckpt-1: "));
+                    ContainsSubstring("weights, with checkpoint /saved/model.ckpt-1: "));
   Job rows = job_of(OwnRows{});
-  CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows), ContainsSubstring("table users: a CustomInitializer is for"));
+  CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows),
+                    ContainsSubstring("table users: a CustomInitializer is possible only for a Variable"));
   Job job = job_of(Throws{});
   CHECK_THROWS_WITH(make_initial_values(Throws{}, job), "no such file");
 }

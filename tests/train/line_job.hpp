@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that train the line model, and hooks that stop them or write down what they tell.
+// Jobs that train the line model, a hook that stops them, and a hook that writes down the events.
 #pragma once
 
 #include <distrib/optimizer/momentum.hpp>

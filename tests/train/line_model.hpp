@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits y = 2 x0 - x1 + 0.5 to records of it: a real model with real files, small enough for many runs.
+// Fits y = 2 x0 - x1 + 0.5 to records of that function: a real model with real files, small enough for many runs.
 #pragma once
 
 #include <distrib/data/tfrecords.hpp>
@@ -72,7 +72,7 @@ inline auto schema() {
                                              distrib::feature("y", &LineModel::Example::y));
 }
 
-/// Writes `records` examples into three files of `directory` and gives the dataset that reads them.
+/// Writes `records` examples into three files of `directory` and returns the dataset that reads them.
 inline auto write(const std::filesystem::path& directory, std::size_t records = 300) {
   distrib::ExampleWriter encode{schema()};
   for (std::size_t file = 0; file < 3; ++file) {

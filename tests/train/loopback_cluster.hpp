@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole cluster in this process: real servers and workers that speak over the loopback device.
+// A whole cluster in this process: real servers and workers that communicate over the loopback device.
 #pragma once
 
 #include <distrib/ps/server/server.hpp>
@@ -17,13 +17,13 @@
 
 namespace loopback_cluster {
 
-/// So many workers against so many parameter servers, which all must end with 0. Gives what the chief came to.
+/// Runs a job with this number of parameter servers and workers; all must end with 0. Returns the chief's result.
 template <class Builder>
 auto run(const Builder& builder, std::size_t servers, std::uint32_t workers) -> distrib::TrainingResult {
   distrib::IoPool pool{2};
   distrib::ClusterFlags flags;
   flags.job_name = "worker";
-  flags.worker_hosts.assign(workers, "127.0.0.1:1");  // nobody calls a worker
+  flags.worker_hosts.assign(workers, "127.0.0.1:1");  // no task connects to a worker
   const std::vector<std::string> any_port(servers, "127.0.0.1:0");
   const distrib::ClusterSpec cluster{{"ps", any_port}, {"worker", flags.worker_hosts}};
   std::vector<std::unique_ptr<distrib::Server>> ps;

@@ -26,7 +26,7 @@ auto options_of(Rank rank) -> WorkerClientOptions {
   return options;
 }
 
-// What a worker hears, and the contribution that it makes.
+// Writes down the callbacks of a worker, and computes its contributions.
 struct Heard {
   std::string story;
   Step prepared = 0;
@@ -59,7 +59,7 @@ struct Heard {
 
 }  // namespace
 
-TEST_CASE("ClusterJob: two workers, each with an I/O thread of its own", "[train]") {
+TEST_CASE("ClusterJob: two workers, each with its own I/O thread", "[train]") {
   IoPool pool{1};
   Server server{pool, cluster_of(2), "ps", 0};
   const Job job = loopback_job::make(1, 2, 3);
@@ -82,7 +82,7 @@ TEST_CASE("ClusterJob: two workers, each with an I/O thread of its own", "[train
   CHECK(second.story == " started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2");
 }
 
-TEST_CASE("ClusterJob: started when all is done, it says so and has the result", "[train]") {
+TEST_CASE("ClusterJob: a worker that starts after the job is done reports that and has the result", "[train]") {
   IoPool pool{1};
   const Job job = loopback_job::make(1, 1, 3);
   const support::TempDirectory directory;
@@ -100,7 +100,7 @@ TEST_CASE("ClusterJob: started when all is done, it says so and has the result",
   }
 }
 
-TEST_CASE("ClusterJob: what a handler throws comes out of run()", "[train]") {
+TEST_CASE("ClusterJob: an exception from a callback is thrown by run()", "[train]") {
   IoPool pool{1};
   Server server{pool, cluster_of(1), "ps", 0};
   Heard heard;
@@ -114,7 +114,7 @@ TEST_CASE("ClusterJob: what a handler throws comes out of run()", "[train]") {
   CHECK_THROWS_WITH(worker->run(), "no gradients today");
 }
 
-TEST_CASE("ClusterJob: stopped, it finishes what is in flight and leaves", "[train]") {
+TEST_CASE("ClusterJob: stop() finishes what is in flight, then the worker leaves", "[train]") {
   IoPool pool{1};
   Server server{pool, cluster_of(1), "ps", 0};
   Heard heard;

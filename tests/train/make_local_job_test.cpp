@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace {
-// The same training by a plain loop: what every way of running it must equal, bit for bit.
+// Trains the same job in a plain loop. Every other way to run it must end with the same bits.
 auto by_hand(const distrib::Job& whole_job) -> small_job::Whole {
   distrib::Job job = whole_job;
   const distrib::ShardLayout layout{job, 0};
@@ -39,7 +39,7 @@ auto by_hand(const distrib::Job& whole_job) -> small_job::Whole {
 }
 }  // namespace
 
-TEST_CASE("LocalJob: any number of shards, parts and threads ends with the bits of a plain loop", "[train]") {
+TEST_CASE("LocalJob: with any number of shards, parts and threads the result has the bits of a plain loop", "[train]") {
   const auto expected = by_hand(small_job::make({}));
   distrib::IoPool pool{2};
   for (const std::uint32_t shards : {1U, 2U, 3U})
@@ -57,7 +57,7 @@ TEST_CASE("LocalJob: any number of shards, parts and threads ends with the bits 
       }
 }
 
-TEST_CASE("LocalJob: stopped, then gone on from its cut, it ends with the same bits", "[train]") {
+TEST_CASE("LocalJob: stopped and continued from its cut, it ends with the same bits", "[train]") {
   const auto job = small_job::make({.shards = 2, .parts = 2});
   const auto expected = by_hand(small_job::make({}));
   distrib::IoPool pool{2};
@@ -80,7 +80,7 @@ TEST_CASE("LocalJob: a job that is already complete ends at once", "[train]") {
   CHECK(second.steps.empty());
 }
 
-TEST_CASE("LocalJob: asynchronous, every contribution counts once and each is a step", "[train]") {
+TEST_CASE("LocalJob: asynchronous: every contribution counts once, and each is a step", "[train]") {
   distrib::IoPool pool{3};
   for (const std::uint32_t shards : {1U, 2U}) {
     const distrib::Consistency modes[] = {distrib::AsynchronousParallel{},
@@ -98,7 +98,7 @@ TEST_CASE("LocalJob: asynchronous, every contribution counts once and each is a 
   }
 }
 
-TEST_CASE("LocalJob: asynchronous, stopped and gone on, nothing is counted twice", "[train]") {
+TEST_CASE("LocalJob: asynchronous: stopped and continued, no contribution counts twice", "[train]") {
   distrib::IoPool pool{3};
   const auto job =
       small_job::make({.shards = 2, .steps = 60, .interval = 7, .consistency = distrib::AsynchronousParallel{}});
@@ -112,7 +112,7 @@ TEST_CASE("LocalJob: asynchronous, stopped and gone on, nothing is counted twice
   CHECK(second.steps.size() == 60 - reached);
 }
 
-TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of run()", "[train]") {
+TEST_CASE("LocalJob: an exception from a contribution ends the job and is thrown by run()", "[train]") {
   distrib::IoPool pool{2};
   const auto job = small_job::make({});
   for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
@@ -125,7 +125,7 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
   }
 }
 
-TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and it goes on where the others are",
+TEST_CASE("LocalJob: with backup workers no rank waits for a late one, which continues at the step of the others",
           "[train]") {
   auto job = small_job::make({.shards = 2, .ranks = 2, .steps = 200, .interval = 50});
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 1};
@@ -140,7 +140,8 @@ TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and 
     steps.push_back(step);
     CHECK(loss > 0);
     if (step == 5) release.set_value();
-    // Tasks go to the threads in turn: with one between them the other rank's never come to the late one's thread.
+    // The pool gives tasks to its threads in turn. An extra task between two steps keeps the tasks of the other rank
+    // away from the thread on which the late rank waits.
     if (step < 5) local->in_background([] {}, [] {});
   };
   callbacks.cut_due = [&](distrib::Step step, const std::vector<distrib::Cut>& of_shards) {
@@ -167,7 +168,7 @@ TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and 
   CHECK(std::is_sorted(of_late.begin(), of_late.end()));
 }
 
-TEST_CASE("LocalJob: a gradient that is not finite ends the job, when the job asks for it", "[train]") {
+TEST_CASE("LocalJob: a gradient that is not finite ends the job if the job checks numerics", "[train]") {
   distrib::IoPool pool{2};
   for (const bool strict : {true, false})
     for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {

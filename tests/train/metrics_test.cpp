@@ -13,13 +13,13 @@ TEST_CASE("Metrics: means are weighted by the numbers of examples", "[train]") {
   CHECK_FALSE(all.find("recall"));
 }
 
-TEST_CASE("Metrics: nothing merged changes nothing", "[train]") {
+TEST_CASE("Metrics: merging empty metrics changes nothing", "[train]") {
   distrib::Metrics all{10, {{"loss", 3.0}}};
   all.merge({});
   CHECK(all == distrib::Metrics{10, {{"loss", 3.0}}});
 }
 
-TEST_CASE("Metrics: a mean that only one side has stays, and counts for all examples", "[train]") {
+TEST_CASE("Metrics: a mean that only one side has is kept, and counts for all examples", "[train]") {
   distrib::Metrics all{10, {{"loss", 3.0}}};
   all.merge({30, {{"accuracy", 0.5}}});
   CHECK(all == distrib::Metrics{40, {{"loss", 3.0}, {"accuracy", 0.5}}});
@@ -28,7 +28,7 @@ TEST_CASE("Metrics: a mean that only one side has stays, and counts for all exam
   CHECK(*all.find("accuracy") == Approx(0.75));
 }
 
-TEST_CASE("Metrics: areas are counted over all batches, not averaged", "[train]") {
+TEST_CASE("Metrics: an area is computed from the counts of all batches, not averaged", "[train]") {
   const auto batch = [](float negative, float positive) {
     distrib::Metrics metrics{2, {{"loss", 1.0}}, {{"auc", distrib::RocAuc{}}}};
     metrics.areas[0].second.add(negative, false);

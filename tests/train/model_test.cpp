@@ -20,7 +20,7 @@ struct WithoutEvaluate {
 };
 }  // namespace
 
-TEST_CASE("Model: variables() and gradients() make one, evaluate() one that can be measured", "[train]") {
+TEST_CASE("Model: variables() and gradients() make a model, evaluate() makes it measurable", "[train]") {
   STATIC_REQUIRE(distrib::detail::EvaluatedModel<LineModel>);
   STATIC_REQUIRE(distrib::Model<WithoutEvaluate>);
   STATIC_REQUIRE_FALSE(distrib::detail::EvaluatedModel<WithoutEvaluate>);
@@ -28,7 +28,7 @@ TEST_CASE("Model: variables() and gradients() make one, evaluate() one that can 
   STATIC_REQUIRE_FALSE(distrib::Model<int>);
 }
 
-TEST_CASE("StepContext: randomness is a function of (seed, step, rank)", "[train]") {
+TEST_CASE("StepContext: random() is a function of (seed, step, rank)", "[train]") {
   const auto first = [](distrib::StepContext context) { return context.random()(); };
   const distrib::StepContext context{.step = 3, .rank = 1, .workers = 4, .seed = 9};
   CHECK(first(context) == first(context));

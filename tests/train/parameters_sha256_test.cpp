@@ -23,7 +23,7 @@ TEST_CASE("parameters_sha256: the bytes of variables and the digests of tables, 
 
   job.tables = {{"b", 4, 0, {}}};
   distrib::TableDigest digest;
-  digest.words.fill(0x6262'6262'6262'6262);  // of letters b
+  digest.words.fill(0x6262'6262'6262'6262);  // its bytes are the letter b
   const std::string expected = "aaaa" + std::string(sizeof digest, 'b') + "cccccccc";
   CHECK(parameters_sha256(job, values, {&digest, 1}) == distrib::to_hex(distrib::sha256(distrib::as_bytes(expected))));
 }

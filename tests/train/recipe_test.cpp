@@ -23,7 +23,7 @@ TEST_CASE("Recipe: each copy has one role replaced and keeps the others", "[trai
   CHECK(std::get<2>(with_hooks.hooks) == 3);
 }
 
-TEST_CASE("find_hook: the first of its type, or none", "[train]") {
+TEST_CASE("find_hook: finds the first hook of its type, or none", "[train]") {
   std::vector<std::uint64_t> found;
   const auto note = [&](const distrib::StopAtStep& stop) { found.push_back(stop.last_step); };
   distrib::detail::find_hook<distrib::StopAtStep>(std::tuple{1, distrib::StopAtStep{5}, distrib::StopAtStep{6}}, note);
@@ -31,7 +31,7 @@ TEST_CASE("find_hook: the first of its type, or none", "[train]") {
   CHECK(found == std::vector<std::uint64_t>{5});
 }
 
-TEST_CASE("find_evaluate: whatever data it has", "[train]") {
+TEST_CASE("find_evaluate: finds an Evaluate with any type of data", "[train]") {
   int data = 0;
   const std::tuple hooks{distrib::StopAtStep{1}, distrib::Evaluate{42, 7}};
   distrib::detail::find_evaluate(hooks, [&](const auto& setting) { data = setting.data; });

@@ -20,7 +20,7 @@ auto area(const Scored& examples, std::uint32_t thresholds) -> double {
   return auc.value();
 }
 
-// The definition: of all pairs of a positive and a negative example, how many are in the right order.
+// The definition: the share of pairs of a positive and a negative example that are in the right order.
 auto area_by_pairs(const Scored& examples) -> double {
   double right = 0, pairs = 0;
   for (const auto& [high, positive] : examples)
@@ -39,7 +39,7 @@ TEST_CASE("RocAuc: the example of TensorFlow's documentation", "[train]") {
   CHECK(area({{0.0F, false}, {0.5F, false}, {0.3F, true}, {0.9F, true}}, 3) == 0.75);
 }
 
-TEST_CASE("RocAuc: right order, wrong order, and nothing told", "[train]") {
+TEST_CASE("RocAuc: right order, wrong order, and scores without information", "[train]") {
   CHECK(area({{0.1F, false}, {0.9F, true}}, 200) == 1.0);
   CHECK(area({{0.9F, false}, {0.1F, true}}, 200) == 0.0);
   CHECK(area({{0.4F, false}, {0.4F, true}}, 200) == 0.5);
@@ -48,12 +48,12 @@ TEST_CASE("RocAuc: right order, wrong order, and nothing told", "[train]") {
   CHECK(area({{0.4F, true}}, 200) == 0.0);
 }
 
-TEST_CASE("RocAuc: a score on a threshold belongs below it", "[train]") {
+TEST_CASE("RocAuc: a score equal to a threshold belongs to the bucket below it", "[train]") {
   CHECK(area({{0.5F, false}, {0.25F, true}}, 3) == 0.5);
   CHECK(area({{0.5F, false}, {0.50001F, true}}, 3) == 1.0);
 }
 
-TEST_CASE("RocAuc: near the pairs in the right order, the nearer the more thresholds", "[train]") {
+TEST_CASE("RocAuc: the more thresholds, the nearer to the share of pairs in the right order", "[train]") {
   distrib::Philox random{1, 0, 0};
   Scored examples;
   for (int i = 0; i < 2000; ++i) {
@@ -67,7 +67,7 @@ TEST_CASE("RocAuc: near the pairs in the right order, the nearer the more thresh
   CHECK(std::abs(area(examples, 20000) - exact) < std::abs(area(examples, 20) - exact));
 }
 
-TEST_CASE("RocAuc: merged counts are those of all examples", "[train]") {
+TEST_CASE("RocAuc: merged counts equal the counts of all examples", "[train]") {
   distrib::Philox random{2, 0, 0};
   distrib::RocAuc whole, first, second;
   for (int i = 0; i < 1000; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("RocAuc: merged counts are those of all examples", "[train]") {
   CHECK(first != whole);
 }
 
-TEST_CASE("RocAuc: a score that is no probability is not passed over", "[train]") {
+TEST_CASE("RocAuc: a score that is not a probability makes the result NaN", "[train]") {
   for (const float score : {-0.1F, 1.1F, std::numeric_limits<float>::quiet_NaN()}) {
     distrib::RocAuc all, batch;
     all.add(0.1F, false);

@@ -6,7 +6,7 @@
 using distrib::Retention;
 using distrib::SaveCheckpoint;
 
-TEST_CASE("SaveCheckpoint: what stays is what it says, and unless told what TensorFlow keeps", "[train]") {
+TEST_CASE("SaveCheckpoint: retention() returns its settings, and by default TensorFlow's settings", "[train]") {
   const SaveCheckpoint setting{.directory = "out", .max_to_keep = 2, .keep_checkpoint_every_n_hours = 3};
   CHECK(setting.retention() == Retention{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 3});
   CHECK(SaveCheckpoint{}.retention() == Retention{});

@@ -9,7 +9,7 @@
 #include <string>
 
 namespace {
-// What a hook prints into a file that is no terminal.
+// Returns what a hook prints into a file that is not a terminal.
 template <class F>
 auto printed(F&& tell) -> std::string {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
@@ -24,7 +24,7 @@ auto printed(F&& tell) -> std::string {
 auto lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 }  // namespace
 
-TEST_CASE("ShowProgress: plain lines in a pipe, one each twentieth and the last step", "[train]") {
+TEST_CASE("ShowProgress: not on a terminal: plain lines, one per twentieth and one for the last step", "[train]") {
   const std::string text = printed([](distrib::ShowProgress& progress) {
     progress.on_start(
         {.first_step = 0, .last_step = 1000, .workers = 3, .examples_per_step = 192, .restored_from = {}});
@@ -42,9 +42,9 @@ TEST_CASE("ShowProgress: plain lines in a pipe, one each twentieth and the last 
 TEST_CASE("ShowProgress: evaluations and events are one line each", "[train]") {
   const std::string text = printed([](distrib::ShowProgress& progress) {
     progress.on_evaluated({500, {10'000, {{"accuracy", 0.8765}, {"loss", 0.35}}, {{"auc", distrib::RocAuc{}}}}});
-    progress.on_event({distrib::Event::Kind::restored, "local", {}, {}, "going on after step 5"});
+    progress.on_event({distrib::Event::Kind::restored, "local", {}, {}, "continuing after step 5"});
   });
   CHECK(text ==
         "evaluation after step 500: accuracy 0.8765 loss 0.3500 auc 0.0000  (10000 examples)\n"
-        "going on after step 5\n");
+        "continuing after step 5\n");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job without a model: two variables, gradients that depend on everything, so that any mistake shows in the bits.
+// A job without a model: two variables, and gradients that depend on everything, so that any mistake changes the bits.
 #pragma once
 
 #include "support/whole_variables.hpp"
@@ -44,7 +44,7 @@ inline auto make(const Sizes& sizes) -> distrib::Job {
   return job;
 }
 
-/// Whole variables, each a vector of floats.
+/// Whole variables, each as a vector of floats.
 using Whole = std::vector<std::vector<float>>;
 
 inline auto whole(const distrib::Job& job, std::span<const distrib::SharedBuffer> blocks) -> Whole {
@@ -78,14 +78,14 @@ inline auto updater() -> distrib::Momentum { return {.learning_rate = 0.1F, .mom
 
 inline auto kind() -> distrib::ShardKind { return {{updater()}}; }
 
-/// What a run told.
+/// What the callbacks of a run received.
 struct Told {
   std::vector<distrib::Step> steps;
   std::vector<float> losses;
   std::map<distrib::Step, std::vector<distrib::Cut>> cuts;
 };
 
-/// Runs a job to its end, or to a stop after step `stop_after`; cuts are confirmed at once.
+/// Runs a job to its end, or stops it after step `stop_after`. Cuts are confirmed at once. Returns the final values.
 inline auto run(const distrib::Job& job, distrib::IoPool* pool, Told& told, std::span<const distrib::Cut> restored = {},
                 distrib::Step stop_after = 0) -> Whole {
   std::unique_ptr<distrib::LocalJob> local;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits ratings by the product of two embeddings: a model with a table of any keys and one of numbered keys.
+// Fits ratings by the product of two embeddings: a model with a table of arbitrary keys and a table of numbered rows.
 #pragma once
 
 #include <distrib/data/tfrecords.hpp>
@@ -94,7 +94,7 @@ inline auto schema() {
                                               distrib::feature("rating", &TableModel::Example::rating));
 }
 
-/// Writes `records` ratings into three files of `directory` and gives the dataset that reads them.
+/// Writes `records` ratings into three files of `directory` and returns the dataset that reads them.
 inline auto write(const std::filesystem::path& directory, std::size_t records = 600) {
   distrib::ExampleWriter encode{schema()};
   for (std::size_t file = 0; file < 3; ++file) {

@@ -16,7 +16,7 @@ using line_job::Heard;
 using line_job::Setup;
 using line_job::StopAfter;
 
-TEST_CASE("Trainer: hooks hear the job in its order; a complete job starts and ends", "[train]") {
+TEST_CASE("Trainer: hooks receive the events in order; a job that is complete starts and ends", "[train]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   const distrib::SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 20};
@@ -45,7 +45,7 @@ TEST_CASE("Trainer: a second run with fewer steps than are done ends at once", "
   CHECK(second.result().parameters_sha256 == first.result().parameters_sha256);
 }
 
-TEST_CASE("Trainer: a hook that throws at a stop ends the job when no thread is in it any more", "[train]") {
+TEST_CASE("Trainer: an exception from a hook during a stop ends the job after all threads have left it", "[train]") {
   struct Refuse {
     void on_step(const distrib::StepDone& event) const {
       if (event.step == 3) std::raise(SIGTERM);
@@ -59,7 +59,7 @@ TEST_CASE("Trainer: a hook that throws at a stop ends the job when no thread is 
   CHECK_THROWS_WITH(trainer.run(), "no stop here");
 }
 
-TEST_CASE("Trainer: what cannot begin says why", "[train]") {
+TEST_CASE("Trainer: a job that cannot start says why", "[train]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   const auto code_of = [](auto&& trainer) {
@@ -80,14 +80,14 @@ TEST_CASE("Trainer: what cannot begin says why", "[train]") {
   CHECK(code_of(backups.with_local_mode({.workers = 2}).build()) == distrib::train_errc::too_few_workers);
   CHECK(code_of(backups.with_local_mode({.workers = 3}).build()) == std::error_code{});
   CHECK_THROWS_WITH(backups.build().run(),
-                    "replicas_to_aggregate=3, 1 workers: more replicas to aggregate than workers: aggregate at most as "
-                    "many, or start more workers");
+                    "replicas_to_aggregate=3, 1 workers: replicas_to_aggregate is larger than the number of workers: "
+                    "reduce it, or start more workers");
   auto one_epoch = plain.with_data(data.repeat(1).batch(10)).with_local_mode({.workers = 4}).build();
   CHECK(one_epoch.run() == 0);
   CHECK(one_epoch.result().steps == 7);  // 30 batches for 4 workers
 }
 
-TEST_CASE("Trainer: a corrupt record ends the job and is named by file, record and offset", "[train]") {
+TEST_CASE("Trainer: a corrupt record ends the job; the error names file, record and offset", "[train]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   std::fstream file{directory / "line-1", std::ios::in | std::ios::out | std::ios::binary};

@@ -8,7 +8,7 @@ using distrib::PlacementRequest;
 using distrib::TrainingOptions;
 
 namespace {
-/// Cuts by what it was made with.
+/// Divides along the last axis into `parts` parts.
 struct IntoParts {
   std::int64_t parts;
   auto partition(const distrib::Shape& shape, distrib::DType) const -> Partition {
@@ -17,7 +17,7 @@ struct IntoParts {
 };
 }  // namespace
 
-TEST_CASE("TrainingOptions: by default variables go round robin, whole, and every rank counts", "[train]") {
+TEST_CASE("TrainingOptions: by default variables are placed round robin, undivided, and every rank counts", "[train]") {
   TrainingOptions options;
   CHECK(options.placement.place({}, 2) == 0);
   CHECK(options.placement.place({}, 2) == 1);
@@ -26,7 +26,7 @@ TEST_CASE("TrainingOptions: by default variables go round robin, whole, and ever
   CHECK(options.updater.text() == distrib::AnyUpdater{distrib::Sgd{}}.text());
 }
 
-TEST_CASE("TrainingOptions: policies of any type; a copy goes on from where the original stands", "[train]") {
+TEST_CASE("TrainingOptions: policies of any type; a copy continues from the state of the original", "[train]") {
   TrainingOptions options;
   options.partitioner = distrib::detail::AnyPartitioner::of(IntoParts{3});
   CHECK(options.partitioner.partition({4, 9}, distrib::DType::float32) == Partition{.axis = 1, .parts = 3});

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t much = std::size_t{1} << 30;
 
-/// Plans of one model with its data.
+/// Makes plans of one model with its data.
 struct Bench {
   support::TempDirectory directory;
   decltype(line_model::write(std::filesystem::path{})) data = line_model::write(directory.path());
@@ -38,7 +38,7 @@ auto refusal(const TrainingPlan& plan, std::uint32_t tasks, std::uint32_t ranks)
 
 }  // namespace
 
-TEST_CASE("TrainingPlan: the job of one process, and of a cluster, of the same recipe", "[train]") {
+TEST_CASE("TrainingPlan: one recipe makes the job of one process and the job of a cluster", "[train]") {
   const Bench bench;
   const TrainingPlan plan = bench.builder({.workers = 3, .shards = 2, .parts = 2, .steps = 40})
                                 .with_updater("bias", distrib::Adagrad{})
@@ -57,21 +57,21 @@ TEST_CASE("TrainingPlan: the job of one process, and of a cluster, of the same r
   CHECK(cluster.job.ranks == 5);
   CHECK(cluster.job.cut_interval == 8);
   CHECK(cluster.layouts.size() == 4);
-  CHECK(plan.cluster_job(*model, 2, 5, 0).job.cut_interval == 1);  // a replay budget of nothing
+  CHECK(plan.cluster_job(*model, 2, 5, 0).job.cut_interval == 1);  // a replay budget of 0 bytes
 
   for (const distrib::Job& job : {local.job, cluster.job}) {
     CHECK(job.seed == 11);
     CHECK(job.total_steps == 40);
     CHECK(job.data == model->describe());
     CHECK(job.variables == LineModel{}.variables().infos());
-    CHECK(job.parts.size() == 3);  // the weights in two
+    CHECK(job.parts.size() == 3);  // the weights have two parts
     REQUIRE(job.updaters_of.size() == 1);
     CHECK(job.updater == plan.updaters()[0].text());
     CHECK(job.updaters_of[0].updater == plan.updaters()[1].text());
   }
 }
 
-TEST_CASE("TrainingPlan: the last step is the one of StopAtStep, and not beyond the data", "[train]") {
+TEST_CASE("TrainingPlan: the last step is that of StopAtStep, but not beyond the data", "[train]") {
   const Bench bench;  // 300 records: 30 batches
   const auto last = [&](const auto& builder, std::uint32_t ranks) {
     const TrainingPlan plan = builder.plan();
@@ -84,7 +84,7 @@ TEST_CASE("TrainingPlan: the last step is the one of StopAtStep, and not beyond 
   CHECK(last(epoch.with_consistency(distrib::AsynchronousParallel{}), 4) == 30);
 }
 
-TEST_CASE("TrainingPlan: the initial checkpoint by its absolute path, with the names for it in one order", "[train]") {
+TEST_CASE("TrainingPlan: the job has the absolute path of the initial checkpoint, and its names sorted", "[train]") {
   const Bench bench;
   const std::string name = LineModel{}.variables().infos().front().name;
   const auto job_of = [&](const distrib::InitialCheckpointOptions& options) {
@@ -103,15 +103,15 @@ TEST_CASE("TrainingPlan: the initial checkpoint by its absolute path, with the n
   CHECK(brace.plan().options().initial_checkpoint_options.names.size() == 1);
 
   CHECK_THROWS_WITH(job_of({.names = {{"a", "wide/w"}}}),
-                    ContainsSubstring("with_initial_checkpoint: 'a' for 'wide/w'; there are " + name));
-  CHECK_THROWS_WITH(job_of({.names = {{"a/", "wide/"}}}), ContainsSubstring("no variable's name begins with it"));
+                    ContainsSubstring("with_initial_checkpoint: 'a' for 'wide/w'; the job has " + name));
+  CHECK_THROWS_WITH(job_of({.names = {{"a/", "wide/"}}}),
+                    ContainsSubstring("no variable or table has this name or prefix"));
   for (const distrib::InitialName& bad : {distrib::InitialName{"a/", name}, {"a", "/"}, {"a\nb", name}, {"a", ""}})
     CHECK_THROWS_WITH(job_of({.names = {bad}}), ContainsSubstring("give two names, or two prefixes"));
-  CHECK_THROWS_WITH(job_of({.names = {{"a", name}, {"b", name}}}), ContainsSubstring("none twice"));
+  CHECK_THROWS_WITH(job_of({.names = {{"a", name}, {"b", name}}}), ContainsSubstring("each name of the job only once"));
 }
 
-TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, at a place that does not depend on the process",
-          "[train]") {
+TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, in a directory given by its absolute path", "[train]") {
   const Bench bench;
   CHECK(bench.builder().plan().cut_settings().directory.empty());
   const SaveCheckpoint save{
@@ -122,7 +122,7 @@ TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, at a place that d
   CHECK(cuts.retention == save.retention());
 }
 
-TEST_CASE("TrainingPlan: measured where a multiple of `every_steps` is passed", "[train]") {
+TEST_CASE("TrainingPlan: measured when a multiple of `every_steps` is passed", "[train]") {
   const Bench bench;
   const TrainingPlan never = bench.builder().plan();
   const TrainingPlan every_5 = bench.builder().with_hooks(distrib::Evaluate{bench.data.batch(50), 5}).plan();
@@ -137,7 +137,7 @@ TEST_CASE("TrainingPlan: measured where a multiple of `every_steps` is passed", 
   CHECK(every_5.model().open_evaluation() != nullptr);
 }
 
-TEST_CASE("TrainingPlan: what no cluster can do is refused", "[train]") {
+TEST_CASE("TrainingPlan: a job that no cluster can run is refused", "[train]") {
   const Bench bench;
   const auto two = bench.builder().with_replicas(2);
   CHECK(refusal(two.plan(), 2, 3) == std::error_code{});
@@ -150,7 +150,7 @@ TEST_CASE("TrainingPlan: what no cluster can do is refused", "[train]") {
   CHECK(refusal(backups.plan(), 1, 2) == distrib::train_errc::too_few_workers);
 }
 
-TEST_CASE("TrainingPlan: a server finds the updaters of the program, with any settings, and the library's", "[train]") {
+TEST_CASE("TrainingPlan: a server finds the program's updaters, with any settings, and the library's", "[train]") {
   const Bench bench;
   const auto find = bench.builder().plan().updater_finder();
   for (const std::string& text : {distrib::AnyUpdater{distrib::Momentum{.learning_rate = 7}}.text(),

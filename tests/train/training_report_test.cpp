@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Finds as many examples as it is told.
+/// Returns metrics with `examples` examples, without measuring.
 struct Finds final : distrib::AnyEvaluation {
   std::uint64_t examples = 7;
   distrib::KeyLists none;
@@ -34,7 +34,7 @@ auto reported_job(distrib::Step steps, distrib::Consistency consistency = {}) ->
 
 }  // namespace
 
-TEST_CASE("TrainingReport: what is told, and what is written down", "[train]") {
+TEST_CASE("TrainingReport: what is noted in the result, and what is sent to the hooks", "[train]") {
   std::string heard;
   distrib::TrainingReport report{distrib::HookSet{std::tuple{line_job::Heard{&heard}}}};
   const distrib::Job job = reported_job(10);
@@ -70,7 +70,7 @@ TEST_CASE("TrainingReport: what is told, and what is written down", "[train]") {
   CHECK(report.result().metrics.examples == 7);
   CHECK(report.result().parameters_sha256 == distrib::parameters_sha256(job, values));
 
-  static_cast<void>(report.begin(reported_job(10, distrib::AsynchronousParallel{}), 32, 0));  // the next run
+  static_cast<void>(report.begin(reported_job(10, distrib::AsynchronousParallel{}), 32, 0));  // a second run
   CHECK(report.result().steps == 0);
   CHECK(report.result().mode == "async");
   CHECK(report.result().checkpoint.empty());

@@ -27,7 +27,7 @@ auto result() -> distrib::TrainingResult {
 }
 }  // namespace
 
-TEST_CASE("result_json: the object that scripts rely on", "[train]") {
+TEST_CASE("result_json: the members that scripts use", "[train]") {
   const auto json = nlohmann::json::parse(distrib::detail::result_json(result(), "out/events"));
   CHECK(json["ps"] == 0);
   CHECK(json["workers"] == 3);
@@ -41,11 +41,11 @@ TEST_CASE("result_json: the object that scripts rely on", "[train]") {
   CHECK(json["events"] == "out/events");
 }
 
-TEST_CASE("result_json: no accuracy is null", "[train]") {
+TEST_CASE("result_json: without an accuracy test_accuracy is null", "[train]") {
   CHECK(nlohmann::json::parse(distrib::detail::result_json({}, ""))["test_accuracy"].is_null());
 }
 
-TEST_CASE("result_json: further numbers", "[train]") {
+TEST_CASE("result_json: further numbers follow under their names", "[train]") {
   const auto json = nlohmann::json::parse(
       distrib::detail::result_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
   CHECK(json["auc"] == 0.75);
@@ -53,7 +53,7 @@ TEST_CASE("result_json: further numbers", "[train]") {
   CHECK(json["events"] == "");
 }
 
-TEST_CASE("write_result_json: the file, or an error that names it", "[train]") {
+TEST_CASE("write_result_json: writes the file, or throws an error that names it", "[train]") {
   const support::TempDirectory directory;
   distrib::write_result_json((directory / "summary.json").string(), result(), "e");
   CHECK(nlohmann::json::parse(std::ifstream{directory / "summary.json"})["shards"] == 2);

@@ -24,8 +24,8 @@
 
 namespace {
 
-// What a process of its own finds out about a disk in memory that only it sees: empty if all was well; nothing where
-// this user cannot mount one.
+// Runs `test` in a process of its own, on a small disk in memory that only this process sees. Returns what the test
+// found wrong: an empty text if nothing; an empty optional if this user cannot mount such a disk.
 template <class Test>
 auto on_small_disk(const std::string& directory, Test test) -> std::optional<std::string> {
   int pipe_ends[2];
@@ -65,7 +65,7 @@ auto on_small_disk(const std::string& directory, Test test) -> std::optional<std
 
 }  // namespace
 
-TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; with room again, so do summaries",
+TEST_CASE("WriteSummaries: a full disk is reported once and training continues; with free space summaries continue too",
           "[train]") {
   const support::TempDirectory directory;
   const std::string path = directory.path().string();
@@ -83,20 +83,20 @@ TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; w
     fill();
     distrib::Step at = 1;
     std::optional<distrib::Event> report;
-    for (; !report && at < 1000; report = hook.report()) step(++at);  // until the page is full
+    for (; !report && at < 1000; report = hook.report()) step(++at);  // until the last page of the file is full
     if (!report || report->kind != distrib::Event::Kind::no_room) return "no report";
-    if (report->text.find(path + "/events (No space left on device): training goes on") == std::string::npos)
+    if (report->text.find(path + "/events (No space left on device): the training continues") == std::string::npos)
       return report->text;
     for (distrib::Step more = 0; more < 50; ++more) step(++at);
     hook.on_evaluated({at, {10, {{"accuracy", 0.75}}, {}}});
     if (hook.report()) return "reported twice";
     std::size_t files = 0;
     for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator{path + "/events"}) ++files;
-    if (files != 1) return "files in vain";
+    if (files != 1) return "a file that was just started is still there";
     std::filesystem::remove(path + "/filler");
     step(++at);
     const distrib::Step again = at;
-    if (hook.report()) return "a report of nothing";
+    if (hook.report()) return "a report although there is space again";
     fill();
     report.reset();
     for (; !report && at < 9000; report = hook.report()) step(++at);
@@ -111,7 +111,7 @@ TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; w
   else CHECK(*wrong == "");
 }
 
-TEST_CASE("WriteSummaries: full from the beginning, or not writable at all", "[train]") {
+TEST_CASE("WriteSummaries: a disk that is full from the start, and a path that is not writable", "[train]") {
   const support::TempDirectory directory;
   const std::string path = directory.path().string();
   const auto wrong = on_small_disk(path, [&]() -> std::string {
@@ -132,7 +132,7 @@ TEST_CASE("WriteSummaries: full from the beginning, or not writable at all", "[t
   CHECK_THROWS_AS(hook.on_start({}), std::system_error);
 }
 
-TEST_CASE("WriteSummaries: after the first step and then every so many, evaluations whenever they come", "[train]") {
+TEST_CASE("WriteSummaries: writes after the first step, then every n steps, and each evaluation", "[train]") {
   const support::TempDirectory directory;
   distrib::WriteSummaries hook{directory.path().string(), 8};
   hook.on_start({});

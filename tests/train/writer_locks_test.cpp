@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Of a job with checkpoints and summaries; no directory: without.
+/// Returns the plan of a job with checkpoints and summaries; an empty directory: without these.
 auto locked_plan(const support::TempDirectory& data, const std::string& checkpoints, const std::string& summaries) {
   const auto base = line_job::builder(line_model::write(data.path()));
   if (checkpoints.empty()) return base.with_hooks(WriteSummaries{summaries}).plan();
@@ -31,7 +31,7 @@ auto locked_plan(const support::TempDirectory& data, const std::string& checkpoi
       .plan();
 }
 
-/// What is said to whoever comes second; empty if nobody is refused.
+/// Returns the error text if the locks are refused, otherwise an empty text.
 template <class Hold> auto lock_refusal(Hold hold) -> std::string {
   try {
     WriterLocks locks;
@@ -43,7 +43,7 @@ template <class Hold> auto lock_refusal(Hold hold) -> std::string {
   return {};
 }
 
-/// What a ps of a cluster holds.
+/// Holds what a ps of a cluster holds.
 struct HeldByPs {
   HeldByPs(const std::string& directory, int index) {
     lock.hold(directory, "ps-" + std::to_string(index), "/job:ps/task:" + std::to_string(index), 0ms, error);
@@ -54,14 +54,14 @@ struct HeldByPs {
 
 }  // namespace
 
-TEST_CASE("WriterLocks: a second job in one process is told whose the directory is", "[train]") {
+TEST_CASE("WriterLocks: a second job in one process is refused, and the error names the holder", "[train]") {
   const support::TempDirectory data;
   const support::TempDirectory out;
   const std::string checkpoints = out / "checkpoint";
   const std::string events = out / "events";
   const TrainingPlan both = locked_plan(data, checkpoints, events);
   std::optional<WriterLocks> first{std::in_place};
-  first->hold_local(both, 0ms);  // two hooks for one directory are one job
+  first->hold_local(both, 0ms);  // two hooks that write to one directory belong to one job
 
   const std::string holder = ", held by process " + std::to_string(::getpid()) + " on ";
   const auto local = [&](const TrainingPlan& plan) { return lock_refusal([&](auto& l) { l.hold_local(plan, 0ms); }); };
@@ -70,13 +70,13 @@ TEST_CASE("WriterLocks: a second job in one process is told whose the directory 
   CHECK_THAT(local(locked_plan(data, "", events)), ContainsSubstring("local job in " + events + holder));
   CHECK_THAT(local(locked_plan(data, out / "another", events + "/")), ContainsSubstring(holder));
   CHECK(local(locked_plan(data, out / "another", out / "other_events")).empty());
-  CHECK(local(locked_plan(data, events, checkpoints)).empty());  // writers of other kinds
+  CHECK(local(locked_plan(data, events, checkpoints)).empty());  // in each directory a writer of the other kind
 
   first.reset();
   CHECK(local(both).empty());
 }
 
-TEST_CASE("WriterLocks: one directory for checkpoints and summaries is one job's", "[train]") {
+TEST_CASE("WriterLocks: checkpoints and summaries in one directory: no other job may use it", "[train]") {
   const support::TempDirectory data;
   const support::TempDirectory out;
   const std::string directory = out.path().string();
@@ -93,16 +93,16 @@ TEST_CASE("WriterLocks: a job in one process and a cluster refuse each other", "
   const support::TempDirectory out;
   const std::string directory = out.path().string();
   const TrainingPlan plan = locked_plan(data, directory, directory);
-  SECTION("a local job while parameter servers are there") {
+  SECTION("a local job while a parameter server runs") {
     for (const int index : {0, 1}) {
       const HeldByPs ps{directory, index};
       const std::string said = lock_refusal([&](auto& l) { l.hold_local(plan, 0ms); });
       CHECK_THAT(said, ContainsSubstring("local job in " + directory + ", held by process "));
       CHECK_THAT(said, ContainsSubstring("end that process, or use another directory"));
     }
-    CHECK(lock_refusal([&](auto& l) { l.hold_local(plan, 0ms); }).empty());  // when the cluster is over
+    CHECK(lock_refusal([&](auto& l) { l.hold_local(plan, 0ms); }).empty());  // after the cluster has ended
   }
-  SECTION("a parameter server while a local job is there") {
+  SECTION("a parameter server while a local job runs") {
     {
       const HeldByPs earlier{directory, 3};
     }
@@ -111,7 +111,7 @@ TEST_CASE("WriterLocks: a job in one process and a cluster refuse each other", "
     CHECK(HeldByPs(directory, 0).error.code == ps_errc::directory_in_use);
     CHECK(HeldByPs(directory, 3).error.code == ps_errc::directory_in_use);
   }
-  SECTION("the chief of a cluster writes where its parameter servers have their cuts") {
+  SECTION("the chief of a cluster writes in the directory of its parameter servers' cuts") {
     const HeldByPs ps{directory, 0};
     WriterLocks chief;
     chief.hold_chief(plan, "/job:chief/task:0", 0ms);
@@ -121,7 +121,7 @@ TEST_CASE("WriterLocks: a job in one process and a cluster refuse each other", "
   }
 }
 
-TEST_CASE("WriterLocks: where there are no locks nobody is refused, and a job without files holds none", "[train]") {
+TEST_CASE("WriterLocks: without lock support no job is refused, and a job without files holds no locks", "[train]") {
   const support::TempDirectory data;
   const support::TempDirectory out;
   for (const char* name : {".ps-0.lock", ".chief.lock"}) std::filesystem::create_directory(out / name);

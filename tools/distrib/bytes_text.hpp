@@ -9,7 +9,7 @@
 
 namespace tools {
 
-/// "1.5 GiB", "12 KiB", "7 B".
+/// Returns a size in words: "1.5 GiB", "12 KiB", "7 B".
 [[nodiscard]] inline auto bytes_text(std::uint64_t bytes) -> std::string {
   constexpr std::string_view units[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
   std::size_t unit = 0;

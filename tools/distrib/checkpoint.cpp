@@ -28,8 +28,8 @@ using distrib::DType;
 using distrib::Error;
 using distrib::StoredTensor;
 
-/// What a failure means here, where wrong usage is found before anything is read: there is no checkpoint that this
-/// program can read, or what there is has damage.
+/// Returns the exit code for a failure while reading. Wrong usage is found before anything is read, so here it means
+/// that this command cannot read the checkpoint, or that the checkpoint is damaged.
 auto exit_of(const std::error_code& code) -> int {
   if (code == distrib::failure::unsupported) return exit_no_input;
   const int status = exit_status(code);
@@ -38,17 +38,17 @@ auto exit_of(const std::error_code& code) -> int {
 
 auto in_words(const Error& error) -> std::string { return error.where + ": " + error.code.message(); }
 
-/// Whether it is a directory of checkpoints, and not the prefix of one.
+/// True if `path` is a directory of checkpoints, and not the prefix of a checkpoint.
 auto is_directory(const std::string& path) -> bool {
   return distrib::detail::is_directory(path) && !distrib::detail::path_exists(distrib::index_file_name(path));
 }
 
-/// The checkpoint of a directory that is newest among those whose files are all there.
+/// Returns the newest checkpoint of a directory whose files all exist. `refused`: why newer ones were not taken.
 auto find_newest(const std::string& directory, std::vector<Error>& refused) -> std::optional<BundleReader> {
   return distrib::detail::newest_of(directory, refused, [](const BundleReader&, Error&) {});
 }
 
-/// There is no checkpoint to be read in a directory: says so, and what is there.
+/// Reports that a directory has no checkpoint that can be read, and what it has instead.
 void report_none(const std::string& directory, const std::vector<Error>& refused, Report& report) {
   for (const Error& error : refused) report.failure(error, exit_of(error.code));
   Error error;
@@ -63,12 +63,12 @@ void report_none(const std::string& directory, const std::vector<Error>& refused
   if (is_empty) report.failure({distrib::checkpoint_errc::no_such_checkpoint, directory});
 }
 
-/// Why newer ones than `taken` are not.
+/// Prints why the checkpoints that are newer than `taken` were not taken.
 void note_refused(const std::vector<Error>& refused, const std::string& taken) {
-  for (const Error& error : refused) Report::note(in_words(error) + "; taken: " + taken);
+  for (const Error& error : refused) Report::note(in_words(error) + "; used instead: " + taken);
 }
 
-/// The checkpoint that is meant, of a directory the newest.
+/// Opens the checkpoint; if `prefix` is a directory, its newest one.
 auto open(const std::string& prefix, Report& report) -> std::optional<BundleReader> {
   if (is_directory(prefix)) {
     std::vector<Error> refused;
@@ -84,15 +84,15 @@ auto open(const std::string& prefix, Report& report) -> std::optional<BundleRead
   return reader;
 }
 
-/// What is listed: an index, and a reader where the data files are there.
+/// A checkpoint to be listed: its index, and a reader if the data files exist.
 struct Listed {
   std::string prefix;
   distrib::BundleIndex index;
   std::optional<BundleReader> reader;
 };
 
-/// The index alone is enough; what the data files lack is a note. Of a directory the newest that is complete, else the
-/// newest that has an index.
+/// Opens a checkpoint for reading its index. Faults of its data files are only notes in the report. If `path` is a
+/// directory, opens its newest complete checkpoint, or, if none is complete, the newest one with an index.
 auto open_index(const std::string& path, Report& report) -> std::optional<Listed> {
   std::vector<Error> refused;
   std::vector<std::string> prefixes{path};
@@ -101,7 +101,7 @@ auto open_index(const std::string& path, Report& report) -> std::optional<Listed
       note_refused(refused, reader->prefix());
       return Listed{reader->prefix(), reader->index(), std::move(reader)};
     }
-    Error of_state;  // is in `refused`
+    Error of_state;  // ignored: `refused` has the same error
     prefixes.clear();
     for (const distrib::SavedCheckpoint& one : distrib::list_checkpoints(path, of_state))
       prefixes.push_back(one.prefix);
@@ -112,7 +112,7 @@ auto open_index(const std::string& path, Report& report) -> std::optional<Listed
     if (!distrib::detail::read_index_of(listed.prefix, listed.index, error)) continue;
     listed.reader = BundleReader::open(listed.prefix, error);
     note_refused(refused, listed.prefix);
-    if (error) Report::note(in_words(error) + "; listed by the index alone");
+    if (error) Report::note(in_words(error) + "; the list is from the index only");
     return listed;
   }
   if (is_directory(path)) report_none(path, refused, report);
@@ -126,7 +126,7 @@ auto size_of(const StoredTensor& tensor) -> std::uint64_t {
   return bytes;
 }
 
-/// A whole tensor: its bytes, slices joined, or its texts, one behind the other.
+/// Reads a whole tensor: its bytes with slices joined, or its texts, one after the other.
 auto read(const BundleReader& reader, const StoredTensor& tensor, std::vector<std::byte>& bytes, Error& error) -> bool {
   error = {};
   bytes.clear();
@@ -148,7 +148,7 @@ auto shape_json(const distrib::Shape& shape) -> std::string {
   return text + "]";
 }
 
-/// The members that say what a tensor is.
+/// Returns the members that describe a tensor.
 auto described(const StoredTensor& tensor) -> JsonLine {
   JsonLine line;
   line.add("name", tensor.name).add("dtype", tensor.type_name()).add_json("shape", shape_json(tensor.shape));
@@ -160,7 +160,7 @@ auto description(const StoredTensor& tensor, std::size_t width) -> std::string {
   std::string text = tensor.name + std::string(width - tensor.name.size() + 2, ' ') + tensor.type_name() + " " +
                      shape_json(tensor.shape) + ", " + bytes_text(size_of(tensor));
   if (tensor.pieces.size() > 1) text += " in " + std::to_string(tensor.pieces.size()) + " slices";
-  if (!tensor.is_readable()) text += ", a type that is not read";
+  if (!tensor.is_readable()) text += ", its type cannot be read";
   return tensor.complete ? text : text + ", INCOMPLETE";
 }
 
@@ -170,7 +170,7 @@ auto width_of(std::span<const StoredTensor> tensors) -> std::size_t {
   return width;
 }
 
-/// A line of a list; without the SHA-256 of what cannot be read.
+/// Prints a tensor of a list as JSON; the SHA-256 is null if the tensor cannot be read.
 void list_json(const Listed& listed, const StoredTensor& tensor, Report& report) {
   if (!listed.reader || !tensor.is_readable()) return report.line(described(tensor).add_json("sha256", "null").text());
   std::vector<std::byte> bytes;
@@ -198,11 +198,11 @@ auto list(const CheckpointOptions& options) -> int {
   return report.finish();
 }
 
-/// What a tensor of numbers is like.
+/// A summary of a tensor of numbers.
 struct Numbers {
-  std::vector<std::string> first;  ///< As many as are shown.
+  std::vector<std::string> first;  ///< The first numbers, as many as are to be shown.
   std::uint64_t count = 0, not_finite = 0;
-  double least = 0, most = 0, sum = 0;  ///< Of those that are finite.
+  double least = 0, most = 0, sum = 0;  ///< Of the finite numbers.
 };
 
 auto look_at(DType dtype, distrib::ByteView bytes, std::size_t shown, bool json) -> Numbers {
@@ -228,7 +228,7 @@ auto joined(const std::vector<std::string>& texts, const char* between) -> std::
   return all;
 }
 
-/// With the digits of a float, where it is one.
+/// Returns a number with the digits of a float, if it is a float.
 auto in_short(double number) -> std::string {
   const auto rounded = static_cast<float>(number);
   return std::isfinite(rounded) ? distrib::json_text(rounded) : distrib::json_text(number);
@@ -248,14 +248,14 @@ void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_
   report.line("  " + joined(numbers.first, ", ") + (numbers.count > numbers.first.size() ? ", ..." : ""));
   if (numbers.count > 1 && finite != 0)
     report.line("  least " + in_short(numbers.least) + ", most " + in_short(numbers.most) + ", mean " + in_short(mean));
-  if (numbers.not_finite != 0) report.line("  NOT FINITE: " + std::to_string(numbers.not_finite) + " of them");
+  if (numbers.not_finite != 0) report.line("  NOT FINITE: " + std::to_string(numbers.not_finite) + " values");
 }
 
 void show_texts(const StoredTensor& tensor, std::vector<std::string> texts, std::size_t shown, std::size_t width,
                 Report& report) {
   const bool more = texts.size() > shown;
   texts.resize(std::min(texts.size(), shown));
-  constexpr std::size_t longest = 200;  // for people
+  constexpr std::size_t longest = 200;  // not in JSON
   for (std::string& text : texts) {
     const bool cut = !report.json() && text.size() > longest;
     text = distrib::json_text(cut ? text.substr(0, longest) : text) + (cut ? "..." : "");
@@ -291,7 +291,8 @@ auto show(const CheckpointOptions& options) -> int {
   return report.finish();
 }
 
-/// Reads all of a checkpoint, and says each tensor that is damaged, and each of which only the checksum is known.
+/// Reads a whole checkpoint. Reports each tensor that is damaged, and lists each tensor of a type that is not read: of
+/// these only the checksum is verified.
 void check(const std::string& prefix, Report& report) {
   Error error;
   const auto reader = BundleReader::open(prefix, error);
@@ -339,24 +340,29 @@ auto check_all(const CheckpointOptions& options) -> int {
 }  // namespace
 
 void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
-  CLI::App* checkpoint = app.add_subcommand("checkpoint", "Looks into checkpoints, TensorFlow's and ours.");
+  CLI::App* checkpoint =
+      app.add_subcommand("checkpoint", "Lists, shows and checks checkpoints of TensorFlow and of this library.");
   checkpoint->require_subcommand(1);
   checkpoint->footer(
-      "PREFIX is that of a checkpoint, as train/model.ckpt-1000, one of its files, or a directory: its\n"
-      "newest one, of check all. Exit code: 0 all is well, 1 something is damaged or not complete, 64\n"
-      "wrong usage, 66 there is no such checkpoint or tensor, or none that is read (version 1).");
+      "PREFIX is a checkpoint (train/model.ckpt-1000), one of its files, or a directory. For a directory,\n"
+      "`list` and `show` use its newest checkpoint, and `check` uses all.\n"
+      "Exit code: 0 no error, 1 something is damaged or incomplete, 64 wrong usage, 66 there is no such\n"
+      "checkpoint or tensor, or this command cannot read it (a checkpoint of version 1).\n"
+      "Examples: distrib checkpoint list train/model.ckpt-1000\n"
+      "          distrib checkpoint show train -n 4 dense/kernel\n"
+      "          distrib checkpoint check train");
   const auto add = [&](const char* name, const char* text, int (*run)(const CheckpointOptions&)) {
     CLI::App* sub = checkpoint->add_subcommand(name, text);
-    sub->add_option("PREFIX", options.prefix, "Checkpoint, or a directory with checkpoints")->required();
-    sub->add_flag("--json", options.json, "One JSON object a line");
+    sub->add_option("PREFIX", options.prefix, "A checkpoint, or a directory with checkpoints")->required();
+    sub->add_flag("--json", options.json, "Print one JSON object per line");
     sub->callback([&options, &code, run] { code = run(options); });
     return sub;
   };
-  add("list", "The tensors, by the index alone; with --json also the SHA-256 of each, slices joined.", list);
-  CLI::App* sub = add("show", "What is in the tensors: the first values, the least, the most, the mean.", show);
-  sub->add_option("NAME", options.names, "Tensors; all unless told");
-  sub->add_option("-n", options.values, "How many values of each")->capture_default_str();
-  add("check", "Reads everything, verifies every checksum, and says which tensors are damaged.", check_all);
+  add("list", "Lists the tensors, from the index only; --json adds the SHA-256 of each whole tensor.", list);
+  CLI::App* sub = add("show", "Shows the first values of each tensor, and the least, the most and the mean.", show);
+  sub->add_option("NAME", options.names, "Names of tensors; none: all tensors");
+  sub->add_option("-n", options.values, "How many values of each tensor to show")->capture_default_str();
+  add("check", "Reads everything, verifies every checksum, and reports each damaged tensor.", check_all);
 }
 
 }  // namespace tools

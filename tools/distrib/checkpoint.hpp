@@ -11,15 +11,15 @@ class App;
 
 namespace tools {
 
-/// What the subcommands of `distrib checkpoint` are told.
+/// The options of the subcommands of `distrib checkpoint`.
 struct CheckpointOptions {
-  std::string prefix;              ///< Of a checkpoint, or a directory of some.
-  std::vector<std::string> names;  ///< show: of tensors; none: all.
-  std::size_t values = 8;          ///< show: how many of each tensor.
+  std::string prefix;              ///< The prefix of a checkpoint, or a directory with checkpoints.
+  std::vector<std::string> names;  ///< show: names of tensors; empty: all tensors.
+  std::size_t values = 8;          ///< show: how many values of each tensor.
   bool json = false;
 };
 
-/// Adds `distrib checkpoint` to the command. What a subcommand ends with goes to `code`.
+/// Adds `distrib checkpoint` to the command. A subcommand stores its exit code in `code`.
 void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code);
 
 }  // namespace tools

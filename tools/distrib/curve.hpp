@@ -13,7 +13,7 @@
 
 namespace tools {
 
-/// What the points of one tag are like.
+/// A summary of the points of one tag.
 class Curve {
  public:
   void add(const distrib::ScalarEvent& event) {
@@ -31,7 +31,8 @@ class Curve {
     most_ = is_first ? event.value : std::max(most_, event.value);
   }
 
-  /// "10 points, steps 0 to 9: 1 to 0.1, least 0.1, most 1". Least and most are those of the finite values.
+  /// Returns the summary: "10 points, steps 0 to 9: 1 to 0.1, least 0.1, most 1". Least and most are of the finite
+  /// values.
   [[nodiscard]] auto text() const -> std::string {
     std::string text = std::to_string(points_) + (points_ == 1 ? " point" : " points") + ", steps " +
                        std::to_string(first_step_) + " to " + std::to_string(last_step_) + ": " + short_text(first_) +

@@ -7,7 +7,7 @@
 
 namespace tools {
 
-/// Owns an open file, pipe end or socket of the operating system. Movable; -1 when it holds none.
+/// Owns an open file, pipe end or socket of the operating system. Movable. Without one its number is -1.
 class Descriptor {
  public:
   Descriptor() = default;

@@ -9,8 +9,8 @@
 
 namespace tools {
 
-/// A name out of a file as UTF-8: each byte that is none becomes "\xfc", so that names that differ stay different.
-/// `controls`: so do control characters, for a line that people read.
+/// Returns a name from a file as UTF-8. Each byte that is not UTF-8 becomes a text like "\xfc", so that different names
+/// stay different. `controls`: control characters are escaped, too, for a line that a user reads.
 [[nodiscard]] inline auto escaped_text(std::string_view bytes, bool controls = false) -> std::string {
   constexpr std::string_view hex = "0123456789abcdef";
   std::string text;
@@ -25,7 +25,7 @@ namespace tools {
   return text;
 }
 
-/// The same for a line that people read.
+/// Returns the same, with control characters escaped: for a line that a user reads.
 [[nodiscard]] inline auto line_text(std::string_view bytes) -> std::string { return escaped_text(bytes, true); }
 
 }  // namespace tools

@@ -18,22 +18,23 @@
 
 namespace tools {
 
-/// The directories of a log directory that have event files.
+/// The directories with event files, in and below a log directory.
 struct EventRuns {
   std::set<std::string> directories;
-  std::vector<std::string> loops;         ///< Links that lead to a directory above them, or to themselves.
-  std::vector<std::string> dead_links;    ///< Links that lead nowhere.
-  std::vector<distrib::Error> failures;   ///< Directories that cannot be read; they hide no others.
+  std::vector<std::string> loops;        ///< Links that lead to a directory above them, or to themselves.
+  std::vector<std::string> dead_links;   ///< Links whose target does not exist.
+  std::vector<distrib::Error> failures;  ///< Directories that cannot be read; the search continues after them.
 };
 
-/// Looks for runs as TensorBoard does: in a directory and in all below it, links followed. A directory that several links
-/// lead to is several runs; a link to a directory above it is not entered.
+/// Searches for runs as TensorBoard does: in a directory and everywhere below it, following links. A directory to which
+/// several links lead counts as several runs; a link to a directory above it is not followed.
 class EventRunSearch {
  public:
-  /// `most_directories`: more are not entered, because directories with links to each other have paths without number.
+  /// `most_directories`: how many directories are searched at most. Directories with links to each other can have a
+  /// huge number of paths.
   explicit EventRunSearch(std::size_t most_directories = 100'000) : left_{most_directories} {}
 
-  /// The runs in and below `root`, which is a directory.
+  /// Returns the runs in and below the directory `root`.
   [[nodiscard]] auto find(const std::string& root) -> EventRuns {
     struct ::stat status{};
     if (::stat(root.c_str(), &status) == 0) enter(root, status);
@@ -78,7 +79,7 @@ class EventRunSearch {
   }
 
   EventRuns runs_;
-  std::vector<Place> above_;  // the directory that is looked through, and those that led to it
+  std::vector<Place> above_;  // the directory that is being searched, and the directories above it
   std::size_t left_;
 };
 

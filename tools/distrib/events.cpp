@@ -25,25 +25,25 @@ namespace {
 using distrib::RunEvents;
 using distrib::ScalarEvent;
 
-/// The directories that have event files in and below `path`, or `path` itself, which is a file.
+/// Returns the directories in and below `path` that have event files; if `path` is a file, `path` itself.
 auto runs_of(const std::string& path, Report& report) -> std::set<std::string> {
   if (!distrib::detail::is_directory(path)) return {path};
   const EventRuns found = EventRunSearch{}.find(path);
   for (const std::string& link : found.loops)
-    report.warning(link, "leads to a directory above it, or to itself: not followed");
-  for (const std::string& link : found.dead_links) report.warning(link, "leads nowhere");
+    report.warning(link, "the link leads to itself or to a directory above it: not followed");
+  for (const std::string& link : found.dead_links) report.warning(link, "the link leads to a file that does not exist");
   for (const distrib::Error& error : found.failures) report.failure(error);
   if (found.directories.empty() && found.failures.empty())
     report.failure({distrib::summary_errc::no_event_files, path});
   return found.directories;
 }
 
-/// "." for what lies in `root` itself.
+/// Returns the name of a run; "." for the files in `root` itself.
 auto run_name(const std::string& run, const std::string& root) -> std::string {
   return std::filesystem::path{run}.lexically_relative(root).string();
 }
 
-/// A run as lines of JSON: its points, and then what it has besides.
+/// Prints a run as lines of JSON: its points, then its values that are not points, then what was left out.
 void tell_json(const std::string& name, const RunEvents& run, Report& report) {
   for (const ScalarEvent& event : run.scalars)
     report.line(JsonLine{}
@@ -64,7 +64,7 @@ void tell_json(const std::string& name, const RunEvents& run, Report& report) {
     report.line(JsonLine{}.add("run", name).add("tag", escaped_text(tag)).add("left_out", points).text());
 }
 
-/// A run for people: a line for each curve, and what it has besides.
+/// Prints a run as text: a line for each curve, then its values that are not points, then what was left out.
 void tell(const std::string& name, const RunEvents& run, Report& report) {
   if (run.scalars.empty() && run.others.empty()) return;
   std::map<std::string, Curve> curves;
@@ -79,14 +79,14 @@ void tell(const std::string& name, const RunEvents& run, Report& report) {
   report.line(name);
   for (const auto& [tag, curve] : curves) line(tag, curve.text());
   for (const RunEvents::OtherValues& other : run.others)
-    line(line_text(other.tag), "no points: " + std::to_string(other.values) +
+    line(line_text(other.tag), "not a curve: " + std::to_string(other.values) +
                                    (other.values == 1 ? " value" : " values") + ", " + line_text(other.what));
   for (const auto& [tag, points] : run.superseded)
     line(line_text(tag), std::to_string(points) + (points == 1 ? " point" : " points") +
-                             " left out, as the run went back to an earlier step; --all shows all");
+                             " left out, because the run went back to an earlier step; --all shows them");
 }
 
-/// Leaves the tags that are asked for.
+/// Keeps only the tags that were asked for.
 void choose(const std::vector<std::string>& tags, RunEvents& run) {
   if (tags.empty()) return;
   const auto is_other = [&tags](const auto& of) { return std::find(tags.begin(), tags.end(), of.tag) == tags.end(); };

@@ -6,12 +6,12 @@
 
 namespace tools {
 
-/// What `distrib events` is told.
+/// The options of `distrib events`.
 struct EventsOptions {
-  std::string path;               ///< An event file, or a directory that runs are in or below.
-  std::vector<std::string> tags;  ///< Curves; none: all.
-  bool all = false;               ///< Also points of before the run went back to an earlier step.
-  bool json = false;              ///< A line of JSON for each point.
+  std::string path;               ///< An event file, or a directory with runs in or below it.
+  std::vector<std::string> tags;  ///< Which curves; empty: all.
+  bool all = false;               ///< Also show points from before the run went back to an earlier step.
+  bool json = false;              ///< Print a line of JSON for each point.
 };
 
 /// Shows the curves of event files. Returns the exit code.

@@ -17,7 +17,7 @@
 
 namespace tools {
 
-/// "int64_list" and so on; empty for a feature without a kind.
+/// Returns the name of a list in JSON: "int64_list" and so on; empty for a feature without a kind.
 [[nodiscard]] inline auto list_name(distrib::FeatureKind kind) -> std::string_view {
   switch (kind) {
     case distrib::FeatureKind::bytes: return "bytes_list";
@@ -28,7 +28,7 @@ namespace tools {
   return {};
 }
 
-/// {"int64_list":[1,2]}; bytes are base64; {} without a kind.
+/// Returns a feature as {"int64_list":[1,2]}; bytes are base64. {} if it has no kind.
 [[nodiscard]] inline auto feature_json(const distrib::FeatureView& feature) -> std::string {
   const std::string_view name = list_name(feature.kind());
   if (name.empty()) return "{}";
@@ -40,8 +40,8 @@ namespace tools {
   return JsonLine{}.add_json(name, list + "]").text();
 }
 
-/// {"name":{"int64_list":[1,2]}}, by name; of equal names the last one counts. Bytes of a name that are no UTF-8 are
-/// escaped, as in all of this.
+/// Returns the features as {"name":{"int64_list":[1,2]}}, in the order of their names. Of features with equal names the
+/// last one counts. Here and below, bytes of a name that are not UTF-8 are escaped.
 [[nodiscard]] inline auto features_json(const distrib::ExampleView& example) -> std::string {
   std::map<std::string_view, distrib::FeatureView> features;
   example.for_each([&](const distrib::FeatureView& feature) { features.insert_or_assign(feature.name(), feature); });
@@ -50,7 +50,7 @@ namespace tools {
   return line.text();
 }
 
-/// {"name":[{"int64_list":[1,2]},{"int64_list":[3]}]}, by name.
+/// Returns the feature lists as {"name":[{"int64_list":[1,2]},{"int64_list":[3]}]}, in the order of their names.
 [[nodiscard]] inline auto lists_json(const distrib::SequenceExampleView& sequence) -> std::string {
   std::map<std::string_view, distrib::FeatureListView> lists;
   sequence.for_each_list([&](const distrib::FeatureListView& list) { lists.insert_or_assign(list.name(), list); });
@@ -64,8 +64,8 @@ namespace tools {
   return line.text();
 }
 
-/// A record as a SequenceExample, when it has feature lists or `sequence` says that it is one; empty: it is an Example.
-/// `ec`: `example_errc::malformed`, when it is said to be one and is none.
+/// Returns a record as a SequenceExample if it has feature lists, or if `sequence` says that it is one. Empty: it is an
+/// Example. `ec`: `example_errc::malformed` if `sequence` says that it is one, but it is not.
 [[nodiscard]] inline auto as_sequence(distrib::ByteView record, bool sequence, std::error_code& ec)
     -> std::optional<distrib::SequenceExampleView> {
   const distrib::SequenceExampleView view{record, ec};
@@ -75,8 +75,9 @@ namespace tools {
   return is_one ? std::optional{view} : std::nullopt;
 }
 
-/// One record as JSON: {"feature":{...}}, or, where it has feature lists or `sequence` says so,
-/// {"context":{"feature":{...}},"feature_lists":{"feature_list":{...}}}. `ec`: `example_errc::malformed`.
+/// Returns one record as JSON: {"feature":{...}}; if it has feature lists, or if `sequence` says that it is a
+/// SequenceExample: {"context":{"feature":{...}},"feature_lists":{"feature_list":{...}}}. `ec`:
+/// `example_errc::malformed`.
 [[nodiscard]] inline auto record_json(distrib::ByteView record, bool sequence, std::error_code& ec) -> std::string {
   const distrib::ExampleView example{record, ec};
   if (ec) return {};

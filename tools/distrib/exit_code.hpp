@@ -9,22 +9,22 @@
 
 namespace tools {
 
-/// How a process ended: by itself with a code, or by a signal.
+/// How a process ended: with a code of its own, or by a signal.
 struct Ending {
-  int code = 0;    ///< What it returned; 0 when a signal ended it.
-  int signal = 0;  ///< The signal that ended it, else 0.
+  int code = 0;    ///< The code with which it ended; 0 if a signal ended it.
+  int signal = 0;  ///< The signal that ended it; 0 if none.
 
   [[nodiscard]] auto operator==(const Ending&) const -> bool = default;
 };
 
-/// What the protocol says about an ending.
+/// What the protocol says about the end of a task.
 enum class Verdict {
   done,       ///< Code 0.
-  retry,      ///< Code 1, a signal, or the code that shells make of one (129 and up): worth another start.
-  permanent,  ///< 64 to 78, and every other code, of which nobody promised that another start helps.
+  retry,      ///< Code 1, a signal, or a shell's code for a signal (129 and above): start the task again.
+  permanent,  ///< 64 to 78, and every other code: another start is not known to help.
 };
 
-/// Of a status as waitpid(2) gives it.
+/// Returns the ending for a status of waitpid(2).
 [[nodiscard]] inline auto ending_of(int wait_status) noexcept -> Ending {
   if (WIFSIGNALED(wait_status)) return {.code = 0, .signal = WTERMSIG(wait_status)};
   return {.code = WEXITSTATUS(wait_status), .signal = 0};
@@ -36,12 +36,12 @@ enum class Verdict {
   return ending.code > 128 && ending.code <= 128 + SIGRTMAX ? Verdict::retry : Verdict::permanent;
 }
 
-/// The one code that stands for it: as shells do, 128 and the number of a signal.
+/// Returns one code for an ending; as in shells, 128 plus the number of a signal.
 [[nodiscard]] inline auto exit_code(const Ending& ending) noexcept -> int {
   return ending.signal != 0 ? 128 + ending.signal : ending.code;
 }
 
-/// "ended with code 70 (permanent)", "was ended by SIGKILL".
+/// Returns an ending in words: "ended with code 70 (permanent)", "was ended by SIGKILL".
 [[nodiscard]] inline auto to_string(const Ending& ending) -> std::string {
   if (ending.signal != 0) {
     const char* name = ::sigabbrev_np(ending.signal);

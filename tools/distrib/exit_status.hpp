@@ -7,15 +7,15 @@
 
 namespace tools {
 
-// What our commands end with; the larger ones are those of sysexits.h.
+// Exit codes of this command; those from 64 on are from sysexits.h.
 inline constexpr int exit_good = 0;
-inline constexpr int exit_damage = 1;     ///< Something that was looked at is damaged.
-inline constexpr int exit_usage = 64;     ///< EX_USAGE; also a limit that an option raises.
-inline constexpr int exit_no_input = 66;  ///< EX_NOINPUT: it is not there, or may not be read.
-inline constexpr int exit_unavailable = 69;  ///< EX_UNAVAILABLE: nobody answered.
-inline constexpr int exit_io = 74;        ///< EX_IOERR
+inline constexpr int exit_damage = 1;        ///< Something that was read is damaged.
+inline constexpr int exit_usage = 64;        ///< EX_USAGE; also for a limit that an option can raise.
+inline constexpr int exit_no_input = 66;     ///< EX_NOINPUT: the input does not exist, or may not be read.
+inline constexpr int exit_unavailable = 69;  ///< EX_UNAVAILABLE: no server answered.
+inline constexpr int exit_io = 74;           ///< EX_IOERR
 
-/// The exit code that tells of a failure.
+/// Returns the exit code for a failure.
 [[nodiscard]] inline auto exit_status(const std::error_code& code) noexcept -> int {
   using distrib::failure;
   if (code == failure::not_found || code == std::errc::permission_denied || code == std::errc::is_a_directory)

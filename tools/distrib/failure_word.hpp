@@ -8,7 +8,7 @@
 
 namespace tools {
 
-/// The kind of a failure in a word: the enumerator of `distrib::failure`.
+/// Returns the kind of a failure as one word: the enumerator of `distrib::failure`.
 [[nodiscard]] inline auto failure_word(const std::error_code& code) -> std::string {
   using distrib::failure;
   for (const failure kind :

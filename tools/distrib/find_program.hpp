@@ -12,14 +12,14 @@
 
 namespace tools {
 
-/// A program that can be started, or why not.
+/// A program that can be started, or the reason why there is none.
 struct FoundProgram {
-  std::string path;    ///< Empty when there is none.
-  std::string reason;  ///< "not found", "is a directory", ...
-  int code = 0;        ///< What shells exit with then: 127 not found, 126 found and no program.
+  std::string path;    ///< Empty if there is no such program.
+  std::string reason;  ///< Why there is none: "not found", "is a directory", ...
+  int code = 0;        ///< The exit code of shells in that case: 127 not found, 126 found but cannot be executed.
 };
 
-/// Looks at one path.
+/// Checks one path.
 [[nodiscard]] inline auto check_program(const std::string& path) -> FoundProgram {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0)
@@ -29,7 +29,8 @@ struct FoundProgram {
   return {path, {}, 0};
 }
 
-/// Looks for `name` as a shell does: itself when it has a slash, else in the directories of `search_path` (as in PATH).
+/// Finds a program as a shell does: a name with a slash is a path; any other name is looked up in the directories of
+/// `search_path` (the format of PATH).
 [[nodiscard]] inline auto find_program(const std::string& name, std::string_view search_path) -> FoundProgram {
   if (name.find('/') != std::string::npos) return check_program(name);
   FoundProgram best{{}, "not found in PATH", 127};

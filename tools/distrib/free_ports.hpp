@@ -14,10 +14,10 @@
 
 namespace tools {
 
-/// Different TCP ports of the loopback address that nobody listens on, chosen by the system. They are free when it
-/// returns; whoever is to have one should take it soon. Throws `std::system_error`.
+/// Returns different TCP ports of the loopback address on which no process listens. They are chosen by the system.
+/// Trap: they are free only at the time of the return, so use them soon. Throws `std::system_error`.
 [[nodiscard]] inline auto free_ports(std::size_t count) -> std::vector<std::uint16_t> {
-  std::vector<Descriptor> held;  // all at once, so that no port comes twice
+  std::vector<Descriptor> held;  // all open at the same time, so that no port occurs twice
   std::vector<std::uint16_t> ports;
   while (ports.size() < count) {
     held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

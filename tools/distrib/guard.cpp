@@ -17,11 +17,11 @@ namespace tools {
 
 namespace {
 
-/// In the child.
+/// Runs in the child: does `work`, then ends every process that it has left.
 auto work_and_clean_up(const std::function<int()>& work, ::pid_t parent) -> int {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
-  if (::getppid() != parent) return 1;  // it died before it could be watched
+  if (::getppid() != parent) return 1;  // the parent died before this process could watch it
   int code = 70;
   try {
     code = work();
@@ -32,7 +32,7 @@ auto work_and_clean_up(const std::function<int()>& work, ::pid_t parent) -> int 
   return code;
 }
 
-/// In the parent: until the child has ended. Returns its wait status.
+/// Runs in the parent: passes signals on until the child has ended. Returns the child's wait status.
 auto pass_signals_on(const ::sigset_t& signals, ::pid_t child) -> int {
   int interrupts = 0;
   while (true) {
@@ -54,13 +54,13 @@ auto run_guarded(const std::function<int()>& work) -> int {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   struct sigaction hangup{};
   ::sigaction(SIGHUP, nullptr, &hangup);
-  ::signal(SIGCHLD, SIG_DFL);  // if it was ignored, no status would be kept for us
+  ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the system would not keep the status of children
   ::sigset_t signals{};
   ::sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGCHLD}) ::sigaddset(&signals, signal);
-  if (hangup.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);  // ignored: nohup
+  if (hangup.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);  // it is ignored under nohup
   ::sigset_t blocked = signals;
-  ::sigaddset(&blocked, SIGUSR1);  // for the child, from its first moment on
+  ::sigaddset(&blocked, SIGUSR1);  // the child must not get it before it waits for it
   ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
 
   const ::pid_t parent = ::getpid();
@@ -71,7 +71,9 @@ auto run_guarded(const std::function<int()>& work) -> int {
   const int status = pass_signals_on(signals, child);
   end_children();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "error: the supervising process was ended by signal %d; so is all it had started\n",
+  std::fprintf(stderr,
+               "error: the supervisor of distrib launch was killed by signal %d; all processes that it had started "
+               "were ended too\n",
                WTERMSIG(status));
   return 128 + WTERMSIG(status);
 }
@@ -83,7 +85,7 @@ void end_children() {
     if (!children) return;
     int killed = 0;
     for (::pid_t child = 0; children >> child; ++killed) ::kill(child, SIGKILL);
-    // Those that died leave their own children to us, so look again.
+    // The children of a process that has died become children of this one, so look again.
     if (::waitpid(-1, nullptr, killed > 0 ? 0 : WNOHANG) < 0 && errno == ECHILD) return;
   }
 }

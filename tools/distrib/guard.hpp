@@ -5,18 +5,20 @@
 
 namespace tools {
 
-/// Runs `work` in a child process so that nothing which that starts outlives it: two processes watch each other, and
-/// whichever is left ends every descendant, those in sessions of their own included. Only killing both at the same time
-/// can leave something behind.
+/// Runs `work` in a child process, so that no process that `work` starts outlives it. The two processes watch each
+/// other. If one of them dies, the other one ends every descendant, also descendants in other sessions. Only if both
+/// are killed at the same time may something be left.
 ///
-/// The parent takes the user's signals and passes them on: SIGINT, SIGTERM and SIGHUP (unless ignored) as SIGTERM; a
-/// second SIGINT, and SIGQUIT, as SIGUSR1, which means at once; it also comes when the parent has died. `work` runs
-/// with all of these blocked, so it reads those two by signalfd(2) or sigwait(3).
+/// The parent receives the user's signals and passes them on: SIGINT, SIGTERM and SIGHUP (unless it is ignored) as
+/// SIGTERM; a second SIGINT, and SIGQUIT, as SIGUSR1, which means "at once". The child gets SIGUSR1 also when the
+/// parent has died. `work` runs with all these signals blocked, so it must read SIGTERM and SIGUSR1 with signalfd(2) or
+/// sigwait(3).
 ///
-/// Returns what `work` returned, or 128 and the signal that ended it. To be called before there are threads.
+/// Returns what `work` returned, or 128 plus the signal that ended it. To be called before the process has other
+/// threads.
 [[nodiscard]] auto run_guarded(const std::function<int()>& work) -> int;
 
-/// Kills the children of this process, adopted ones too, then theirs, until there are none.
+/// Kills the children of this process, including adopted ones, then their children, until there are none.
 void end_children();
 
 }  // namespace tools

@@ -13,7 +13,7 @@
 
 namespace tools {
 
-/// One JSON object, member by member: `JsonLine{}.add("file", name).add("records", n).text()`.
+/// Builds one JSON object, member by member: `JsonLine{}.add("file", name).add("records", n).text()`.
 class JsonLine {
  public:
   template <class T>
@@ -21,7 +21,7 @@ class JsonLine {
     return add_json(name, distrib::json_text(value));
   }
 
-  /// A member that is JSON already.
+  /// Adds a member whose value is JSON already.
   auto add_json(std::string_view name, std::string_view json) -> JsonLine& {
     text_ += text_.size() > 1 ? "," : "";
     text_ += distrib::json_text(name) + ":";
@@ -35,7 +35,7 @@ class JsonLine {
   std::string text_ = "{";
 };
 
-/// RFC 4648, with padding, as protobuf's JSON has bytes.
+/// Returns bytes as base64 (RFC 4648) with padding, like bytes in the JSON of protobuf.
 [[nodiscard]] inline auto base64(distrib::ByteView bytes) -> std::string {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -49,13 +49,13 @@ class JsonLine {
   return text;
 }
 
-/// A number for people: as JSON has it, but NaN, Infinity and -Infinity without quotes.
+/// Returns a number as text: as in JSON, but NaN, Infinity and -Infinity without quotes.
 template <class T> [[nodiscard]] auto number_text(T value) -> std::string {
   const std::string json = distrib::json_text(value);
   return json.front() == '"' ? json.substr(1, json.size() - 2) : json;
 }
 
-/// The same of what a file may have had as a float: in a float's digits where it is one.
+/// Returns the same for a number that may have been a float in a file: with the digits of a float, if it is a float.
 [[nodiscard]] inline auto short_text(double value) -> std::string {
   if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) return number_text(value);
   const auto narrow = static_cast<float>(value);

@@ -16,7 +16,7 @@ struct LaunchOptions {
   std::vector<std::string> program;  ///< PROGRAM and its arguments.
 };
 
-/// `distrib launch`: a cluster of processes on this machine. Returns the exit code of the whole.
+/// `distrib launch`: runs a cluster of processes on this machine. Returns the exit code of the whole.
 [[nodiscard]] auto launch(const LaunchOptions& options) -> int;
 
 }  // namespace tools

@@ -14,47 +14,47 @@
 
 namespace tools {
 
-/// Time as the core knows it: handed in with each event, only compared and added to.
+/// Time as the core sees it: it comes with each event, and is only compared and added to.
 using Instant = std::chrono::time_point<std::chrono::steady_clock, std::chrono::milliseconds>;
 
 struct LaunchRules {
-  bool restart = false;              ///< Start a task again that ended with the verdict `retry`.
-  std::uint32_t max_restarts = 10;   ///< Of each task, over the whole job.
-  std::chrono::milliseconds grace{10'000};  ///< Between asking the tasks to end and killing them.
+  bool restart = false;                     ///< Start a task again if it ended with the verdict `retry`.
+  std::uint32_t max_restarts = 10;          ///< Restarts of each task, over the whole job.
+  std::chrono::milliseconds grace{10'000};  ///< Time between asking the tasks to end and killing them.
 };
 
-// What the shell must do after an event, in the order told. The core calls `out(action)` for each; the shell must not
-// call the core back from there.
+// Actions: what the shell must do after an event, in this order. The core calls `out(action)` for each. The shell must
+// not call the core inside that call.
 
 /// Start this task, for the first time or again.
 struct StartTask {
   std::size_t task = 0;
 };
-/// Ask every task that runs to end: SIGTERM.
+/// Ask every running task to end: SIGTERM.
 struct TerminateTasks {};
-/// End everything that runs: SIGKILL.
+/// Kill everything that runs: SIGKILL.
 struct KillTasks {};
-/// Tell the user.
+/// Print this for the user.
 struct Say {
   std::string text;
 };
 
-/// Decides which tasks of a local cluster run: who is started again and when, when all must end, and what the exit code
-/// of the whole is. Reads no clock and starts nothing.
+/// Decides which tasks of a local cluster run: which task is started again and when, when all tasks must end, and what
+/// the exit code of the whole is. It reads no clock and starts no process.
 class LaunchCore {
  public:
-  /// `tasks`: the names of the tasks, which the events call by their number.
+  /// `tasks`: names of the tasks. Events refer to them by their positions.
   LaunchCore(std::vector<std::string> tasks, LaunchRules rules) : rules_{rules} {
     for (std::string& name : tasks) tasks_.push_back({.name = std::move(name)});
   }
 
-  /// The first event: starts all.
+  /// First event: starts all tasks.
   template <class Out>
   void begin(Out&& out) {
     for (std::size_t i = 0; i < tasks_.size(); ++i) start(i, out);
   }
 
-  /// A task that was started has ended.
+  /// Event: a task that was started has ended.
   template <class Out>
   void ended(std::size_t number, const Ending& ending, Instant now, Out&& out) {
     Task& task = tasks_[number];
@@ -79,15 +79,15 @@ class LaunchCore {
     }
   }
 
-  /// Somebody asks the job to end. Repeats change nothing.
+  /// Event: the job is asked to end. Has no effect if it was asked before.
   template <class Out>
   void stop(Instant now, Out&& out) {
     if (stopping()) return;
-    out(Say{"asked to stop: everybody has " + seconds(rules_.grace)});
+    out(Say{"asked to stop: the tasks have " + seconds(rules_.grace) + " to end, then they are killed"});
     end_all(now, out);
   }
 
-  /// Somebody will not wait.
+  /// Event: everything must end at once.
   template <class Out>
   void kill(Out&& out) {
     deadline_ = Instant{};
@@ -95,14 +95,14 @@ class LaunchCore {
     kill_all(out);
   }
 
-  /// What is due by now.
+  /// Event: time has passed. Does what is due by now.
   template <class Out>
   void tick(Instant now, Out&& out) {
     if (stopping() && !killing_ && now >= *deadline_) {
       std::string late;
       for (const Task& task : tasks_)
         if (task.state == State::running) late += " " + task.name;
-      out(Say{"after " + seconds(rules_.grace) + (late.empty() ? " processes that they started" : late) +
+      out(Say{"after " + seconds(rules_.grace) + (late.empty() ? " processes that the tasks had started" : late) +
               " still ran: killed"});
       kill_all(out);
     }
@@ -110,7 +110,7 @@ class LaunchCore {
       if (tasks_[i].state == State::waiting && now >= tasks_[i].due) start(i, out);
   }
 
-  /// When to come back with `tick` if nothing happens before.
+  /// Returns when to call `tick` if no other event comes before; empty: nothing is due.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     std::optional<Instant> first;
     if (stopping() && !killing_) first = deadline_;
@@ -119,19 +119,20 @@ class LaunchCore {
     return first;
   }
 
-  /// No task runs, and none will be started.
+  /// True if no task runs and none will be started.
   [[nodiscard]] auto all_ended() const -> bool {
     return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) { return task.state == State::ended; });
   }
-  /// Everybody was asked to end.
+  /// True if all tasks were asked to end.
   [[nodiscard]] auto stopping() const -> bool { return deadline_.has_value(); }
-  /// Everybody was killed.
+  /// True if all tasks were killed.
   [[nodiscard]] auto killing() const -> bool { return killing_; }
 
-  /// Once all have ended. 0 when each of them ended with 0; else the code of the first that failed for good.
+  /// Returns the exit code, once all tasks have ended: 0 if each of them ended with 0, otherwise the code of the first
+  /// task that failed and was not started again.
   [[nodiscard]] auto exit_code() const -> int { return decider_ ? tools::exit_code(tasks_[*decider_].ending) : 0; }
 
-  /// `exit_code` in words: who decided, and how.
+  /// Returns `exit_code` in words: which task determined it, and how.
   [[nodiscard]] auto summary() const -> std::string {
     if (!decider_) return "exit code 0: all " + std::to_string(tasks_.size()) + " tasks are done";
     const Task& task = tasks_[*decider_];
@@ -171,7 +172,7 @@ class LaunchCore {
     out(KillTasks{});
   }
 
-  /// Who waits for another start stays as it ended.
+  /// Tasks that wait for a restart keep the ending that they have.
   void cancel_restarts() {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (tasks_[i].state != State::waiting) continue;
@@ -180,7 +181,7 @@ class LaunchCore {
     }
   }
 
-  /// 0.1 s, doubled with each restart, at most 5 s.
+  /// Pause before a restart: 0.1 s, doubled with each restart, at most 5 s.
   static auto back_off(std::uint32_t restarts) -> std::chrono::milliseconds {
     return std::min(std::chrono::milliseconds{100 << std::min(restarts, 6U)}, std::chrono::milliseconds{5'000});
   }
@@ -193,7 +194,7 @@ class LaunchCore {
   LaunchRules rules_;
   std::vector<Task> tasks_;
   std::optional<std::size_t> decider_;
-  std::optional<Instant> deadline_;  // of the grace time, from when everybody was asked to end
+  std::optional<Instant> deadline_;  // end of the grace time; set when all tasks were asked to end
   bool killing_ = false;
 };
 

@@ -14,20 +14,20 @@
 
 namespace tools {
 
-/// What the records of a file have of one feature list.
+/// What is known about one feature list of the records of a file.
 struct InferredList {
-  std::uint64_t records = 0;  ///< That have it.
+  std::uint64_t records = 0;  ///< Number of records that have the list.
   std::size_t fewest_steps = std::numeric_limits<std::size_t>::max();
   std::size_t most_steps = 0;
-  distrib::InferredFeature steps;  ///< Of all steps; `records` counts steps.
+  distrib::InferredFeature steps;  ///< Of all steps; its `records` counts steps.
 };
 
-/// Looks at the feature lists of SequenceExamples, one after the other. Memory grows with the number of different names,
-/// up to that of `SchemaInference`; further names are passed over.
+/// Infers the feature lists of SequenceExamples, one record after the other. Memory grows with the number of different
+/// names, up to the limit of `SchemaInference`; names beyond it are ignored.
 class ListInference {
  public:
   void add(const distrib::SequenceExampleView& sequence) {
-    std::map<std::string_view, distrib::FeatureListView> lists;  // of equal names the last one counts
+    std::map<std::string_view, distrib::FeatureListView> lists;  // of lists with equal names the last one counts
     sequence.for_each_list([&](const distrib::FeatureListView& list) { lists.insert_or_assign(list.name(), list); });
     for (const auto& [name, list] : lists) {
       auto place = lists_.find(name);
@@ -37,7 +37,7 @@ class ListInference {
     }
   }
 
-  /// The lists so far, by name.
+  /// Returns the lists so far, by name.
   [[nodiscard]] auto lists() const noexcept -> const std::map<std::string, InferredList, std::less<>>& {
     return lists_;
   }

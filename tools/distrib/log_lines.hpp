@@ -10,20 +10,20 @@
 
 namespace tools {
 
-/// What one of a task's streams says, as whole lines behind the task's name.
+/// Turns the output of one stream of a task into whole lines, with the task's name before each.
 ///
-/// A line ends with "\n" or "\r\n". What a lone "\r" returns over is overwritten, as on a terminal: of a progress bar
-/// the log has the last state. A line longer than `longest_line` comes in pieces of that size, each on a line of its
-/// own, so memory is bounded whatever a task writes.
+/// A line ends with "\n" or "\r\n". Text after a "\r" alone replaces what is before it in the line, as on a terminal:
+/// so the log has the last state of a progress bar. A line longer than `longest_line` is split into pieces of that
+/// size, each on a line of its own, so that memory is bounded for any output.
 class LogLines {
  public:
   static constexpr std::size_t longest_line = 64 << 10;
 
-  /// `before` each line and `after` it, in front of its end.
+  /// `before`: text at the start of each line. `after`: text at its end, before the line end.
   explicit LogLines(std::string before, std::string after = {})
       : before_{std::move(before)}, after_{std::move(after)} {}
 
-  /// Takes the bytes that came next; the lines that are whole now go to the end of `to`.
+  /// Takes the next bytes of the stream; appends the lines that are complete now to `to`.
   void append(std::string_view bytes, std::string& to) {
     while (!bytes.empty()) {
       const std::size_t text = std::min(bytes.find_first_of("\r\n"), bytes.size());
@@ -35,7 +35,7 @@ class LogLines {
     }
   }
 
-  /// The stream is over: completes a last line that has no end. Afterwards it is as new.
+  /// Ends the stream: completes a last line that has no end. Afterwards a new stream can begin.
   void finish(std::string& to) {
     if (!line_.empty()) end_line(to);
     returned_ = false;
@@ -67,18 +67,19 @@ class LogLines {
   std::string before_;
   std::string after_;
   std::string line_;
-  bool returned_ = false;  // a "\r" came: what follows in this line begins it anew
-  bool cut_ = false;       // the pieces so far are this line's
+  bool returned_ = false;  // the last byte was "\r": the next text replaces the line
+  bool cut_ = false;       // pieces of this line were written already
 };
 
-/// Whether to colour what goes to a stream: a terminal that can, and nobody who minds (https://no-color.org).
+/// True if the output to a stream should have colours: the stream is a terminal that can show them, and the user does
+/// not object (https://no-color.org).
 [[nodiscard]] inline auto use_colours(bool terminal, const char* no_color, const char* term) -> bool {
   if (!terminal || (no_color != nullptr && *no_color != '\0')) return false;
   return term != nullptr && std::string_view{term} != "dumb";
 }
 
-/// The lines of a task's stream: "worker2 | " before each, in the colour of that number where `coloured`. Colours that
-/// the task itself leaves on end with the line.
+/// Returns an object for the lines of a task's stream, with "worker2 | " before each. `coloured`: the name has the
+/// colour with this number, and colours that the task leaves on end with the line.
 [[nodiscard]] inline auto task_lines(const std::string& name, std::size_t number, bool coloured) -> LogLines {
   if (!coloured) return LogLines{name + " | "};
   constexpr std::array colours{"36", "33", "32", "35", "34", "96", "93", "92", "95", "94"};

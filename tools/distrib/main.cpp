@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `distrib`. Each subcommand is a header of its own; here are only their options.
+// The command `distrib`. Each subcommand has a header of its own; here are only their options.
 #include "checkpoint.hpp"
 #include "events.hpp"
 #include "launch.hpp"
@@ -30,29 +30,33 @@ auto refuse(const char* text) -> int {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app{"distrib: tools around distributed training.", "distrib"};
+  CLI::App app{"distrib: tools for distributed training. `distrib COMMAND --help` explains a command.", "distrib"};
   app.require_subcommand(1);
 
   tools::LaunchOptions options;
   double grace = 10;
   CLI::App* launch = app.add_subcommand("launch",
-                                        "Runs PROGRAM as a cluster of processes on this machine.\n"
+                                        "Runs PROGRAM as a cluster on this machine, one process for each task.\n"
                                         "distrib launch --ps N --workers N [OPTIONS] -- PROGRAM ARGS...");
   const CLI::Validator tasks = CLI::Range(0, 200).description("");
-  launch->add_option("--ps", options.ps, "Parameter servers")->required()->check(tasks);
-  launch->add_option("--workers", options.workers, "Workers")->required()->check(tasks);
-  CLI::Option* restart =
-      launch->add_flag("--restart", options.rules.restart, "Start a task again that was killed or ended with code 1");
-  launch->add_option("--max-restarts", options.rules.max_restarts, "Restarts of each task")
+  launch->add_option("--ps", options.ps, "Number of parameter servers")->required()->check(tasks);
+  launch->add_option("--workers", options.workers, "Number of workers")->required()->check(tasks);
+  CLI::Option* restart = launch->add_flag("--restart", options.rules.restart,
+                                          "Restart a task that was killed by a signal, or ended with code 1 or a "
+                                          "shell's code for a signal (129 and above)");
+  launch->add_option("--max-restarts", options.rules.max_restarts, "How often each task is restarted, at most")
       ->needs(restart)
       ->check(CLI::Range(0, 1'000'000).description(""))
       ->capture_default_str();
-  launch->add_option("--grace", grace, "Seconds between SIGTERM and SIGKILL when the job is stopped")
+  launch->add_option("--grace", grace, "Seconds from SIGTERM to SIGKILL when the job is stopped")
       ->check(CLI::Range(0.0, 86'400.0).description(""))
       ->capture_default_str();
   launch->footer(
       "Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
-      "in TF_CONFIG. Exit code: 0 when all end with 0, else that of the first that failed for good.");
+      "values in TF_CONFIG. Ctrl-C or SIGTERM asks all tasks to stop; a second Ctrl-C kills them.\n"
+      "Exit code: 0 if all tasks ended with 0, otherwise the code of the first task that failed and was not\n"
+      "restarted.\n"
+      "Example: distrib launch --ps 2 --workers 3 --restart -- ./train --steps 1000");
 
   tools::RecordsOptions records;
   int code = 0;
@@ -62,34 +66,38 @@ int main(int argc, char** argv) try {
   tools::add_checkpoint(app, checkpoint, code);
 
   tools::EventsOptions curves;
-  CLI::App* events = app.add_subcommand("events", "Shows the curves of TensorBoard's event files.");
-  events->add_option("PATH", curves.path, "An event file, or a directory that runs are in or below")->required();
-  events->add_option("--tag", curves.tags, "Only these curves");
-  events->add_flag("--all", curves.all, "Also points that a run wrote before it went back to an earlier step");
-  events->add_flag("--json", curves.json, "A line of JSON for each point");
+  CLI::App* events = app.add_subcommand("events", "Shows the curves in TensorBoard's event files.");
+  events->add_option("PATH", curves.path, "An event file, or a directory; runs may be in its subdirectories")
+      ->required();
+  events->add_option("--tag", curves.tags, "Show only the curves with these tags");
+  events->add_flag("--all", curves.all, "Also show points that a run wrote before it went back to an earlier step");
+  events->add_flag("--json", curves.json, "Print one JSON object per line, one for each point");
   events->footer(
-      "Exit code: 0 all is well, 1 an event file is damaged, 64 a file is no event file, 66 there is none.\n"
-      "What can be read is shown in any case.");
+      "Exit code: 0 no error, 1 an event file is damaged, 64 a file is not an event file, 66 there is no event\n"
+      "file. Everything that can be read is shown, also after an error.\n"
+      "Example: distrib events out/events --tag loss");
 
   tools::StatusOptions asked;
-  CLI::App* status = app.add_subcommand("status", "Shows how a running parameter server is, shard by shard.");
+  CLI::App* status = app.add_subcommand("status",
+                                        "Shows the state of each shard of a running parameter server.\n"
+                                        "Example: distrib status 127.0.0.1:2222 --watch");
   status->add_option("address", asked.server, "HOST:PORT of the parameter server")->required();
-  status->add_flag("--watch", asked.watch, "Again each second, with rates, until Ctrl-C");
-  status->add_flag("--json", asked.json, "A line of JSON for each shard");
-  status->add_option("--within", asked.within, "Seconds each shard has to answer")
+  status->add_flag("--watch", asked.watch, "Repeat every second, with rates, until Ctrl-C");
+  status->add_flag("--json", asked.json, "Print one JSON object per line, one for each shard");
+  status->add_option("--within", asked.within, "Seconds within which each shard must answer")
       ->check(CLI::Range(0.001, 86'400.0).description(""))
       ->capture_default_str();
-  status->add_option("--secret", asked.secret_file, "File with the secret that the cluster shares, if it has one");
+  status->add_option("--secret", asked.secret_file, "File with the shared secret of the cluster, if it has one");
 
-  // For the list of --help: what it is told is read by the script.
+  // Only for the list in --help: the script reads the arguments itself.
   app.add_subcommand("render",
-                     "Renders a template of a cluster manager's file: Jinja2, strict.\n"
+                     "Renders a Jinja2 template to a file for a cluster manager.\n"
                      "distrib render TEMPLATE [--values FILE] [-D name=value]... [--check]");
 
   char** const end = argv + argc;
   if (argc > 1 && argv[1] == std::string_view{"render"}) return tools::render({argv + 2, end});
 
-  // Ours ends at the first --; CLI11 would interpret what PROGRAM is meant to.
+  // The options of this command end at the first --. CLI11 would interpret arguments that are meant for PROGRAM.
   char** const dashes = std::find(argv, end, std::string_view{"--"});
   if (dashes != end) options.program.assign(dashes + 1, end);
   try {
@@ -101,9 +109,10 @@ int main(int argc, char** argv) try {
   if (status->parsed()) return tools::status(asked);
   if (!launch->parsed()) return code;
 
-  if (options.ps == 0) return refuse("--ps 0: a cluster has a parameter server; for one process run PROGRAM itself");
-  if (options.workers == 0) return refuse("--workers 0: a cluster has a worker");
-  if (options.program.empty()) return refuse("what to run is missing: write -- PROGRAM ARGS... at the end");
+  if (options.ps == 0)
+    return refuse("--ps 0: a cluster needs at least 1 parameter server; for a job in one process run PROGRAM itself");
+  if (options.workers == 0) return refuse("--workers 0: a cluster needs at least 1 worker");
+  if (options.program.empty()) return refuse("the program to run is missing: write -- PROGRAM ARGS... at the end");
   options.rules.grace = std::chrono::milliseconds{static_cast<std::int64_t>(grace * 1000)};
   return tools::launch(options);
 } catch (const std::exception& error) {

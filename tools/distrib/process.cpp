@@ -14,7 +14,7 @@ namespace tools {
 
 namespace {
 
-/// Pointers to texts, and a null pointer behind them. They live as long as the texts.
+/// Returns pointers to texts, followed by a null pointer. They are valid as long as the texts are.
 auto pointers_to(const std::vector<std::string>& texts) -> std::vector<char*> {
   std::vector<char*> pointers;
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));  // exec only reads them
@@ -22,12 +22,12 @@ auto pointers_to(const std::vector<std::string>& texts) -> std::vector<char*> {
   return pointers;
 }
 
-/// In the child. `out` and `err` are the ends to write to.
+/// Runs in the child. `out` and `err`: the ends of the pipes to which it writes.
 [[noreturn]] void become(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                          ::pid_t parent, int out, int err) {
-  ::setpgid(0, 0);  // a terminal's Ctrl-C is not for it
+  ::setpgid(0, 0);  // Ctrl-C on the terminal must not reach it
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // the parent died before that
+  if (::getppid() != parent) ::_exit(1);  // the parent has died before prctl
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGCHLD, SIGPIPE}) ::signal(signal, SIG_DFL);
   ::sigset_t none{};
   ::sigemptyset(&none);
@@ -63,7 +63,7 @@ auto start_process(const std::vector<std::string>& arguments, const std::vector<
   process.id = ::fork();
   if (process.id < 0) ec = {errno, std::generic_category()};
   if (process.id == 0) become(arguments, environment, parent, out[1], err[1]);
-  if (process.id > 0) ::setpgid(process.id, process.id);  // whoever comes first: no signal to the group may miss it
+  if (process.id > 0) ::setpgid(process.id, process.id);  // in both processes: the group must exist before any signal
   return process;
 }
 

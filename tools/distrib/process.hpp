@@ -11,16 +11,16 @@
 
 namespace tools {
 
-/// A child process that was started, and the pipes that its words come through.
+/// A child process that was started, and the pipes of its output.
 struct Process {
   ::pid_t id = -1;
-  Descriptor out;  ///< Its stdout, to be read without blocking.
+  Descriptor out;  ///< Its stdout, for reading without blocking.
   Descriptor err;  ///< Its stderr, likewise.
 };
 
 /// Starts `arguments[0]`, a path, with these arguments and this environment ("NAME=value"), in a process group of its
-/// own and without input. It dies with this process. One that cannot be executed says so on its stderr and ends with
-/// 126. Fails when there is no room for another process or pipe.
+/// own and without input. It dies with this process. If the program cannot be executed, the child says so on its stderr
+/// and ends with 126. `ec` is set if the system has no resources for another process or pipe.
 [[nodiscard]] auto start_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                                  std::error_code& ec) -> Process;
 

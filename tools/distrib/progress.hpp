@@ -15,25 +15,25 @@
 
 namespace tools {
 
-/// How far long work is. Says nothing in its first second; then on a terminal one line that changes, elsewhere (a
-/// pipe, a log) a line every ten seconds. Reads the clock once for every MiB of work.
+/// Shows the progress of long work. Prints nothing in the first second; then on a terminal one line that is updated,
+/// elsewhere (a pipe, a log) a line every ten seconds. Reads the clock only once for every MiB of work.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `files`: of how many; lines go to `stream`, the standard error stream unless told.
+  /// `files`: number of files. `stream`: where to print.
   explicit Progress(std::size_t files, std::FILE* stream = stderr)
       : files_{files}, stream_{stream}, terminal_{::isatty(::fileno(stream)) == 1} {}
   Progress(const Progress&) = delete;
   ~Progress() { clear(); }
 
-  /// Work on the next file begins.
+  /// Starts work on the next file.
   void begin(std::string file) {
     file_ = std::move(file);
     ++number_;
   }
 
-  /// So many bytes of it more.
+  /// Reports that this number of bytes more was done.
   void add(std::uint64_t bytes) {
     bytes_ += bytes;
     if (bytes_ - asked_ < (1U << 20)) return;
@@ -41,7 +41,7 @@ class Progress {
     tell(Clock::now());
   }
 
-  /// Takes the line off the terminal, so that something else can be said.
+  /// Removes the line from the terminal, so that something else can be printed.
   void clear() {
     if (!shown_) return;
     std::fputs("\r\033[K", stream_);

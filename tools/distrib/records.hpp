@@ -12,33 +12,33 @@ class App;
 
 namespace tools {
 
-/// What the subcommands of `distrib records` are told.
+/// The options of the subcommands of `distrib records`.
 struct RecordsOptions {
-  std::vector<std::string> sources;  ///< Files, directories, patterns.
+  std::vector<std::string> sources;     ///< Files, directories, patterns.
   bool json = false;
-  std::uint64_t max_record_bytes = 0;  ///< Where records are read; 0: the limit of `RecordReaderOptions`.
-  std::uint64_t shown = 5;           ///< head: how many records.
-  std::uint64_t first = 0;           ///< cat: at most so many records; 0: all.
-  std::uint64_t schema_records = 1000;  ///< head: how many records the schema is inferred from; 0: all.
-  bool sequence = false;             ///< head, cat: the records are SequenceExamples.
-  std::uint64_t parts = 0;           ///< split.
-  std::string output;                ///< merge, salvage, recompress, split: a file; index: none.
-  std::string directory;             ///< recompress, salvage: where several outputs go.
-  std::string compression;           ///< "none", "gzip", "zlib"; empty: merge and salvage write none.
+  std::uint64_t max_record_bytes = 0;   ///< If records are read; 0: the limit of `RecordReaderOptions`.
+  std::uint64_t shown = 5;              ///< head: how many records.
+  std::uint64_t first = 0;              ///< cat: most records; 0: all.
+  std::uint64_t schema_records = 1000;  ///< head: number of records for inferring the schema; 0: all.
+  bool sequence = false;                ///< head, cat: the records are SequenceExamples.
+  std::uint64_t parts = 0;              ///< split: number of parts.
+  std::string output;                   ///< merge, salvage, recompress, split: a file. Not used by index.
+  std::string directory;                ///< recompress, salvage: where several outputs go.
+  std::string compression;              ///< "none", "gzip", "zlib"; empty: merge and salvage do not compress.
   int level = -1;
-  bool force = false;                ///< Outputs may be replaced.
-  bool certain = false;              ///< salvage: leave out what may belong to an inner file.
-  bool dali = false;                 ///< index: DALI's text.
-  std::vector<std::string> namenodes;  ///< Of hdfs:// names: URLs of the name nodes.
+  bool force = false;                  ///< Outputs may replace existing files.
+  bool certain = false;                ///< salvage: leave out records that may belong to an inner file.
+  bool dali = false;                   ///< index: write the format of DALI.
+  std::vector<std::string> namenodes;  ///< For hdfs:// names: URLs of the name nodes.
   std::string hdfs_user;
   std::string hdfs_token_file;
-  bool httpfs = false;               ///< What they name is HttpFS.
+  bool httpfs = false;                 ///< The URLs in `namenodes` are of HttpFS.
 };
 
-/// Adds `distrib records` to the command. What a subcommand ends with goes to `code`.
+/// Adds `distrib records` to the command. A subcommand stores its exit code in `code`.
 void add_records(CLI::App& app, RecordsOptions& options, int& code);
 
-// The subcommands, one family a file. Each returns the exit code.
+// The subcommands, one family in each file. Each returns the exit code.
 [[nodiscard]] auto records_check(const RecordsOptions& options, bool list_damage) -> int;
 [[nodiscard]] auto records_head(const RecordsOptions& options) -> int;
 [[nodiscard]] auto records_cat(const RecordsOptions& options) -> int;

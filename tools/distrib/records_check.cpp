@@ -13,7 +13,7 @@ struct Contents {
   std::uint64_t records = 0;
   std::uint64_t suspect = 0;
   std::uint64_t payload_bytes = 0;
-  distrib::Sha256 hash;  // of all payloads, one behind the other
+  distrib::Sha256 hash;  // of all payloads, one after the other
 };
 
 auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {
@@ -46,7 +46,7 @@ void tell(Report& report, const std::string& file, Contents& contents, const std
   for (const distrib::Damage& range : damage) report.line("  " + damage_text(range));
   if (contents.suspect != 0)
     report.line("  " + std::to_string(contents.suspect) +
-                " records behind damage may belong to a file inside a record");
+                " records after damage may belong to a file inside of a record");
 }
 
 }  // namespace

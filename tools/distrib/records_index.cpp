@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `distrib records index` and `split`: where records begin, and where files may be cut.
+// `distrib records index` and `split`: where records begin, and where files can be divided.
 #include "records_input.hpp"
 
 #include <distrib/core/files.hpp>
@@ -17,14 +17,14 @@ void here(std::size_t count, const auto& job) {
   for (std::size_t i = 0; i < count; ++i) job(i);
 }
 
-/// "NAME-00003-of-00010".
+/// Returns the path of a part: "NAME-00003-of-00010".
 auto part_path(const std::string& name, std::size_t part, std::size_t parts) -> std::string {
   char text[64];
   std::snprintf(text, sizeof text, "-%05zu-of-%05zu", part, parts);
   return name + text;
 }
 
-/// Writes the records of a split into a file of their own. Throws.
+/// Writes the records of a split into a new file. Throws on failure.
 void write_part(const std::string& file, const distrib::RecordSplit& split, const std::string& output) {
   distrib::SplitReader reader{file, split};
   distrib::RecordWriter writer{output, {.rename_on_close = true}};
@@ -32,10 +32,10 @@ void write_part(const std::string& file, const distrib::RecordSplit& split, cons
   writer.close();
 }
 
-/// Whether none of the outputs is there, or may be replaced.
+/// True if no output exists, or all may be replaced; otherwise reports wrong usage.
 auto outputs_are_free(const RecordsOptions& options, std::size_t files, Report& report) -> bool {
   if (options.output.empty()) return true;
-  if (files > 1) report.refuse("--output", "it is for the parts of one file, and there are several");
+  if (files > 1) report.refuse("--output", "only possible with one input file, and there are several");
   if (files > 1) return false;
   for (std::size_t part = 0; part < options.parts; ++part)
     if (!report.may_write(part_path(options.output, part, options.parts), options.force)) return false;

@@ -16,7 +16,7 @@
 
 namespace tools {
 
-/// The files that the sources stand for; none and a failure in `report` when one stands for nothing.
+/// Returns the files that the sources stand for. If a source stands for no file, reports a failure and returns none.
 [[nodiscard]] inline auto files_of(const RecordsOptions& options, Report& report) -> std::vector<std::string> {
   std::vector<std::string> files;
   for (const std::string& source : options.sources) {
@@ -32,7 +32,8 @@ namespace tools {
   return files;
 }
 
-/// A reader of one of them, wherever it is; on failure `error()` of it says why, at once or with the first record.
+/// Returns a reader of one of these files, on this machine or elsewhere. On failure its `error()` says why, at once or
+/// with the first record.
 [[nodiscard]] inline auto open_records(const std::string& file, const RecordsOptions& options,
                                        distrib::RecordReaderOptions reading = {}) -> distrib::RecordReader {
   if (options.max_record_bytes != 0) reading.max_record_bytes = options.max_record_bytes;
@@ -41,19 +42,19 @@ namespace tools {
   return distrib::RecordReader{file, reading, in_reader};
 }
 
-/// Whether `file` is here, as is needed where it is not read from the front; else `report` says so.
+/// True if `file` is on this machine, which is necessary for reading at any position; otherwise `report` says so.
 [[nodiscard]] inline auto is_here(const std::string& file, Report& report) -> bool {
-  if (is_remote(file)) report.refuse(file, "only files of this machine have an index: copy it here first");
+  if (is_remote(file)) report.refuse(file, "this command works only with files on this machine: copy it here first");
   return !is_remote(file);
 }
 
-/// Goes on behind everything that is damaged.
+/// Returns options that continue after everything that is damaged.
 [[nodiscard]] inline auto salvage_all() -> distrib::RecordReaderOptions {
   constexpr auto no_limit = static_cast<std::uint64_t>(-1);
   return {.damage = {distrib::DamagePolicy::OnDamage::salvage, no_limit, no_limit}};
 }
 
-/// Tells why records could not be read; of a limit also the option that sets it.
+/// Reports why records could not be read. If a limit is the reason, names the option that sets it.
 inline void tell_failure(Report& report, distrib::Error error) {
   if (error.code == distrib::record_errc::too_large) error.where += " (--max-record-bytes)";
   report.failure(error);
@@ -65,7 +66,7 @@ inline void tell_failure(Report& report, distrib::Error error) {
          range.code.message() + "; " + std::to_string(range.bytes) + " bytes lost";
 }
 
-/// A damage's kind in a word: the enumerator of `record_errc`.
+/// Returns the kind of a damage as one word: the enumerator of `record_errc`.
 [[nodiscard]] inline auto damage_kind(const std::error_code& code) -> std::string {
   using distrib::record_errc;
   if (code == record_errc::corrupt_length) return "corrupt_length";

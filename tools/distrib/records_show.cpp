@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `distrib records head` and `cat`: what is in the records.
+// `distrib records head` and `cat`: show the contents of records.
 #include "example_json.hpp"
 #include "list_inference.hpp"
 #include "records_input.hpp"
@@ -18,7 +18,8 @@ namespace {
 using distrib::FeatureView;
 using distrib::InferredFeature;
 
-/// "int64", "bytes", "CONFLICT: bytes in 3 records, int64 in 2". `unit`: what is counted, "records".
+/// Returns the kind of a feature in words: "int64", "bytes", "CONFLICT: bytes in 3 records, int64 in 2". `unit`: what
+/// is counted, "records".
 auto kind_text(const InferredFeature& feature, const std::string& unit) -> std::string {
   constexpr std::string_view names[] = {"no kind", "bytes", "float", "int64"};
   if (!feature.conflict()) return std::string{names[static_cast<std::size_t>(feature.kind())]};
@@ -31,21 +32,21 @@ auto kind_text(const InferredFeature& feature, const std::string& unit) -> std::
   return text;
 }
 
-/// ", 1 value", ", 2 .. 5 steps"; empty when nothing was counted.
+/// Returns a range in words: ", 1 value", ", 2 .. 5 steps"; empty if nothing was counted.
 auto range_text(std::size_t fewest, std::size_t most, const std::string& unit) -> std::string {
   if (most < fewest) return {};
   const std::string least = fewest == most ? "" : std::to_string(fewest) + " .. ";
   return ", " + least + std::to_string(most) + " " + unit + (fewest == 1 && most == 1 ? "" : "s");
 }
 
-/// What is known of the records of a file.
+/// What is known about the records of a file.
 struct Schema {
-  std::uint64_t records = 0;  ///< Of how many.
+  std::uint64_t records = 0;  ///< Number of records that were examined.
   std::vector<InferredFeature> features;
   std::map<std::string, InferredList, std::less<>> lists;
 };
 
-/// What `tell_schema` writes for people, a line each: a name, and what is known of it.
+/// Returns the lines of `tell_schema` as text: each a name, and what is known about it.
 auto schema_lines(const Schema& schema) -> std::vector<std::pair<std::string, std::string>> {
   std::vector<std::pair<std::string, std::string>> lines;
   const auto missing = [](std::uint64_t count) { return count == 0 ? "" : ", missing in " + std::to_string(count); };
@@ -86,7 +87,7 @@ auto schema_json(const std::string& file, const Schema& schema) -> std::string {
   return line.text();
 }
 
-/// The first values of a feature, for people.
+/// Returns the first values of a feature as text.
 auto values_text(const FeatureView& feature) -> std::string {
   constexpr std::size_t most = 8;
   std::string text;
@@ -106,7 +107,7 @@ auto values_text(const FeatureView& feature) -> std::string {
   return count > most ? text + ", ... (" + std::to_string(count) + ")" : text;
 }
 
-/// The first steps of a feature list, for people: "2 steps: [1], [2, 3]".
+/// Returns the first steps of a feature list as text: "2 steps: [1], [2, 3]".
 auto steps_text(const distrib::FeatureListView& list) -> std::string {
   constexpr std::size_t most = 8;
   std::string text = std::to_string(list.size()) + (list.size() == 1 ? " step" : " steps");
@@ -133,11 +134,11 @@ void tell_record(const distrib::Record& record, bool sequence, Report& report) {
     });
   if (!ec) return;
   const std::string_view text = distrib::as_text(record.bytes);
-  report.line((sequence ? "  no SequenceExample: " : "  no Example: ") + distrib::json_text(text.substr(0, 60)) +
+  report.line((sequence ? "  not a SequenceExample: " : "  not an Example: ") + distrib::json_text(text.substr(0, 60)) +
               (text.size() > 60 ? " ..." : ""));
 }
 
-/// A record as a line of JSON; false when it is none that can be shown so.
+/// Prints a record as a line of JSON. Returns false, and reports a failure, if it is not an Example.
 auto tell_json(const std::string& file, const distrib::Record& record, bool sequence, Report& report) -> bool {
   std::error_code ec;
   const std::string text = record_json(record.bytes, sequence, ec);
@@ -146,7 +147,7 @@ auto tell_json(const std::string& file, const distrib::Record& record, bool sequ
   return !ec;
 }
 
-/// What the first records of a file have in common.
+/// Prints what the first records of a file have in common.
 void tell_schema(const std::string& file, const RecordsOptions& options, Report& report, Progress& progress) {
   distrib::SchemaInference inference;
   ListInference lists;
@@ -170,9 +171,9 @@ void tell_schema(const std::string& file, const RecordsOptions& options, Report&
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
   report.line(file + ": features of " + std::to_string(schema.records) + " records" +
-              (reader.error() || number == options.schema_records ? "" : ", which are all"));
+              (reader.error() || number == options.schema_records ? "" : " (all)"));
   for (const auto& [name, text] : lines) report.line("  " + name + std::string(width - name.size() + 2, ' ') + text);
-  if (others != 0) report.line("  (" + std::to_string(others) + " records are no Examples)");
+  if (others != 0) report.line("  (" + std::to_string(others) + " records are not Examples)");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `distrib records merge`, `salvage` and `recompress`: records into new files. An output appears whole or not at all.
+// `distrib records merge`, `salvage` and `recompress`: write records into new files. An output appears whole or not at
+// all.
 #include "records_input.hpp"
 
 #include <distrib/core/files.hpp>
@@ -29,10 +30,10 @@ auto writer_options(const RecordsOptions& options) -> distrib::RecordWriterOptio
 
 struct Copied {
   std::uint64_t records = 0;
-  std::uint64_t suspect = 0;  ///< Of them, or left out when `certain` was asked for.
+  std::uint64_t suspect = 0;  ///< How many of them are suspect; if `certain` was asked for, how many were left out.
 };
 
-/// Appends what `reader` gives. Failures of the writer are thrown.
+/// Appends the records of `reader`. Failures of the writer are thrown.
 auto copy(RecordReader& reader, RecordWriter& writer, Progress& progress, bool certain) -> Copied {
   Copied copied;
   while (const auto record = reader.try_next()) {
@@ -45,23 +46,23 @@ auto copy(RecordReader& reader, RecordWriter& writer, Progress& progress, bool c
   return copied;
 }
 
-/// Where what is made of `file` goes.
+/// Returns the output for `file`.
 auto output_of(const std::string& file, const RecordsOptions& options) -> std::string {
   if (options.directory.empty()) return options.output;
   return distrib::detail::join_path(options.directory, distrib::detail::file_of(file));
 }
 
-/// Whether each of `files` has an output of its own.
+/// True if each of `files` has an output of its own; otherwise `report` says what to do.
 auto outputs_are_told(const std::vector<std::string>& files, const RecordsOptions& options, Report& report) -> bool {
   std::vector<std::string> outputs;
   for (const std::string& file : files) outputs.push_back(output_of(file, options));
   std::sort(outputs.begin(), outputs.end());
   if (options.output.empty() && options.directory.empty())
-    report.refuse("--output", "write where the output goes: --output FILE or --directory DIRECTORY");
+    report.refuse("--output", "the output is missing: write --output FILE or --directory DIRECTORY");
   else if (!options.output.empty() && files.size() > 1)
-    report.refuse("--output", "it is one file, and there are several inputs: write --directory");
+    report.refuse("--output", "only possible with one input file: with several, write --directory DIRECTORY");
   else if (std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end())
-    report.refuse("--directory", "two of the inputs have the same name");
+    report.refuse("--directory", "two input files have the same name");
   else return true;
   return false;
 }
@@ -78,11 +79,11 @@ void tell_copied(const std::string& file, const std::string& output, const Copie
   }
   std::string text = file + " -> " + output + ": " + std::to_string(copied.records) + " records";
   if (!damage.empty()) text += ", " + std::to_string(damage.size()) + " ranges lost, " + bytes_text(lost);
-  if (copied.suspect != 0) text += ", " + std::to_string(copied.suspect) + " suspect";
+  if (copied.suspect != 0) text += ", " + std::to_string(copied.suspect) + " uncertain";
   report.line(text);
 }
 
-/// One output for each input.
+/// Writes one output for each input.
 auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& reading) -> int {
   Report report{options.json};
   const auto files = files_of(options, report);
@@ -104,7 +105,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
       RecordWriter writer{output, writer_options(options)};
       const Copied copied = copy(reader, writer, progress, options.certain);
       progress.clear();
-      throw_if(reader.error());  // the output is dropped
+      throw_if(reader.error());  // the output is removed
       writer.close();
       if (!reader.damage().empty()) report.worst(exit_damage);
       tell_copied(file, output, copied, reader.damage(), report);

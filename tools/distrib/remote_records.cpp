@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files in HDFS and behind HTTP servers.
+// Files in HDFS and on HTTP servers.
 #include "remote_records.hpp"
 
 #ifdef DISTRIB_TOOLS_HTTP
@@ -34,7 +34,7 @@ auto is_remote(const std::string& name) noexcept -> bool {
 
 namespace {
 
-constexpr std::size_t threads = 4;  // each waits for the network
+constexpr std::size_t threads = 4;  // they only wait for the network
 
 auto pool() -> distrib::IoPool& {
   static distrib::IoPool waiting{threads};
@@ -54,7 +54,7 @@ auto webhdfs_options(const RecordsOptions& options, distrib::Error& error) -> di
   return to;
 }
 
-/// A file whose options could not be read.
+/// Stands for a file whose options could not be read: reading it fails with that error.
 struct Failed {
   distrib::Error why;
   auto read(std::span<std::byte>, distrib::Error& error) const -> std::size_t {
@@ -89,7 +89,7 @@ struct NotBuilt {
   std::string url;
   auto read(std::span<std::byte>, distrib::Error& error) const -> std::size_t {
     error = {std::make_error_code(std::errc::not_supported),
-             url + " (built without the component http: libcpp-httplib-dev, pkg-config)"};
+             url + " (built without the component http: install libcpp-httplib-dev and pkg-config, then build again)"};
     return 0;
   }
 };

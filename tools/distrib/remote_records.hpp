@@ -12,14 +12,14 @@
 
 namespace tools {
 
-/// Whether a name is a URL of a file elsewhere: hdfs, webhdfs, swebhdfs, http, https.
+/// True if a name is a URL of a file on another machine: hdfs, webhdfs, swebhdfs, http, https.
 [[nodiscard]] auto is_remote(const std::string& name) noexcept -> bool;
 
-/// The files that a URL stands for. `error` also where this command was built without the component http.
+/// Returns the files that a URL stands for. `error` is also set if this command was built without the component http.
 [[nodiscard]] auto find_remote(const std::string& url, const RecordsOptions& options, distrib::Error& error)
     -> std::vector<std::string>;
 
-/// The bytes of one of them.
+/// Returns the bytes of one of these files.
 [[nodiscard]] auto open_remote(const std::string& url, const RecordsOptions& options) -> distrib::AnyByteSource;
 
 }  // namespace tools

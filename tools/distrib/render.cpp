@@ -19,7 +19,7 @@ namespace tools {
 
 namespace {
 
-/// Beside the command, in a build and where it is installed.
+/// Returns the path of the script, relative to the command: the same in a build and where it is installed.
 auto script_path() -> std::string {
   std::error_code ec;
   const auto command = std::filesystem::read_symlink("/proc/self/exe", ec);

@@ -6,8 +6,9 @@
 
 namespace tools {
 
-/// `distrib render`: becomes `python3 render.py ARGUMENTS...`. The script is PREFIX/share/distrib/render.py beside the
-/// command's PREFIX/bin, else that of the sources which the command was built from. Returns only when it could not.
+/// `distrib render`: replaces this process by `python3 render.py ARGUMENTS...`. The script is
+/// PREFIX/share/distrib/render.py for the command PREFIX/bin/distrib; in a build folder that is a link to the sources.
+/// Returns an exit code, and only if it failed.
 [[nodiscard]] auto render(const std::vector<std::string>& arguments) -> int;
 
 }  // namespace tools

@@ -13,19 +13,20 @@
 
 namespace tools {
 
-/// Lines of output and of failures in one of two forms, and the exit code that sums them up.
+/// Prints lines of output and failures in one of two forms, and keeps the exit code that sums them up.
 class Report {
  public:
   explicit Report(bool json) : json_{json} {}
 
-  /// A line for standard output.
+  /// Prints a line on standard output.
   void line(const std::string& text) {
     if (std::fputs((text + '\n').c_str(), stdout) < 0) worst(exit_io);
   }
 
-  /// A failure, and what it means for the exit code. With JSON it is a line of output, else one of standard error.
+  /// Reports a failure: as a line of output with JSON, otherwise as a line on standard error. The error's kind
+  /// determines the exit code.
   void failure(const distrib::Error& error) { failure(error, exit_status(error.code)); }
-  /// The same with what it means here.
+  /// The same with this exit code.
   void failure(const distrib::Error& error, int code) {
     if (json_)
       line(JsonLine{}
@@ -37,35 +38,35 @@ class Report {
     worst(code);
   }
 
-  /// What is worth knowing and no failure: a line of standard error, whatever the form.
+  /// Prints something worth knowing that is not a failure, on standard error in both forms.
   static void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
 
-  /// Wrong usage, likewise.
+  /// Reports wrong usage, in the form of a failure.
   void refuse(const std::string& where, const std::string& what) {
     if (json_) line(JsonLine{}.add("error", "invalid_argument").add("where", where).add("what", what).text());
     else std::fprintf(stderr, "error: %s: %s\n", where.c_str(), what.c_str());
     worst(exit_usage);
   }
 
-  /// What somebody should know and what changes no exit code, likewise.
+  /// Reports something that the user should know and that does not change the exit code, in the form of a failure.
   void warning(const std::string& where, const std::string& what) {
     if (json_) line(JsonLine{}.add("warning", what).add("where", where).text());
     else std::fprintf(stderr, "warning: %s: %s\n", where.c_str(), what.c_str());
   }
 
-  /// Refuses to write to `path` when something is there that may not be replaced; false then.
+  /// True if `path` may be written: it does not exist, or `force` is set. Otherwise reports wrong usage.
   auto may_write(const std::string& path, bool force) -> bool {
     if (force || !distrib::detail::path_exists(path)) return true;
-    refuse(path, "it is there already; --force replaces it");
+    refuse(path, "the file exists already; --force replaces it");
     return false;
   }
 
-  /// The larger code is the worse one.
+  /// Notes an exit code; the largest one counts.
   void worst(int code) noexcept { code_ = code > code_ ? code : code_; }
 
   [[nodiscard]] auto json() const noexcept -> bool { return json_; }
 
-  /// The exit code, once everything is written.
+  /// Ends the output. Returns the exit code.
   [[nodiscard]] auto finish() -> int {
     if (std::fflush(stdout) != 0) worst(exit_io);
     return code_;

@@ -22,7 +22,7 @@ namespace {
 
 using Shards = std::vector<distrib::ShardStatus>;
 
-/// False: nobody reads it any more.
+/// Prints the status of all shards. Returns false if the reader of stdout has gone.
 auto show(const Shards& before, const Shards& now, bool json) -> bool {
   std::string text;
   for (std::size_t i = 0; i < now.size(); ++i) {

@@ -5,16 +5,17 @@
 
 namespace tools {
 
-/// What `distrib status` is told.
+/// The options of `distrib status`.
 struct StatusOptions {
   std::string server;       ///< HOST:PORT of a parameter server.
-  bool json = false;        ///< A line of JSON for each shard.
-  bool watch = false;       ///< Again each second, with rates.
-  double within = 5;        ///< Seconds each shard has to answer.
-  std::string secret_file;  ///< Of the cluster's shared secret; empty: it has none.
+  bool json = false;        ///< Print a line of JSON for each shard.
+  bool watch = false;       ///< Print it again each second, with rates.
+  double within = 5;        ///< Seconds that each shard has to answer.
+  std::string secret_file;  ///< File with the cluster's shared secret; empty: it has none.
 };
 
-/// Shows how a parameter server is; with `watch` until it is interrupted or the server is gone. Returns the exit code.
+/// Shows the status of a parameter server; with `watch` until it is interrupted or the server is gone. Returns the exit
+/// code.
 [[nodiscard]] auto status(const StatusOptions& options) -> int;
 
 }  // namespace tools

@@ -19,14 +19,15 @@
 
 namespace tools {
 
-/// What happened between two looks at a shard, a second.
+/// What happened between two answers of a shard, per second.
 struct StatusRates {
   double steps = 0;
   double contributions = 0;
-  double bytes = 0;  ///< Pushed and pulled.
+  double bytes = 0;  ///< Pushed and pulled bytes.
 };
 
-/// By the clock of the shard. A shard that was started again, found its cuts or went back to one meanwhile has none.
+/// Returns the rates, by the clock of the shard. They are 0 if it was started again meanwhile, or still reads its cuts;
+/// a rate is also 0 if its count went back.
 [[nodiscard]] inline auto status_rates(const distrib::ShardStatus& before, const distrib::ShardStatus& now)
     -> StatusRates {
   const double seconds = std::chrono::duration<double>{now.uptime - before.uptime}.count();
@@ -38,13 +39,13 @@ struct StatusRates {
           rate(before.pushed_bytes, now.pushed_bytes) + rate(before.pulled_bytes, now.pulled_bytes)};
 }
 
-/// How long calls took: "p50 12 us, p99 85 us, longest 1.2 ms".
+/// Returns how long calls took: "p50 12 us, p99 85 us, longest 1.2 ms".
 [[nodiscard]] inline auto times_text(const distrib::LatencyHistogram& times) -> std::string {
   const auto quantile = [&times](double q) { return time_text(std::min(times.quantile(q), times.max())); };
   return "p50 " + quantile(0.5) + ", p99 " + quantile(0.99) + ", longest " + time_text(times.max());
 }
 
-/// A shard for people, in a few lines. `rates`: since the look before; null: there was none.
+/// Returns a shard as text, a few lines. `rates`: since the answer before; null: there was none.
 [[nodiscard]] inline auto status_text(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto number = [](auto value) { return std::to_string(value); };
   const auto right = [](std::string text, std::size_t width) {
@@ -52,33 +53,33 @@ struct StatusRates {
   };
   std::string text = "/job:ps/task:" + number(shard.task) + " shard " + number(shard.shard);
   text += ", up " + number(std::chrono::floor<std::chrono::seconds>(shard.uptime).count()) + " s: ";
-  if (shard.job_hash.empty()) return text + "no job yet; the first of " + number(shard.ranks) + " workers brings it\n";
+  if (shard.job_hash.empty()) return text + "no job yet; the first of " + number(shard.ranks) + " workers sends it\n";
   text += shard.consistency + ", job " + shard.job_hash.substr(0, 12) + "\n";
-  if (!shard.open) return text + "  its cuts are being read\n";
+  if (!shard.open) return text + "  the shard is still reading its cuts\n";
 
   std::size_t here = 0;
   for (const auto& rank : shard.of_ranks) here += rank.here ? 1U : 0U;
   text += "  step           " + number(shard.step) + " of " + number(shard.total_steps) + ", durable " +
           number(shard.newest_cut) + "\n";
-  if (shard.no_values) text += "  values         none yet; any worker sends the initial ones\n";
+  if (shard.no_values) text += "  values         none yet; a worker sends the initial values\n";
   text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
           " behind";
-  text += shard.stale == 0 ? "\n" : ", " + number(shard.stale) + " came too late\n";
+  text += shard.stale == 0 ? "\n" : ", " + number(shard.stale) + " arrived too late\n";
   text += "  pushes         " + number(shard.pushes) + ", " + bytes_text(shard.pushed_bytes) + "\n";
   text += "  pulls          " + number(shard.pulls) + ", " + bytes_text(shard.pulled_bytes) + "; " +
-          number(shard.parked) + " wait\n";
+          number(shard.parked) + " waiting\n";
   if (shard.push_times.count() != 0) text += "  push times     " + times_text(shard.push_times) + "\n";
   if (shard.pull_times.count() != 0) text += "  pull times     " + times_text(shard.pull_times) + "\n";
   if (rates != nullptr) {
     std::array<char, 96> line{};
-    std::snprintf(line.data(), line.size(), "  a second       %.1f steps, %.1f contributions, ", rates->steps,
+    std::snprintf(line.data(), line.size(), "  per second     %.1f steps, %.1f contributions, ", rates->steps,
                   rates->contributions);
     text += line.data() + bytes_text(static_cast<std::uint64_t>(rates->bytes)) + "\n";
   }
   text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
-  text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " are here\n";
+  text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " connected\n";
   for (const auto& rank : shard.of_ranks)
-    text += right(number(rank.rank), 8) + "  " + (rank.here ? "here" : "away") + "  last contribution " +
+    text += right(number(rank.rank), 8) + "  " + (rank.here ? "connected" : "away     ") + "  last contribution " +
             number(rank.last) + "\n";
   text += "  variables      " + number(shard.variables) + "\n";
   std::size_t width = 0;
@@ -91,7 +92,7 @@ struct StatusRates {
   return text;
 }
 
-/// A shard as one line of JSON, without its end. Likewise.
+/// Returns a shard as one line of JSON, without its line end. `rates`: since the answer before; null: there was none.
 [[nodiscard]] inline auto status_json(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto list = [](const auto& of, const auto& to_json) {
     std::string json = "[";

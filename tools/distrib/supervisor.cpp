@@ -22,7 +22,7 @@ namespace tools {
 
 namespace {
 
-constexpr std::size_t most_waiting = 256 << 10;  // bytes of log for a slow reader; tasks then wait as on any full pipe
+constexpr std::size_t most_waiting = 256 << 10;  // bytes of log for a slow reader; then tasks wait, as on any full pipe
 constexpr int exit_output_failed = 74;  // EX_IOERR
 constexpr int exit_no_process = 71;  // EX_OSERR
 
@@ -30,7 +30,7 @@ auto now() -> Instant {
   return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now());
 }
 
-/// As a timeout of poll(2).
+/// Returns the time until then as a timeout for poll(2).
 auto milliseconds_until(Instant time) -> int {
   return static_cast<int>(std::clamp<std::int64_t>((time - now()).count(), 0, INT_MAX));
 }
@@ -56,7 +56,7 @@ Supervisor::Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, boo
   for (const int signal : {SIGTERM, SIGUSR1, SIGCHLD}) ::sigaddset(&wanted, signal);
   signals_ = Descriptor{::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC)};
   if (!signals_.is_open()) throw std::system_error{errno, std::generic_category(), "signalfd"};
-  ::signal(SIGPIPE, SIG_IGN);  // a closed stdout is an error like others
+  ::signal(SIGPIPE, SIG_IGN);  // a closed stdout is then an error like any other
 }
 
 auto Supervisor::run() -> int {
@@ -83,7 +83,7 @@ void Supervisor::say(std::string_view text) { log_.append(prefix_).append(text).
 
 void Supervisor::operator()(const StartTask& start) {
   Task& task = tasks_[start.task];
-  drain(task);  // what its last process had still to say
+  drain(task);  // the rest of the output of its last process
   for (Stream& stream : task.streams) end_stream(stream);
   std::error_code ec;
   Process process = start_process(task.command.arguments, task.command.environment, ec);
@@ -99,7 +99,8 @@ void Supervisor::operator()(const StartTask& start) {
   say(task.command.name + " is process " + std::to_string(process.id));
 }
 
-// A task that is asked to end may leave processes which are still busy with just that: they have the grace time too.
+// True if everything has ended. Processes that a task has left may still be busy with their own end: if the tasks were
+// asked to end, they have the grace time, too.
 auto Supervisor::finished() const -> bool {
   return core_.all_ended() && not_started_.empty() && (!core_.stopping() || core_.killing() || !have_children_);
 }
@@ -107,7 +108,7 @@ auto Supervisor::finished() const -> bool {
 void Supervisor::wait() {
   std::vector<::pollfd> polled{{signals_.get(), POLLIN, 0}, {log_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
   const bool room = log_.size() - written_ < most_waiting;
-  for (const Task& task : tasks_)  // poll(2) passes over negative ones
+  for (const Task& task : tasks_)  // poll(2) ignores negative ones
     for (const Stream& stream : task.streams) polled.push_back({room ? stream.pipe.get() : -1, POLLIN, 0});
 
   int timeout = not_started_.empty() ? -1 : 0;
@@ -127,7 +128,7 @@ void Supervisor::wait() {
       if (const ::pollfd& was = *next++; was.revents != 0 && was.fd == stream.pipe.get()) read(stream);
 }
 
-// Whether a child has ended.
+// Reads the signals that came. Returns true if a child has ended.
 auto Supervisor::take_signals() -> bool {
   ::signalfd_siginfo info{};
   bool child = false;
@@ -146,11 +147,11 @@ void Supervisor::reap() {
     if (!have_children_ || info.si_pid == 0) return;
     const auto task =
         std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& one) { return one.process == info.si_pid; });
-    // Ends what it left behind. Not waited for yet, its number cannot have gone to another group.
+    // Kill what it has left behind. The task was not waited for yet, so its number cannot belong to another group.
     if (task != tasks_.end() && !core_.stopping()) ::kill(-info.si_pid, SIGKILL);
     int status = 0;
     ::waitpid(info.si_pid, &status, 0);
-    if (task == tasks_.end()) continue;  // one that a task left behind
+    if (task == tasks_.end()) continue;  // not a task, but a process that a task has left behind
     task->process = -1;
     drain(*task);
     core_.ended(static_cast<std::size_t>(task - tasks_.begin()), ending_of(status), now(), *this);
@@ -169,7 +170,7 @@ void Supervisor::read(Stream& stream) {
   else if (count == 0 || (errno != EAGAIN && errno != EINTR)) end_stream(stream);
 }
 
-// What is in its pipes now, and little more: somebody else may be writing on.
+// Reads what is in the task's pipes now, and little more: another process may still be writing to them.
 void Supervisor::drain(Task& task) {
   for (Stream& stream : task.streams) {
     int waiting = 0;
@@ -177,7 +178,7 @@ void Supervisor::drain(Task& task) {
     std::string bytes(static_cast<std::size_t>(waiting), '\0');
     const ::ssize_t count = ::read(stream.pipe.get(), bytes.data(), bytes.size());
     if (count > 0) stream.lines.append({bytes.data(), static_cast<std::size_t>(count)}, log_);
-    read(stream);  // finds the end when there is one
+    read(stream);  // finds the end of the stream, if it is reached
   }
 }
 
@@ -186,7 +187,8 @@ void Supervisor::end_stream(Stream& stream) {
   stream.pipe.close();
 }
 
-// At most what a pipe takes without blocking once it is writable, so that signals are answered while a reader is slow.
+// Writes at most what a pipe accepts without blocking when it is writable, so that signals are handled while the reader
+// is slow.
 void Supervisor::write() {
   const std::size_t size = std::min<std::size_t>(log_.size() - written_, PIPE_BUF);
   const ::ssize_t count = log_error_ ? 0 : ::write(STDOUT_FILENO, log_.data() + written_, size);
@@ -201,7 +203,7 @@ void Supervisor::write() {
   written_ = 0;
 }
 
-// A reader that pauses has all the time it wants, until somebody asks us to stop.
+// Writes the rest of the log. A reader that pauses may take any time, until the user asks to stop.
 void Supervisor::flush() {
   std::optional<Instant> end;
   while (!log_.empty()) {

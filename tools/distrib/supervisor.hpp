@@ -26,17 +26,17 @@ struct TaskCommand {
   std::vector<std::string> environment;  ///< "NAME=value".
 };
 
-/// Performs what `LaunchCore` decides: starts processes, sends signals, joins what they write into one log on stdout.
-/// One loop over poll(2), no thread. To be run by `run_guarded`.
+/// Performs the decisions of `LaunchCore`: starts processes, sends signals, and joins their output into one log on
+/// stdout. It is one loop over poll(2), without threads. To be run inside `run_guarded`.
 class Supervisor {
  public:
-  /// `coloured`: each task's name in a colour of its own.
+  /// `coloured`: the name of each task has a colour of its own.
   Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, bool coloured);
 
-  /// Until nothing runs. Returns the exit code of the whole; 74 when stdout could not be written.
+  /// Runs until all processes have ended. Returns the exit code of the whole; 74 if stdout could not be written.
   [[nodiscard]] auto run() -> int;
 
-  /// A line of our own into the log.
+  /// Adds a line of the launcher itself to the log.
   void say(std::string_view text);
 
   // The actions of the core.
@@ -52,7 +52,7 @@ class Supervisor {
   };
   struct Task {
     TaskCommand command;
-    ::pid_t process = -1;           // -1: does not run
+    ::pid_t process = -1;           // -1: not running
     std::array<Stream, 2> streams;  // stdout, stderr
   };
 
@@ -69,16 +69,16 @@ class Supervisor {
 
   LaunchCore core_;
   std::vector<Task> tasks_;
-  std::vector<std::size_t> not_started_;  // which the system refused to start; the core is told afterwards
+  std::vector<std::size_t> not_started_;  // tasks that the system did not start; the core is told later
   Descriptor signals_;
   std::string prefix_;
-  std::string log_;           // to be written to stdout
-  std::size_t written_ = 0;   // of the log
+  std::string log_;          // output that is not written to stdout yet
+  std::size_t written_ = 0;  // bytes of `log_` that are written
   std::error_code log_error_;
   bool have_children_ = false;
   std::chrono::milliseconds grace_;
-  bool asked_ = false;        // somebody asked to stop,
-  bool at_once_ = false;      // or will not wait
+  bool asked_ = false;    // the user has asked to stop
+  bool at_once_ = false;  // the user does not want to wait
 };
 
 }  // namespace tools

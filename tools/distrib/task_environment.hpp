@@ -12,7 +12,7 @@
 
 namespace tools {
 
-/// The tasks of a cluster: job by job as it has them, each job by index.
+/// Returns the tasks of a cluster: the jobs in the order of the cluster, each job by index.
 [[nodiscard]] inline auto tasks_of(const distrib::ClusterSpec& cluster) -> std::vector<distrib::TaskId> {
   std::vector<distrib::TaskId> tasks;
   for (const std::string& job : cluster.jobs())
@@ -20,12 +20,12 @@ namespace tools {
   return tasks;
 }
 
-/// "ps0", "worker2".
+/// Returns the name of a task in the log: "ps0", "worker2".
 [[nodiscard]] inline auto task_name(const distrib::TaskId& task) -> std::string {
   return task.job + std::to_string(task.index);
 }
 
-/// "--ps_hosts=a:1,b:2" and the like: one flag a job.
+/// Returns one flag for each job: "--ps_hosts=a:1,b:2" and so on.
 [[nodiscard]] inline auto host_flags(const distrib::ClusterSpec& cluster) -> std::vector<std::string> {
   std::vector<std::string> flags;
   for (const std::string& job : cluster.jobs()) {
@@ -36,7 +36,7 @@ namespace tools {
   return flags;
 }
 
-/// What tells a task on its command line who it is: --job_name, --task_index, and a list of hosts for each job.
+/// Returns the flags by which a task knows its own role: --job_name, --task_index, and a list of hosts for each job.
 [[nodiscard]] inline auto task_flags(const distrib::TaskId& task, const distrib::ClusterSpec& cluster)
     -> std::vector<std::string> {
   std::vector<std::string> flags{"--job_name=" + task.job, "--task_index=" + std::to_string(task.index)};
@@ -44,7 +44,8 @@ namespace tools {
   return flags;
 }
 
-/// The same as TensorFlow's TF_CONFIG: {"cluster":{"ps":["a:1"],...},"task":{"type":"ps","index":0}}.
+/// Returns the same information as TensorFlow's TF_CONFIG:
+/// {"cluster":{"ps":["a:1"],...},"task":{"type":"ps","index":0}}.
 [[nodiscard]] inline auto tf_config(const distrib::TaskId& task, const distrib::ClusterSpec& cluster) -> std::string {
   std::string json = R"({"cluster":{)";
   for (const std::string& job : cluster.jobs()) {
@@ -57,7 +58,7 @@ namespace tools {
          distrib::json_text(task.index) + "}}";
 }
 
-/// The variables of `environment` (ended by a null pointer, as `environ` is), with `name` set to `value`.
+/// Returns the variables of `environment` (which ends with a null pointer, like `environ`), with `name` set to `value`.
 [[nodiscard]] inline auto environment_with(const char* const* environment, const std::string& name,
                                            const std::string& value) -> std::vector<std::string> {
   std::vector<std::string> variables;

@@ -10,7 +10,7 @@
 
 namespace tools {
 
-/// "850 ns", "1.2 us", "85 ms", "3600 s".
+/// Returns a time in words: "850 ns", "1.2 us", "85 ms", "3600 s".
 [[nodiscard]] inline auto time_text(std::chrono::nanoseconds time) -> std::string {
   constexpr std::string_view units[] = {" ns", " us", " ms", " s"};
   std::int64_t count = time.count();

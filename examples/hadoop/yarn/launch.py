@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program as parameter servers and workers on YARN, each a map task of one job that tells it by TF_CONFIG.
+"""Runs a program as parameter servers and workers on YARN. Each is a map task of one job, which sets its TF_CONFIG.
 
 usage: launch.py [--ps N] [--workers N] [--retries N] [-D KEY=VALUE]... PROGRAM ARGUMENT...
 
-`hdfs` and `mapred` are called. The tasks ask this process who they are, so it must stay, at a port they can reach.
+Example: launch.py --ps 1 --workers 2 ./train --steps=1000
+It calls `hdfs` and `mapred`. The tasks ask this process for their roles, so it must run until the end, and they must be
+able to reach its port.
 """
 import argparse, ctypes, json, os, secrets, select, socket, subprocess, sys  # noqa: E401
 
 
-def line_from(connection):  # empty when the other end is gone
+def line_from(connection):  # empty if the other end is gone
     line = b""
     while not line.endswith(b"\n") and len(line) < 1 << 20:
         line, before = line + connection.recv(1), line
@@ -20,16 +22,16 @@ def line_from(connection):  # empty when the other end is gone
 
 def run_task(address, token):  # in a container
     server = socket.create_connection(address.rsplit(":", 1))
-    with socket.create_server(("", 0)) as held:  # holds a port until all have one
+    with socket.create_server(("", 0)) as held:  # keeps a port until all tasks have one
         hello = [token, f"{server.getsockname()[0]}:{held.getsockname()[1]}"]
         server.sendall(json.dumps(hello).encode() + b"\n")
         told = json.loads(line_from(server) or sys.exit(3))
     start = lambda: subprocess.Popen(told["program"], env=dict(os.environ, TF_CONFIG=told["TF_CONFIG"]), stdout=sys.stderr,
-                                     preexec_fn=lambda: ctypes.CDLL(None).prctl(1, 15))  # SIGTERM when we are gone
+                                     preexec_fn=lambda: ctypes.CDLL(None).prctl(1, 15))  # SIGTERM if this process dies
     child, retries = start(), told["retries"]
     while not select.select([server], [], [], 0.5)[0]:  # until the other end hangs up
         code = child.poll()
-        if code is not None and (code == 1 or code < 0) and retries > 0:  # 1 asks for it, a signal has killed it
+        if code is not None and (code == 1 or code < 0) and retries > 0:  # 1: asks for a restart; < 0: a signal
             child, retries, code = start(), retries - 1, None
         if code is not None:
             server.sendall(b"%d\n" % code)
@@ -38,7 +40,7 @@ def run_task(address, token):  # in a container
     child.wait()
 
 
-def serve(server, job, options, token):  # tells the tasks who they are once all are there; the first code that is not 0
+def serve(server, job, options, token):  # sends the roles once all tasks are connected; returns the first code except 0
     talks, hosts, codes = [], [], {}
     count = options.ps + options.workers
     while len(codes) < count and not any(codes.values()):
@@ -46,7 +48,7 @@ def serve(server, job, options, token):  # tells the tasks who they are once all
             return job.returncode or 3
         for ready in select.select([server, *(t for i, t in enumerate(talks) if i not in codes)], [], [], 0.5)[0]:
             if ready is not server:
-                code = codes[talks.index(ready)] = int(line_from(ready) or 3)  # a connection that is lost is a lost container
+                code = codes[talks.index(ready)] = int(line_from(ready) or 3)  # a lost connection is a lost container
                 print(f"task {talks.index(ready)} of {count}: exit code {code}", flush=True)
             elif len(talks) < count:
                 talk = server.accept()[0]
@@ -70,7 +72,7 @@ def main():
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     token, folder = secrets.token_hex(16), f"distrib-{secrets.token_hex(4)}"
-    lines = "".join(f"{i}\n" for i in range(options.ps + options.workers))  # a map task each
+    lines = "".join(f"{i}\n" for i in range(options.ps + options.workers))  # one map task per line
     settings = ["mapreduce.job.reduces=0", "mapreduce.map.speculative=false", "mapreduce.map.maxattempts=1",
                 "mapreduce.task.timeout=0", *options.settings]
     subprocess.run(["hdfs", "dfs", "-mkdir", "-p", folder], check=True)

@@ -11,22 +11,24 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// Random numbers of one seed (splitmix64): the same on every machine. A value. Threads: one at a time.
+/// Random numbers from one seed (splitmix64): the same on every machine. A value.
+///
+/// Threads: one at a time.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) noexcept : state_{seed * 0xbf58476d1ce4e5b9U + 1} {}
 
   [[nodiscard]] auto next() noexcept -> std::uint64_t { return detail::mix_bits(state_ += 0x9e3779b97f4a7c15U); }
 
-  /// From 0 to n - 1; n > 0.
+  /// Returns a number from 0 to n - 1; n > 0.
   [[nodiscard]] auto below(std::uint64_t n) noexcept -> std::uint64_t { return next() % n; }
 
-  /// From `first` to `last`, both included.
+  /// Returns a number from `first` to `last`, both included.
   [[nodiscard]] auto between(std::uint64_t first, std::uint64_t last) noexcept -> std::uint64_t {
     return first + below(last - first + 1);
   }
 
-  /// One of these; not empty.
+  /// Returns one of these; the list must not be empty.
   template <class T>
   [[nodiscard]] auto pick(std::initializer_list<T> of) noexcept -> T {
     return of.begin()[below(of.size())];

@@ -31,32 +31,36 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// A disk on which plans are performed as on a real one, and which forgets what a real one may forget. It is a directory
-/// of real files, so that all code that reads finds them: what the operating system shows while there is power. Of what
-/// was not made durable it remembers how it was before, and `lose_power()` decides by dice what is left:
-/// - of a file that was written and not synced, a prefix of any length;
-/// - of files made, renamed and removed since their directory was synced, any of these things, or none.
+/// A disk that performs plans as a real disk does, and that may forget what a real disk may forget when it loses power.
+/// It is a directory of real files, so that all code that reads can read them; they are what the operating system shows
+/// while there is power. The disk remembers the former state of everything that is not durable yet, and `lose_power()`
+/// decides by dice what is left:
+/// - of a file that was written and not synced: a prefix of any length;
+/// - of the files that were created, renamed and removed since their directory was synced: any of these changes, or
+///   none.
 ///
-/// What a sync has acknowledged stays. Threads: one at a time. Scheduler and dice must outlive it.
+/// What a sync has acknowledged stays.
+///
+/// Threads: one at a time. Lifetime: scheduler and dice must outlive it.
 class Disk {
  public:
-  /// What a plan throws that was stopped in its middle because its process dies there.
+  /// Thrown by a plan that was stopped in its middle, because its process dies there.
   struct Stopped {};
 
-  /// Performs plans on the disk: what a `CutStore` is given. A value; the disk must outlive it.
+  /// Performs plans on the disk; a `CutStore` gets this. A value; the disk must outlive it.
   class Files {
    public:
     explicit Files(Disk& disk) noexcept : disk_{&disk} {}
-    /// Throws as `perform(plan)` does, and `Stopped`.
+    /// Performs a plan. Throws what `perform(plan)` throws, and `Stopped`.
     void operator()(std::span<const FileAction> plan) const { disk_->perform_all(plan); }
-    /// Seconds since 1970, by the simulated clock.
+    /// Returns the seconds since 1970 by the simulated clock.
     [[nodiscard]] auto now() const noexcept -> double { return disk_->seconds(); }
 
    private:
     Disk* disk_;
   };
 
-  /// Makes `directory`, which must not be there yet; above it all must. Throws `std::system_error` that names it.
+  /// Creates `directory`, which must not exist; its parent must exist. Throws `std::system_error` that names it.
   Disk(std::string directory, Scheduler& scheduler, Dice& dice)
       : directory_{std::move(directory)}, scheduler_{scheduler}, dice_{dice} {
     if (::mkdir(directory_.c_str(), 0777) != 0)
@@ -65,7 +69,7 @@ class Disk {
   Disk(const Disk&) = delete;
   auto operator=(const Disk&) -> Disk& = delete;
 
-  /// Removes the directory with all that is in it.
+  /// Removes the directory with everything in it.
   ~Disk() {
     std::error_code ignored;
     for (const std::string& name : distrib::detail::list_directory(directory_, ignored))
@@ -76,33 +80,33 @@ class Disk {
   [[nodiscard]] auto directory() const noexcept -> const std::string& { return directory_; }
   [[nodiscard]] auto files() noexcept -> Files { return Files{*this}; }
 
-  /// Performs `actions` more and throws `Stopped` at the next one; `go_on` ends that.
+  /// Lets it perform `actions` more actions, and then throw `Stopped` at the next ones, until `go_on` is called.
   void stop_after(std::size_t actions) noexcept { left_ = actions; }
   void go_on() noexcept { left_ = std::numeric_limits<std::size_t>::max(); }
 
-  /// There is no room before `until`: what is written comes to a part of it, and fails with `checkpoint_errc::no_room`.
+  /// Makes the disk full before `until`: a write writes a part of its bytes and fails with `checkpoint_errc::no_room`.
   void fill(Instant until) noexcept { full_until_ = std::max(full_until_, until); }
   [[nodiscard]] auto is_full() const noexcept -> bool { return scheduler_.now() < full_until_; }
 
-  /// The machine loses its power: see above.
+  /// Loses power: see above.
   DISTRIB_DECL void lose_power();
 
-  /// One bit of a durable file is another one from now on, until `mend`. False: there is no such file, or it is empty, or
-  /// that was done to it before.
+  /// Flips a random bit of a durable file, until `mend`. Returns false if there is no such file, or it is empty or not
+  /// synced, or a bit of it is flipped already.
   DISTRIB_DECL auto flip_bit(const std::string& path) -> bool;
-  /// The bit is as it was.
+  /// Flips the bit back, if there is one.
   DISTRIB_DECL void mend(const std::string& path);
 
  private:
-  /// What a name stands for. Several may, while a rename is not durable.
+  /// The file that a name refers to. Several names may refer to one file.
   struct File {
     std::vector<std::byte> bytes;
     bool synced = false;
-    std::optional<std::size_t> flipped;  // this bit of it
+    std::optional<std::size_t> flipped;  // the bit that is flipped
   };
   using Names = std::map<std::string, std::shared_ptr<File>>;
 
-  /// Of the directory. `file` null: removed.
+  /// A change of the directory. `from`: the old name, if it was a rename. `file`: null if it was a removal.
   struct Change {
     std::string path;
     std::string from;
@@ -113,12 +117,12 @@ class Disk {
     return 1e9 + std::chrono::duration<double>{scheduler_.now().time_since_epoch()}.count();
   }
 
-  // As `perform(plan, error)`: what it has written and not renamed when it fails is removed.
+  // As `perform(plan, error)`: if the plan fails, removes the files that it has written and not renamed.
   DISTRIB_DECL void perform_all(std::span<const FileAction> plan);
 
   DISTRIB_DECL void perform_one(const FileAction& action, Error& error);
 
-  // A name that is there keeps its file, as with O_TRUNC: what that held is gone whatever follows.
+  // If the name exists, it keeps its file, as with O_TRUNC: the old bytes are lost, whatever follows.
   DISTRIB_DECL void write(const FileAction& action, Error& error);
 
   void remove(const std::string& path) {
@@ -138,8 +142,8 @@ class Disk {
   std::string directory_;
   Scheduler& scheduler_;
   Dice& dice_;
-  Names names_;  // as the files are seen
-  Names durable_;  // of these the directory was synced
+  Names names_;  // as readers see them
+  Names durable_;  // as they were when the directory was synced last
   std::vector<Change> changes_;  // since then
   std::size_t left_ = std::numeric_limits<std::size_t>::max();
   Instant full_until_{};

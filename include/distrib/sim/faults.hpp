@@ -8,26 +8,27 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// What goes wrong in a simulated cluster, and how often. When, to whom and for how long is drawn: over the whole job, by
-/// contributions made, and then at any moment after one. What finds nobody to happen to is left out, and so is what is of
-/// disks when there is none. A value.
+/// What goes wrong in a simulated cluster, and how often. When, where and for how long is drawn from the seed: the
+/// moments are spread over the whole job, by the number of contributions made, and are then random after such a
+/// contribution. A fault that finds nothing to happen to is left out; so are faults of disks if there is no disk. A
+/// value.
 struct Faults {
-  unsigned resets = 0;  ///< Connections that break. Both ends are told.
-  unsigned half_open = 0;  ///< Connections that carry nothing any more, of which one end or none is told.
-  unsigned partitions = 0;  ///< Some workers and some parameter servers do not reach each other for up to 50 s.
-  unsigned worker_deaths = 0;  ///< Workers killed and started again. A fourth of all deaths comes in pairs.
-  unsigned ps_deaths = 0;  ///< Parameter servers killed and started again.
-  unsigned zombies = 0;  ///< Workers that go on beside their successor.
+  unsigned resets = 0;         ///< Connections that break; both ends are told.
+  unsigned half_open = 0;      ///< Connections that carry nothing any more; only one end is told, or none.
+  unsigned partitions = 0;     ///< Some workers and some parameter servers cannot reach each other for up to 50 s.
+  unsigned worker_deaths = 0;  ///< Workers that are killed and started again. A quarter of all deaths comes in pairs.
+  unsigned ps_deaths = 0;  ///< Parameter servers that are killed and started again.
+  unsigned zombies = 0;  ///< Workers that continue although a new process of their rank has started.
   unsigned power_losses = 0;  ///< All parameter servers die at once, and the disk forgets what was not synced.
-  /// Bits of cuts at rest, while a parameter server is dead. Only where there is a way to go on: in synchronous jobs, in
-  /// the newest cut of a shard, which is not the last of the job, when there is an older one to go on from; and the shard
-  /// does not die again before it has a newer one.
+  /// Bits of cuts that flip on the disk while a parameter server is dead. Only where the job can go on: in a
+  /// synchronous job, in the newest cut of a shard, if that is not the last cut of the job and an older good one
+  /// exists. The shard does not die again before it has a newer cut.
   unsigned bit_flips = 0;
-  unsigned full_disks = 0;  ///< There is no room for up to 20 s.
-  unsigned slow_disks = 0;  ///< A file takes up to 5 s, for up to 20 s.
-  unsigned slow_processes = 0;  ///< A process whose network and work are 30 times as slow as the others'.
+  unsigned full_disks = 0;  ///< The disk is full for up to 20 s.
+  unsigned slow_disks = 0;  ///< For up to 20 s, work on a file takes up to 5 s.
+  unsigned slow_processes = 0;  ///< Processes whose network and work are 30 times slower than normal.
 
-  /// Some of each.
+  /// Draws a number for each kind of fault; many of them are 0.
   [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;
 };
 

@@ -8,10 +8,10 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// How a simulated network behaves. Times and sizes are drawn anew for each use, from 1 to these.
+/// How a simulated network behaves. Each time and size is drawn when it is used, from 1 to the value here.
 struct NetworkOptions {
-  std::chrono::microseconds latency{1'000};  ///< Of a piece, one way. Pieces of one direction keep their order.
-  std::size_t piece_bytes = 1 << 16;         ///< What one read gives at most; 1: byte by byte.
+  std::chrono::microseconds latency{1'000};  ///< Of a piece, one way. The pieces of one direction keep their order.
+  std::size_t piece_bytes = 1 << 16;         ///< Most bytes of one read. 1: byte by byte.
 };
 
 }  // namespace sim

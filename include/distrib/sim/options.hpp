@@ -18,49 +18,49 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// How a simulated run is. The same options and the same trainer give the same run, event by event.
+/// Options of a simulated run. The same options and the same trainer make the same run, event by event.
 struct Options {
-  std::uint64_t seed = 0;          ///< Of the run; that of the job is the trainer's.
-  std::uint32_t ps = 2;            ///< Parameter servers, each with as many shards as `LocalMode::shards` says.
-  std::uint32_t workers = 0;       ///< 0: as many as `LocalMode::workers` says.
+  std::uint64_t seed = 0;     ///< Seed of the run. The seed of the job is the trainer's.
+  std::uint32_t ps = 2;       ///< Number of parameter servers; each has `LocalMode::shards` shards.
+  std::uint32_t workers = 0;  ///< Number of workers; 0: `LocalMode::workers`.
   std::optional<Faults> faults = std::nullopt;           ///< Empty: drawn from the seed.
   std::optional<NetworkOptions> network = std::nullopt;  ///< Empty: drawn from the seed.
-  /// Steps between two cuts; asynchronous: contributions. 0: drawn from the seed; `SaveCheckpoint::every_steps` is a
-  /// multiple of it.
+  /// Steps between two cuts; asynchronous: contributions. 0: with `SaveCheckpoint` as in a cluster, a divisor of its
+  /// `every_steps`; without it drawn from the seed.
   std::uint64_t cut_interval = 0;
-  /// Where a directory `sim-SEED` is made for the disk, and removed at the end. Empty: cuts are kept in memory and
-  /// survive each death, and nothing happens to disks.
+  /// Directory in which the disk's directory `sim-SEED` is created; that is removed at the end. Empty: there is no
+  /// disk, and no fault of disks; cuts are kept in memory and survive each death of a process.
   std::string directory = {};
   std::size_t replay_budget_bytes = std::size_t{1} << 20;  ///< See `ClusterMode::replay_budget_bytes`.
-  std::uint64_t most_events = 4'000'000;  ///< A run that takes more goes round in circles.
-  /// Told what happens, a line each: "TIME WHO WHAT", the time in simulated milliseconds. Not its end of line.
+  std::uint64_t most_events = 4'000'000;  ///< A run with more events fails: it would probably never end.
+  /// Receives a line for each thing that happens: "TIME PROCESS TEXT", without a line end. TIME is in simulated ms.
   std::function<void(std::string_view line)> trace = {};
 };
 
 namespace detail {
 
-/// The network that a seed stands for: slow or fast, whole frames or byte by byte.
+/// Draws a network: slow or fast, whole frames or byte by byte.
 [[nodiscard]] DISTRIB_DECL auto drawn_network(Dice& dice) -> NetworkOptions;
 
 }  // namespace detail
 
-/// What a simulated run came to.
+/// The result of a simulated run.
 struct Outcome {
-  /// Empty: the job came to its end. Else what was found, and the seed that finds it again.
+  /// Empty: the job came to its end. Otherwise what went wrong, with the seed that finds it again.
   std::string wrong;
-  std::string parameters_sha256;  ///< As in `TrainingResult`, to be compared with it; empty when something is wrong.
-  Step steps = 0;                 ///< Of the job: its last step, when nothing is wrong.
-  /// What the values of every shard are made of, ranks counted one by one: with what counts once, `steps` times the
-  /// workers; asynchronous: `steps`.
+  std::string parameters_sha256;  ///< Compare it with `TrainingResult::parameters_sha256`; empty if something is wrong.
+  Step steps = 0;  ///< Last step of the job; 0 if something is wrong.
+  /// Contributions in the final values of the shards. If each contribution counts once, this is `steps` times the
+  /// number of workers; asynchronous: `steps`.
   std::uint64_t contributions = 0;
-  std::uint64_t computed = 0;     ///< Contributions computed, those that were computed again included.
-  /// Of a job that was started again with other settings: the step after which these hold. Empty: they never did.
+  std::uint64_t computed = 0;  ///< Contributions that were computed, including those that were computed again.
+  /// For a job that was started again with other settings: the step after which these hold. Empty: they never held.
   std::optional<Step> changed_after;
-  unsigned deaths = 0;            ///< Of processes, those in the middle of something.
-  unsigned resets = 0;            ///< Connections lost, in whatever way.
-  unsigned refused_cuts = 0;      ///< Damaged ones that were passed over.
-  std::uint64_t events = 0;       ///< Of the simulation.
-  double seconds = 0;             ///< Simulated.
+  unsigned deaths = 0;  ///< Processes that were killed, not counting a start of the job with other settings.
+  unsigned resets = 0;  ///< Connections that were lost, in any way.
+  unsigned refused_cuts = 0;  ///< Damaged cuts that were skipped.
+  std::uint64_t events = 0;  ///< Events of the simulation.
+  double seconds = 0;  ///< Simulated time.
 };
 
 }  // namespace sim

@@ -10,32 +10,38 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// As `run` of a builder, below. `plan` is what `TrainerBuilder::plan` returns.
+/// Trains a plan in a simulated cluster. `plan` is what `TrainerBuilder::plan` returns. For the rest see `run` of a
+/// builder, below.
 [[nodiscard]] DISTRIB_DECL auto run(const TrainingPlan& plan, const Options& options) -> Outcome;
 
-/// As `run` of two builders, below.
+/// Trains a plan that is started again as `after`. For the rest see `run` of two builders, below.
 [[nodiscard]] DISTRIB_DECL auto run(const TrainingPlan& before, const TrainingPlan& after, const Options& options)
     -> Outcome;
 
-// After a sentence of ours nothing more is reported.
+// For a trainer that a static_assert of this library has refused: the compiler reports nothing else.
 inline auto run(const distrib::detail::NoTrainer&, const Options&) -> Outcome { return {}; }
 
-/// Trains what a trainer's recipe says in a simulated cluster, with all that goes wrong there:
-/// `sim::run(distrib::train(MyModel{}).with_data(...), {.seed = 7})`. All runs on the caller's thread, in no time but what
-/// the model takes. Of the hooks StopAtStep and SaveCheckpoint count as settings; none is told anything.
+/// Trains what a trainer's recipe describes in a simulated cluster, with everything that goes wrong there:
+/// `sim::run(distrib::train(MyModel{}).with_data(...), {.seed = 7})`. Everything runs on the caller's thread. It waits
+/// for nothing, so a run takes about the time that the model needs. Of the hooks only StopAtStep and SaveCheckpoint
+/// count, as settings; no hook receives an event.
 ///
-/// A synchronous job ends with the parameters of local mode with as many workers, bit for bit: compare
-/// `parameters_sha256` with `Trainer::result()`. Throws what model or data throw, and what `build` throws.
+/// A synchronous job ends with the parameters of local mode with the same number of workers, bit for bit: compare
+/// `parameters_sha256` with `Trainer::result()`.
+///
+/// Errors: throws what the model or the data throw, what `build` throws, and `std::system_error` if the directory of
+/// the simulated disk cannot be created. What goes wrong in the cluster is in `Outcome::wrong`.
 template <class R>
 [[nodiscard]] auto run(const TrainerBuilder<R>& trainer, const Options& options) -> Outcome {
   const auto plan = trainer.plan();
   return run(plan, options);
 }
 
-/// The same, but at a moment that is drawn from the seed all processes end, and the job is started again as `after` says:
-/// with another learning rate, say. What must not change at a restart is the same in both.
+/// The same, but at a moment that is drawn from the seed all processes end, and the job is started again as `after`
+/// says: for example with another learning rate. What must not change at a restart must be the same in both.
 ///
-/// A synchronous job ends with the parameters of local mode that goes on as `after` from `Outcome::changed_after`.
+/// A synchronous job ends with the parameters of local mode that is continued as `after` from step
+/// `Outcome::changed_after`.
 template <class R, class S>
 [[nodiscard]] auto run(const TrainerBuilder<R>& before, const TrainerBuilder<S>& after, const Options& options)
     -> Outcome {

@@ -16,24 +16,26 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// A simulated clock and what is to happen by it. Events of one instant happen in the order they were asked for, so a
-/// run is a function of what is put in. Threads: one at a time.
+/// A simulated clock, and the events that are to happen. Events at one instant happen in the order in which they were
+/// scheduled, so a run depends only on its input.
+///
+/// Threads: one at a time.
 class Scheduler {
  public:
-  /// The present.
+  /// Returns the simulated time.
   [[nodiscard]] auto now() const noexcept -> Instant { return now_; }
 
-  /// Lets `event` happen at `when`; what lies in the past happens next.
+  /// Schedules `event` for `when`; a time in the past counts as now.
   void at(Instant when, std::function<void()> event) {
     scheduled_.push_back({std::max(when, now_), order_++, std::move(event)});
     std::push_heap(scheduled_.begin(), scheduled_.end(), later);
   }
   void after(Instant::duration time, std::function<void()> event) { at(now_ + time, std::move(event)); }
 
-  /// Lets the next event happen. False: there is none.
+  /// Advances the clock to the next event and calls it. Returns false if there is none.
   DISTRIB_DECL auto step() -> bool;
 
-  /// Events that are still to happen.
+  /// Returns how many events are still to happen.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return scheduled_.size(); }
 
  private:
@@ -47,7 +49,7 @@ class Scheduler {
     return a.when != b.when ? a.when > b.when : a.order > b.order;
   }
 
-  Instant now_{std::chrono::hours{1}};  // not 0: a core must not take that for "never"
+  Instant now_{std::chrono::hours{1}};  // not 0, which a core might take for "never"
   std::uint64_t order_ = 0;
   std::vector<Scheduled> scheduled_;
 };

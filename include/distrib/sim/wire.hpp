@@ -23,19 +23,20 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// One connection between two cores, byte streams both ways, in simulated time. What an end writes arrives in pieces of
-/// any size, as a socket gives them; a full `read_space()` is never assumed.
+/// One connection between two cores in simulated time: a byte stream each way. What an end writes arrives in pieces of
+/// any size, as from a socket; a read may fill only a part of `read_space()`.
 ///
-/// The owner of an end is called after every event of its core, to take what the core has (as over a socket), and calls
-/// `flush` when it has told its core something by itself. A heap object: events that are under way hold it. The cores
-/// must live until `detach`. Threads: one at a time.
+/// The owner of an end is called after every event of its core, to take what the core has (as over a socket). After it
+/// has called its core on its own, the owner must call `flush`. A heap object: scheduled events hold it.
+///
+/// Threads: one at a time. Lifetime: a core must live until its end is detached.
 template <ConnectionCore A, ConnectionCore B>
 class Wire : public std::enable_shared_from_this<Wire<A, B>> {
  public:
   Wire(Scheduler& scheduler, Dice& dice, NetworkOptions options)
       : scheduler_{scheduler}, dice_{dice}, options_{options} {}
 
-  /// Puts the cores at its ends, with what is to be called after their events.
+  /// Connects the two cores. `a_owner`, `b_owner`: called after each event of the core.
   void attach(A& a, std::function<void()> a_owner, B& b, std::function<void()> b_owner) {
     a_.core = &a;
     a_.owner = std::move(a_owner);
@@ -44,36 +45,36 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     flush();
   }
 
-  /// The connection breaks: what is under way is lost, and both ends are told, each after a while.
+  /// Breaks the connection: what is on its way is lost, and both ends are told, each after a latency.
   void reset() {
     if (std::exchange(broken_, true)) return;
     tell_lost(a_, std::make_error_code(std::errc::connection_reset));
     tell_lost(b_, std::make_error_code(std::errc::connection_reset));
   }
 
-  /// It carries nothing before `until`, and then what it was given, as a network does that was cut and mended. Nobody is
-  /// told; who waits for an answer less long gives up before.
+  /// Delivers nothing before `until`, and then everything that was sent, like a network that was cut and repaired. No
+  /// end is told; an end that waits for an answer may give up before.
   void stall(Instant until) { stalled_until_ = std::max(stalled_until_, until); }
 
-  /// It carries nothing any more, for good. An end that does not know finds out by its own deadlines only, as where the
-  /// other machine lost its power.
+  /// Delivers nothing any more, permanently. `a_knows`, `b_knows`: whether this end is told. An end that is not told
+  /// finds out only by its own deadlines, as when the other machine has lost power.
   void half_open(bool a_knows, bool b_knows) {
     if (broken_ || std::exchange(silent_, true)) return;
     if (a_knows) tell_lost(a_, std::make_error_code(std::errc::connection_reset));
     if (b_knows) tell_lost(b_, std::make_error_code(std::errc::connection_reset));
   }
 
-  /// The process of one end is gone: its core is not called any more; the other end reads what was sent, then is told.
+  /// Ends the process of one end: its core is not called any more. The other end reads what was sent, then is told.
   void detach_a() { detach(a_, b_); }
   void detach_b() { detach(b_, a_); }
 
-  /// Takes what the cores want written and when they want to be woken.
+  /// Takes from both cores what they want to write, and when they want to be woken.
   void flush() {
     serve(a_, b_);
     serve(b_, a_);
   }
 
-  /// Whether nothing will be carried any more.
+  /// True if it will never deliver anything again.
   [[nodiscard]] auto broken() const noexcept -> bool { return broken_ || silent_; }
 
  private:
@@ -81,8 +82,8 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   struct End {
     Core* core = nullptr;  // null: detached, or told that the connection is lost
     std::function<void()> owner;
-    std::deque<std::vector<std::byte>> sent;  // to this end, and not there yet
-    std::vector<std::byte> arrived;  // of these, the first `read` were read; empty when all were
+    std::deque<std::vector<std::byte>> sent;  // to this end, on its way
+    std::vector<std::byte> arrived;  // at this end; the core has read the first `read` bytes; empty if it has read all
     std::size_t read = 0;
     bool writing = false;
     bool closed = false;  // by this end
@@ -123,7 +124,8 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     });
   }
 
-  // The first of what is on its way, whichever it was when it was sent: order is kept also by what was held up.
+  // Delivers the first output that is on its way. It need not be the output for which this event was scheduled: so the
+  // order is kept also after a stall has delayed some events.
   template <class Core, class Other>
   void arrive(End<Core>& end, End<Other>& other) {
     if (end.core == nullptr || broken()) return;
@@ -136,11 +138,12 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     read(end, other);
   }
 
-  // One piece, and, when there is more, another one a little later: other events come in between.
+  // Lets the core read one piece. If there is more, the next piece follows a little later, so that other events can
+  // come between them.
   template <class Core, class Other>
   void read(End<Core>& end, End<Other>& other) {
     if (end.core == nullptr || broken() || end.arrived.empty()) return;
-    if (!end.core->reads()) return;  // it wants nothing now: happened() comes here again
+    if (!end.core->reads()) return;  // it does not want to read now: happened() schedules another read
     const ReadSpace space = end.core->read_space(lent_);
     const std::size_t count = std::min({space.front.size() + space.back.size(), end.arrived.size() - end.read,
                                         std::size_t{dice_.between(1, options_.piece_bytes)}});
@@ -191,7 +194,7 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
                   [self = hold(), &other] { self->close_when_read(other); });
   }
 
-  // The end of the stream comes after the last byte of it.
+  // Reports the end of the stream after its last byte was read.
   template <class Core>
   void close_when_read(End<Core>& end) {
     if (end.core == nullptr || broken()) return;

@@ -45,23 +45,26 @@ class AnyEvaluation {
   [[nodiscard]] virtual auto operator()(RuntimeValues& values) const -> Metrics = 0;
 };
 
-/// A model whose training data are open. Threads: const members from any. Lifetime: the `AnyModel` must outlive it.
+/// A model whose training data are open. Threads: const members from any thread. Lifetime: the `AnyModel` must outlive
+/// it.
 class OpenModel {
  public:
   virtual ~OpenModel() = default;
 
-  /// The answers of the data's source: see `BatchSource`.
+  /// What the source of the data answers: see the members of the same names of `BatchSource`.
   [[nodiscard]] virtual auto describe() const -> std::string = 0;
   [[nodiscard]] virtual auto batches() const -> std::optional<std::uint64_t> = 0;
   [[nodiscard]] virtual auto batch_size() const -> std::uint64_t = 0;
 
-  /// Makes the contributions of this job. The open model, `job` and `layouts` must outlive the contributor.
+  /// Returns an object that computes the contributions of this job. The open model, `job` and `layouts` must outlive
+  /// it.
   [[nodiscard]] virtual auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> = 0;
 };
 
-/// A model with its data, without their types: this is all that a trainer knows of what it trains.
-/// Threads: const members from any.
+/// A model with its data, without their types: everything that a trainer knows about what it trains.
+///
+/// Threads: const members from any thread.
 class AnyModel {
  public:
   virtual ~AnyModel() = default;
@@ -69,12 +72,13 @@ class AnyModel {
   [[nodiscard]] virtual auto variables() const -> std::vector<VariableInfo> = 0;
   [[nodiscard]] virtual auto tables() const -> std::vector<TableInfo> = 0;
 
-  /// As `make_initial_values`, which also writes the digests of the values into the job.
+  /// As `make_initial_values`: returns the model's own initial values, and writes their digests into the job.
   [[nodiscard]] virtual auto initial_values(Job& job) const -> std::vector<SharedBuffer> = 0;
 
-  /// Opens the training data; throws what the data throw.
+  /// Opens the training data. Throws what the data throw.
   [[nodiscard]] virtual auto open() const -> std::unique_ptr<OpenModel> = 0;
-  /// Opens the data of `Evaluate`, and reads them once if there are tables. Null if there is no `Evaluate`.
+  /// Opens the data of `Evaluate`. If the model has tables, reads all of these data once. Returns null if the trainer
+  /// has no `Evaluate`.
   [[nodiscard]] virtual auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> = 0;
 };
 

@@ -12,7 +12,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Puts the blocks of all shards, as they travelled, together to whole variables: `values` of the job's list.
+/// Copies the blocks of all shards, in the format of the wire, into whole variables. `values` has the variables of the
+/// job, in the job's order; `blocks` has one block per shard.
 inline void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks,
                      RuntimeValues& values) {
   for (std::size_t shard = 0; shard < layouts.size(); ++shard)

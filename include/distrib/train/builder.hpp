@@ -37,7 +37,8 @@ inline namespace v0 {
 namespace detail {
 struct NoData {};
 
-/// Returned where a sentence of ours was the answer; takes whatever follows, so that nothing else is reported.
+/// Returned after a static_assert of this library has failed. Accepts every further call, so that the compiler reports
+/// nothing else.
 struct NoTrainer {
   constexpr auto with_data(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_placement(auto&&...) const -> NoTrainer { return {}; }
@@ -52,7 +53,7 @@ struct NoTrainer {
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
-  constexpr auto with_local_mode(const LocalMode&) const -> NoTrainer { return {}; }  // which may be just braces
+  constexpr auto with_local_mode(const LocalMode&) const -> NoTrainer { return {}; }  // by type: accepts plain braces
   constexpr auto with_cluster_mode(const ClusterMode&) const -> NoTrainer { return {}; }
   constexpr auto with_replicas(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
@@ -79,18 +80,21 @@ template <class D, class M>
 inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, typename M::Example>;
 }  // namespace detail
 
-/// Puts a trainer together, one role at a time; `with_...` in any order, a default for each but the data. Every call
-/// gives a new builder; the last of two calls for one role counts, hooks add up (each setting once). A value.
+/// Builds a trainer, one role at a time. The `with_` functions may be called in any order. Each role has a default,
+/// except the data.
+///
+/// Each call returns a new builder with one role changed. If a role is set twice, the last call counts. Hooks
+/// accumulate, but each setting among them may occur only once. A value.
 template <class R>
 class TrainerBuilder {
  public:
   explicit TrainerBuilder(R recipe) : recipe_{std::move(recipe)} {}
 
-  /// Where examples come from: `tfrecords(...).schema(...).batch(n)`.
+  /// Sets the source of the examples: `tfrecords(...).schema(...).batch(n)`.
   template <Dataset D>
   [[nodiscard]] auto with_data(D data) const {
     constexpr bool fits = detail::data_of_model<D, typename R::ModelType>;
-    static_assert(fits, "distrib: with_data: the schema of the data fills another type than the model's Example");
+    static_assert(fits, "distrib: with_data: the schema of the data is for another type than the model's Example");
     if constexpr (fits) return copied(recipe_.with_data(std::move(data)));
     else return detail::NoTrainer{};
   }
@@ -100,7 +104,7 @@ class TrainerBuilder {
     return {};
   }
 
-  /// Which parameter server task each part of a variable goes to. Default: round robin.
+  /// Sets which parameter server task gets each part of a variable. Default: round robin.
   template <PlacementStrategy P>
   [[nodiscard]] auto with_placement(P placement) const -> TrainerBuilder {
     return with(&TrainingOptions::placement, detail::AnyPlacement::of(std::move(placement)));
@@ -111,7 +115,7 @@ class TrainerBuilder {
     return {};
   }
 
-  /// How variables are cut into parts. Default: not at all.
+  /// Sets how variables are divided into parts. Default: each variable is one part.
   template <Partitioner P>
   [[nodiscard]] auto with_partitioner(P partitioner) const -> TrainerBuilder {
     return with(&TrainingOptions::partitioner, detail::AnyPartitioner::of(std::move(partitioner)));
@@ -122,7 +126,7 @@ class TrainerBuilder {
     return {};
   }
 
-  /// When contributions count: `BulkSynchronousParallel` (the default), `StaleSynchronousParallel` or
+  /// Sets when contributions count: `BulkSynchronousParallel` (the default), `StaleSynchronousParallel` or
   /// `AsynchronousParallel`, or a `Consistency` that holds one of them.
   template <std::convertible_to<Consistency> C>
   [[nodiscard]] auto with_consistency(C consistency) const -> TrainerBuilder {
@@ -133,11 +137,12 @@ class TrainerBuilder {
     constexpr bool fits = std::convertible_to<C, Consistency>;
     static_assert(fits,
                   "distrib: with_consistency takes BulkSynchronousParallel, StaleSynchronousParallel or "
-                  "AsynchronousParallel; there is no other consistency");
+                  "AsynchronousParallel, and nothing else");
     return {};
   }
 
-  /// How gradients change variables. Default: `Sgd`. Throws `optimizer_errc` when it cannot be trained with.
+  /// Sets how gradients change the variables. Default: `Sgd`. Throws `optimizer_errc` if the updater's hyper-parameters
+  /// are not usable.
   template <Updater U>
   [[nodiscard]] auto with_updater(U updater) const -> TrainerBuilder {
     detail::check_updater(updater);
@@ -149,9 +154,10 @@ class TrainerBuilder {
     return {};
   }
 
-  /// The same for variables whose names begin with `prefix`: "wide/", or a whole name. The longest prefix counts, of two
-  /// calls with the same one the last. Throws as above; `build` throws `train_errc::no_such_variable` when no name
-  /// begins so.
+  /// Sets the updater of the variables and tables whose names begin with `prefix`: "wide/", or a whole name. If several
+  /// prefixes match, the longest one counts; if a prefix is given twice, the last call counts. Throws `optimizer_errc`
+  /// if the updater's hyper-parameters are not usable. `build` throws `train_errc::no_such_variable` if no name begins
+  /// with `prefix`.
   template <Updater U>
   [[nodiscard]] auto with_updater(std::string_view prefix, U updater) const -> TrainerBuilder {
     detail::check_updater(updater);
@@ -167,8 +173,8 @@ class TrainerBuilder {
     return {};
   }
 
-  /// What runs beside the training, and its settings: `StopAtStep`, `SaveCheckpoint`, `Evaluate`, `WriteSummaries`,
-  /// `ShowProgress`, or a `Hook` of one's own.
+  /// Adds what runs beside the training, and settings: `StopAtStep`, `SaveCheckpoint`, `Evaluate`, `WriteSummaries`,
+  /// `ShowProgress`, or a `Hook` of your own.
   template <class... Hs>
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
@@ -184,88 +190,98 @@ class TrainerBuilder {
     return {};
   }
 
-  /// Seeds initial values and everything random of the model. Default: 0.
+  /// Sets the seed of the initial values and of all random numbers of the model. Default: 0.
   [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder {
     return with(&TrainingOptions::seed, seed);
   }
 
-  /// The checkpoint, "dir/model.ckpt-100", whose values variables and tables begin with, found by their names: one of
-  /// TensorFlow or of this library, of tables of any keys the latter. Slots, counters and steps begin as in any new job. As
-  /// TensorFlow's `warm_start` and `init_from_checkpoint`.
+  /// Starts variables and tables from the values in a checkpoint, "dir/model.ckpt-100". They are found by their names.
+  /// The checkpoint may be from TensorFlow or from this library; a table with arbitrary keys can only come from this
+  /// library. Slots, counters and steps start as in any new job. Compare TensorFlow's `warm_start` and
+  /// `init_from_checkpoint`.
   ///
-  /// What the checkpoint lacks is refused before training (`ps_errc::not_in_checkpoint`), and named, with the nearest names
-  /// that there are: `options.names` says which of them is meant, or what is not to be taken from there, and
-  /// `options.allow_missing` lets what is not there begin as its initializer says. What is damaged, or of another type or
-  /// shape, is refused too. `build` throws `train_errc::no_such_variable` when nothing has a name that an entry is for, and
-  /// `train_errc::bad_initial_name`.
+  /// Variables that the checkpoint does not have: training is refused with `ps_errc::not_in_checkpoint`; the text names
+  /// them and the most similar names in the checkpoint. Either map them with `options.names`, which can also say that a
+  /// variable is not taken from the checkpoint, or set `options.allow_missing`: then they start from their
+  /// initializers. Damaged values, and values of another type or shape, are refused too.
   ///
-  /// In a cluster all parameter servers read it, also when everybody goes back to the beginning, so it must stay. It is
-  /// part of the job's identity, by its absolute path and by the names; `allow_missing` is not.
+  /// Errors: `build` throws `train_errc::no_such_variable` if an entry of `options.names` matches no variable or table,
+  /// and `train_errc::bad_initial_name` if an entry is malformed or two entries are for the same name.
+  ///
+  /// In a cluster each parameter server reads the checkpoint, also later, if the whole job has to go back to step 0: so
+  /// it must stay in place. Its absolute path and the names are part of the identity of the job; `allow_missing` is
+  /// not.
   [[nodiscard]] auto with_initial_checkpoint(std::string prefix, InitialCheckpointOptions options = {}) const
       -> TrainerBuilder {
     return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
         .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
   }
 
-  /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,
-  /// rank and variable; nothing was changed by it. As tf.debugging.enable_check_numerics. Default: not.
+  /// If `check` is true, a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`. Every worker
+  /// reports step, rank and variable. The gradient has changed nothing. Compare tf.debugging.enable_check_numerics.
+  /// Default: false.
   [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
     return with(&TrainingOptions::check_numerics, check);
   }
 
-  /// What gradients of one key of a table are divided by. Default: by how many contributions of the step had the key.
+  /// Sets by what the gradients of one key of a table are divided. Default: by the number of contributions of the step
+  /// that have the key.
   [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder {
     return with(&TrainingOptions::row_mean, mean);
   }
 
-  /// As what values and gradients travel: `FloatFormat::bfloat16` and `FloatFormat::float16` take half of the bytes. What
-  /// a model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
-  /// too; so are the dense variables in `TrainingResult::parameters_sha256`. Parameter servers keep float32, and
-  /// checkpoints are of that. Default: float32.
+  /// Sets the format in which values and gradients are sent. `FloatFormat::bfloat16` and `FloatFormat::float16` halve
+  /// the traffic: the model sees rounded values, and the updater sees the mean of rounded gradients, also if the job is
+  /// one process. The dense variables in `TrainingResult::parameters_sha256` are then the rounded ones. Parameter
+  /// servers and checkpoints keep float32. Default: float32.
   [[nodiscard]] auto with_wire_format(FloatFormat format) const -> TrainerBuilder {
     return with(&TrainingOptions::wire_format, format);
   }
 
-  /// How many workers and shards a job in one process has. Default: one of each.
+  /// Sets how many workers and shards a job in one process has. Default: one of each.
   [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
     return with(&TrainingOptions::local, local);
   }
 
-  /// How a job of several processes behaves.
+  /// Sets how a job of several processes behaves.
   [[nodiscard]] auto with_cluster_mode(ClusterMode cluster) const -> TrainerBuilder {
     return with(&TrainingOptions::cluster, std::move(cluster));
   }
 
-  /// How many replicas a cluster keeps of each shard, on different parameter servers: with 2 training goes on without a
-  /// pause when a server dies, and loses nothing when its disk is lost, at twice the traffic and memory. Synchronous jobs
-  /// that count every rank only, with 2 servers or more: else `run` throws `train_errc::no_replicas`. A job in one process
-  /// has none. Default: 1.
+  /// Sets how many replicas of each shard a cluster keeps, on different parameter servers: 1 or 2. With 2, training
+  /// continues without a pause when a server dies, and nothing is lost when its disk is lost, at twice the traffic and
+  /// memory. 2 needs a synchronous job in which every rank counts, and at least 2 servers; otherwise `run` throws
+  /// `train_errc::no_replicas`. A job in one process ignores this setting. Default: 1.
   [[nodiscard]] auto with_replicas(std::uint32_t replicas) const -> TrainerBuilder {
     return with(&TrainingOptions::replicas, replicas);
   }
 
-  /// The trainer, all on the thread that calls `run()`.
+  /// Returns a trainer that does everything on the thread that calls `run()`. Throws what `plan` throws.
   [[nodiscard]] auto build() const { return make<Trainer>(); }
 
-  /// The trainer, with contributions made on the threads of `pool`, which must outlive it and not be stopped while it
-  /// runs.
+  /// Returns a trainer that computes contributions on the threads of `pool`. The pool must outlive the trainer, and
+  /// must not be stopped while the trainer runs. Throws what `plan` throws.
   [[nodiscard]] auto build(IoPool& pool) const { return make<Trainer>(&pool); }
 
-  /// The trainer in the role that the flags give: one binary plays all of them. Without a job name it is as the one
-  /// above.
+  /// Returns a trainer for the role that the flags give: one program serves for all roles. Without a job name the whole
+  /// job runs in this process, as with `build(pool)`. Throws what `plan` throws, and `train_errc::no_evaluator` if the
+  /// flags say that this is an evaluator.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
-  /// The plan that the trainers hold: all of this without the user's types. `sim::run` takes a plan, too.
+  /// Returns the plan that trainers hold: all the roles, without the user's types. `sim::run` takes a plan, too. Throws
+  /// `train_errc::no_such_variable` or `train_errc::bad_initial_name`, see `with_updater` and
+  /// `with_initial_checkpoint`.
   [[nodiscard]] auto plan() const {
     constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
     constexpr bool measurable = detail::EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
     static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
-    static_assert(once, "distrib: build: StopAtStep, SaveCheckpoint and Evaluate may each be given once only");
-    static_assert(measurable,
-                  "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
-                  "model, which returns Metrics");
+    static_assert(once, "distrib: build: each of StopAtStep, SaveCheckpoint and Evaluate may be given only once");
+    static_assert(
+        measurable,
+        "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "
+        "distrib::Values<Variables>&) const -> distrib::Metrics");
     if constexpr (has_data && measurable)
       return TrainingPlan{recipe_.options, detail::make_model(recipe_), HookSet{recipe_.hooks},
                           detail::settings_of(recipe_.hooks)};
@@ -291,14 +307,14 @@ class TrainerBuilder {
   R recipe_;
 };
 
-/// Begins a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
+/// Starts to build a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>
 [[nodiscard]] auto train(M model) {
   using Start = Recipe<M, detail::NoData, std::tuple<>>;
   return TrainerBuilder<Start>{Start{std::move(model), {}, {}}};
 }
 
-// The speaking twin: one sentence for each thing that the model lacks.
+// For a type that is no `Model`: reports each thing that the model lacks, one sentence each.
 template <class M>
 auto train(M) -> detail::NoTrainer {
   constexpr bool variables = detail::HasVariables<M>;

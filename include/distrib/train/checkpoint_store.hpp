@@ -18,29 +18,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a job goes on from.
+/// What a job continues from.
 struct RestoredCuts {
-  std::string prefix;         ///< Empty: there is no checkpoint, the job starts from its initial values.
-  std::vector<Cut> cuts;      ///< One a shard, whatever the number of shards and parts that saved them.
-  std::vector<Event> events;  ///< Checkpoints that were refused, and the one that is used.
+  std::string prefix;  ///< Of the checkpoint. Empty: there is none, and the job starts from its initial values.
+  std::vector<Cut> cuts;  ///< One per shard, for any number of shards and parts that saved them.
+  std::vector<Event> events;  ///< The checkpoints that were refused, and the checkpoint that is used.
 };
 
-/// The cuts of a job that trains in one process, as TensorFlow checkpoints in one directory: those of all shards are
-/// saved at once, as `CutTensors` stores them.
+/// Saves the cuts of a job that trains in one process, as TensorFlow checkpoints in one directory. The cuts of all
+/// shards are saved together, in the format of `CutTensors`.
 ///
-/// Threads: `save` on any one thread at a time. Throws `std::system_error` that names the file or the tensor.
+/// Errors: throws `std::system_error` that names the file or the tensor. Threads: `save` from one thread at a time.
 class CheckpointStore {
  public:
-  /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
+  /// `updaters`: the updaters of the job. Creates the directory if it does not exist; throws if it is not writable.
   DISTRIB_DECL CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
 
-  /// Reads the newest complete checkpoint that a job saved, see `newest_complete`. Throws `ps_errc::job_mismatch` with the
-  /// first difference when it belongs to another job; when there is none, but something was passed over, what is wrong
-  /// with each.
+  /// Reads the newest complete checkpoint that was saved by a job; skips checkpoints without one, such as exported
+  /// models. Compare `newest_complete`. Throws `ps_errc::job_mismatch` with the first difference if the checkpoint
+  /// belongs to another job. If no checkpoint is usable although the directory has some, throws an error that says what
+  /// is wrong with each of them. Returns an empty `prefix` if the directory has no checkpoint.
   [[nodiscard]] DISTRIB_DECL auto restore() const -> RestoredCuts;
 
-  /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of
-  /// all shards together, see `TableTensors::add_to`.
+  /// Saves the cuts of all shards at one step durably; returns the prefix of the checkpoint. Memory: one more copy of
+  /// the rows of the tables of all shards, see `TableTensors::add_to`.
   DISTRIB_DECL auto save(Step step, std::span<const Cut> cuts) const -> std::string;
 
  private:

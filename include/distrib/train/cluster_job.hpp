@@ -16,25 +16,28 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What one worker of a cluster does and hears, all on the thread of `ClusterJob::run()`.
+/// What one worker of a cluster does, and what it is told. All are called on the thread of `ClusterJob::run()`.
 struct ClusterJobCallbacks {
-  /// Makes the contribution: reads one block of values a shard, writes one block of gradients a shard, gives the loss.
+  /// Computes the contribution of `step`: reads one block of values per shard, writes one block of gradients per shard,
+  /// returns the loss.
   std::function<float(Step step, std::span<const SharedBuffer> values,
                       std::span<const std::shared_ptr<AlignedBuffer>> gradients)>
       contribute;
-  /// Gets ready for the contribution of `step` while values are on their way; of jobs with tables it says which rows
-  /// that needs, one a shard.
+  /// Prepares the contribution of `step` while its values are on their way. In a job with tables, returns the rows that
+  /// the contribution needs, one request per shard.
   std::function<std::vector<WantedRows>(Step step)> prepare;
-  /// Training goes on after `first`: once, before the first contribution.
+  /// Training starts, or continues, after step `first`. Called once, before the first contribution.
   std::function<void(Step first)> started;
-  /// Steps through `step` are done; `values` are those after it (asynchronous: or a little later), `loss` the worker's own.
+  /// The steps up to `step` are done. `values` are the values after it (asynchronous: perhaps later ones), `loss` is
+  /// the loss of a contribution of this worker.
   std::function<void(Step step, float loss, const std::vector<SharedBuffer>& values)> step_done;
-  /// Every shard has a durable cut of `step`. Not every one is told: a newer one says more.
+  /// Every shard has a durable cut of `step`. Not called for every such step: a newer cut may be reported instead.
   std::function<void(Step step)> saved;
+  /// Something else happened.
   std::function<void(const Event& event)> told;
 };
 
-/// One worker of a cluster: an I/O thread of its own speaks to the parameter servers, while contributions are made on
+/// One worker of a cluster. A thread of its own does the I/O with the parameter servers; contributions are computed on
 /// the thread of `run()`.
 ///
 /// Threads: one at a time; `run()` blocks its thread.
@@ -42,13 +45,13 @@ class ClusterJob {
  public:
   virtual ~ClusterJob() = default;
 
-  /// Trains until the worker's part is over. Throws what a callback threw.
+  /// Trains until this worker's part is over. Throws what a callback threw.
   [[nodiscard]] virtual auto run() -> WorkerEnd = 0;
 
-  /// Where callbacks run: signals of the owner belong here.
+  /// Returns the context in which callbacks run: use it for the owner's signals.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
-  /// Finish what is in flight, then leave. On the thread of `run()`.
+  /// Finishes what is in flight, then leaves the job. To be called on the thread of `run()`.
   virtual void stop() = 0;
 };
 

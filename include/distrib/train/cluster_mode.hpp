@@ -13,19 +13,23 @@ inline namespace v0 {
 
 /// How a job of several processes behaves.
 struct ClusterMode {
-  /// How long a worker waits at its start for a parameter server that nobody has reached.
+  /// How long a worker waits at its start for a parameter server that it cannot reach; then it ends with code 1. With
+  /// replicas the wait goes on while the worker can reach another replica of the same shard.
   std::chrono::milliseconds start_within{300'000};
-  /// A worker that nobody has heard of for its lease, and for the time to start it again, is lost for good; so is a
-  /// parameter server that cannot be reached for so long. Then everybody ends with code 70.
+  /// The sum of `lease` and `restart_window` is how long a task may be away, counted from the end of its last
+  /// connection. (A silent machine keeps its connection until `silent_after`: 60 s for a worker, 30 s for a server.)
+  /// After that the task is lost permanently, and all tasks end with code 70. With replicas a server counts as lost
+  /// only if no replica of a shard can be reached.
   std::chrono::milliseconds lease{60'000};
   std::chrono::milliseconds restart_window{600'000};
-  /// What a worker keeps of its contributions, for a parameter server that comes back. Cuts are made as often as half of
-  /// it wants.
+  /// Most bytes of its own contributions that a worker keeps, to send them again to a parameter server that comes back.
+  /// The interval between cuts is chosen so that the contributions of a worker between two cuts fit into half of it.
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
-  /// Where a parameter server shows its metrics, see `ServerOptions::metrics`.
+  /// Address at which a parameter server shows its metrics, see `ServerOptions::metrics`. Empty: it shows none.
   std::optional<Address> metrics = std::nullopt;
-  /// What all tasks of the job know, if they are to let in nobody else: `SharedSecret::of_job()` where the starter gives
-  /// one. A task with another one, or none, is refused, and ends with 65.
+  /// A secret that all tasks of the job share, so that no other process can join it: `SharedSecret::of_job()` if the
+  /// program that starts the tasks provides one. A task with another secret, or with none, is refused and ends with
+  /// code 65.
   SharedSecret secret = {};
 };
 

@@ -13,24 +13,30 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Trains a plan in the role that the flags give: a parameter server, a worker, or, without a job name, the whole job in
-/// this process. Made by `train(model)....build(pool, flags)`.
+/// Trains a plan in the role that the flags give: a parameter server, a worker, or, without a job name, the whole job
+/// in this process. Made by `train(model)....build(pool, flags)`.
 ///
-/// The chief (worker 0 in a cluster without a chief) evaluates and tells its hooks everything; the hooks of all other
-/// tasks hear `on_event` only. Threads: one at a time; `run()` blocks its thread and handles SIGINT and SIGTERM meanwhile.
+/// The chief (worker 0, or the task "chief" if the cluster has one) evaluates, and its hooks receive every event. The
+/// hooks of all other tasks receive `on_event` only.
+///
+/// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class ClusterTrainer {
  public:
-  /// The pool must outlive the trainer. Throws `train_errc::no_evaluator` if the flags say that this is an evaluator.
+  /// `pool` must outlive the trainer. Throws `train_errc::no_evaluator` if the flags say that this is an evaluator.
   DISTRIB_DECL ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags);
   ClusterTrainer(ClusterTrainer&&) = default;
   DISTRIB_DECL ~ClusterTrainer();
 
-  /// As `Trainer::run` in one process. In a cluster the protocol's exit code: 0 the job is done; 1 this task was asked
-  /// to stop, or found no other task: start it again; 70 a task is lost for good, and `on_event` has named it; 74 a cut
-  /// could not be written. Throws `std::system_error` that says what and where if another start would fail as well.
+  /// Without a job name: as `Trainer::run`. In a cluster, returns the exit code of the task:
+  /// - 0: the job is done.
+  /// - 1: this task was asked to stop, or found no other task. Start it again.
+  /// - 70: a task is lost permanently; `on_event` has named it.
+  /// - 74: a cut could not be written or read, or a loaded state needs more memory than there is.
+  ///
+  /// Throws `std::system_error` that says what and where if another start would fail as well.
   [[nodiscard]] DISTRIB_DECL auto run() -> int;
 
-  /// The result of the last `run()`.
+  /// Returns the result of the last `run()`.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& {
     return flags_.local() ? local_.result() : report_.result();
   }
@@ -43,7 +49,7 @@ class ClusterTrainer {
   TrainingPlan plan_;
   IoPool& pool_;
   ClusterFlags flags_;
-  Trainer local_;  // without a job name
+  Trainer local_;  // runs the job if there is no job name
   TrainingReport report_;
 };
 

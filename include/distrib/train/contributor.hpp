@@ -32,9 +32,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
-/// and for gradients, cuts them into the shards' blocks. Each rank has its own scratch memory, so different ranks may be
-/// made at once, one rank not. Lifetime: model, source, job and layouts must outlive it.
+/// Computes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables the
+/// batch needs, asks it for the gradients, and divides these into the blocks of the shards.
+///
+/// Threads: several at once, but only one for each rank: each rank has its own scratch memory. Lifetime: `model`,
+/// `source`, `job` and `layouts` must outlive it.
 template <Model M, class Source> class Contributor final : public AnyContributor {
   using Variables = typename M::Variables;
   static constexpr bool has_tables = Variables::tables != 0;
@@ -46,13 +48,16 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ranks_.push_back(std::make_unique<OfRank>(model, job, layouts));
   }
 
-  /// Reads the batch of (step, rank) ahead of its contribution, while values travel. With tables, the batch of the step
-  /// after may be read before the contribution is made. Returns the rows that are needed, one list a shard; nothing
-  /// without tables. `others`: keys whose rows are wanted beside these rows, and are not changed.
+  /// Reads the batch of (step, rank) before its contribution is computed, while the values are on their way. In a job
+  /// with tables, the batch of `step + 1` may be prepared before the contribution of `step` is computed. Returns the
+  /// rows that are needed, one request per shard; an empty list without tables. `others`: keys whose rows are wanted in
+  /// addition, and do not get a gradient.
   ///
-  /// The step after the rank's last one reads no batch: wanted are the rows of `others` and the digests of the tables.
-  /// Later steps want nothing. Throws what the data throw, unless the contribution threw it, and `ps_errc::no_such_row`
-  /// if the model looks up a row that a table does not have.
+  /// For the step after the last one of the rank no batch is read: the request is for the rows of `others` and the
+  /// digests of the tables. For later steps the result is an empty list.
+  ///
+  /// Errors: throws what the data throw, and `ps_errc::no_such_row` if the model looks up a row that a table does not
+  /// have.
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
     const Step last = job_.steps_of(rank);
     if (step > last + 1 || (step > last && !has_tables)) return {};
@@ -74,13 +79,13 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     else return {};
   }
 
-  /// What each shard is asked for, of a step that was prepared.
+  /// Returns the request to each shard, for a step that was prepared.
   [[nodiscard]] auto requests(Rank rank, Step step) const -> std::span<const PullRows> override {
     return ranks_[rank]->ahead(step).keys.requests();
   }
 
-  /// The digests of the tables, which `prepare` of the step after the last one asked for, out of the values that came for
-  /// that step.
+  /// Returns the digest of each table. `blocks`: the values that arrived for `step`, the step after the rank's last
+  /// one; `prepare` of that step has asked for the digests.
   [[nodiscard]] auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
       -> std::vector<TableDigest> override {
     std::vector<TableDigest> digests;
@@ -89,7 +94,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     return digests;
   }
 
-  /// Returns the loss. The batch of (step, rank) is batch number (step - 1) * ranks + rank of the source.
+  /// Computes the contribution (step, rank): reads `values` and writes `gradients`, one block per shard each. Returns
+  /// the loss. Its batch is batch number (step - 1) * ranks + rank of the source; reads it unless `prepare` has done
+  /// so. Throws what `prepare` throws; what the model throws is nested in a `std::runtime_error` that names step, rank
+  /// and batch.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
@@ -97,7 +105,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     const Ahead& ahead = mine.ahead(step);
     if constexpr (has_tables)
       for (std::size_t shard = 0; shard < layouts_.size(); ++shard) ahead.keys.begin(shard, *gradients[shard]);
-    // Where nothing is cut or rounded on its way, the model works on what came and what goes.
+    // If a variable is neither divided nor rounded on its way, the model works directly on the received and sent
+    // blocks.
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       const std::size_t v = entry.variable;
       if (!entry.travels_whole) return spread_received(layout, entry, values[shard]->data(), mine.values.data(v));
@@ -122,8 +131,9 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     return loss;
   }
 
-  /// Takes the rows of the others, which `prepare` of this step asked for, out of the values that came for it. False:
-  /// none were asked for. To be called before another step is prepared in its place: that is two steps later.
+  /// Copies the rows of `others`, which `prepare` of this step has asked for, from the values that arrived for this
+  /// step into `to`. Returns false if the step is not prepared or no rows of others were asked for. Must be called
+  /// before `prepare` replaces this step: step + 2 does so in a job with tables.
   auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool override {
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (ahead.step != step) return false;
@@ -167,7 +177,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       for (const auto& entry : layouts_[shard].entries()) visit(shard, layouts_[shard], entry);
   }
 
-  // What a model throws comes out nested in an error that tells which contribution it was.
+  // Nests what a model throws in an error that says which contribution it was.
   auto gradients_of(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
     try {
       return model_.gradients(ahead.batch, std::as_const(mine.values), mine.gradients,

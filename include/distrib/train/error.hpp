@@ -8,41 +8,43 @@
 namespace distrib {
 inline namespace v0 {
 
-// clang-format off: one line an error, however long
-/// Why a training could not begin.
+// clang-format off: one line per error, however long
+/// Why a training could not start.
 enum class train_errc {
-  no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
-  too_little_data, ///< The data do not make one whole step. Add records, or make the batch or the number of workers smaller.
-  no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
-  no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
-  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` names a prefix with which no variable begins. Give one of the names, or a part.
-  too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
-  no_replicas,     ///< Shards cannot have so many replicas: 1, or 2 in a synchronous job without backup workers on 2 parameter servers or more. Take `BulkSynchronousParallel{}`, or start more servers.
-  no_initial_values, ///< A variable has a `CustomInitializer`, and the model gives no values. Give it `void initial_values(distrib::InitialValues<Variables>&) const`.
-  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one beside `with_initial_checkpoint`. Give the Embedding another initializer; take values from the checkpoint, or from the model.
-  bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the forms that there are, or two are for the same name. Give two names, or two prefixes that end with '/'.
+  no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Add the hook `StopAtStep{n}`, or `.repeat(n)` to the data.
+  too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
+  no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Ask for at least one of each.
+  no_evaluator,    ///< The flags say that this task is an evaluator, but in this library the chief evaluates. Start only chief, workers and parameter servers.
+  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` has a prefix with which no variable's or table's name begins. Use one of the names in the text, or the beginning of one.
+  too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
+  no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
+  no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&) const` to the model.
+  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
+  bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
 };
 // clang-format on
 
 namespace detail {
 inline constexpr ErrorText train_texts[] = {
     {train_errc::no_end, failure::invalid_argument,
-     "nothing says when the job ends: give StopAtStep{n}, or .repeat(n) to the data"},
+     "the job has no end: add StopAtStep{n} to the hooks, or .repeat(n) to the data"},
     {train_errc::too_little_data, failure::invalid_argument,
-     "the data do not make one whole step: add records, or make the batch or the number of workers smaller"},
+     "the data are not enough for one whole step: add records, or reduce the batch size or the number of workers"},
     {train_errc::no_workers, failure::invalid_argument, "local mode needs at least one worker and one shard"},
-    {train_errc::no_evaluator, failure::unsupported, "there is no evaluator: the chief evaluates"},
-    {train_errc::no_such_variable, failure::invalid_argument, "no variable's name begins with it"},
+    {train_errc::no_evaluator, failure::unsupported,
+     "tasks of job \"evaluator\" are not supported, because the chief evaluates: start none"},
+    {train_errc::no_such_variable, failure::invalid_argument, "no variable or table has this name or prefix"},
     {train_errc::too_few_workers, failure::invalid_argument,
-     "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
+     "replicas_to_aggregate is larger than the number of workers: reduce it, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,
-     "2 replicas need a synchronous job without backup workers, and 2 parameter servers or more"},
+     "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers"},
     {train_errc::no_initial_values, failure::invalid_argument,
-     "the model gives no values to a variable with a CustomInitializer: it needs initial_values()"},
+     "the variable has a CustomInitializer, but the model provides no values: add initial_values() to the model"},
     {train_errc::unsupported_initial_values, failure::unsupported,
-     "a CustomInitializer is for a Variable, and for a job without initial checkpoint"},
+     "a CustomInitializer is possible only for a Variable, and only in a job without an initial checkpoint"},
     {train_errc::bad_initial_name, failure::invalid_argument,
-     "a name of the initial checkpoint: give two names, or two prefixes that end with '/', none twice"},
+     "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
+     "once"},
 };
 
 /// Category "distrib.train".

@@ -7,12 +7,12 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Measures the model with its `evaluate()` on each example of `data` once: after the last step, and every so many
-/// steps when asked. Means are weighted by the sizes of the batches.
+/// Measures the model with its `evaluate()` on each example of `data` once: after the last step, and, if `every_steps`
+/// is not 0, at each multiple of that. Means are weighted by the sizes of the batches.
 template <class Data> struct Evaluate {
   using Setting = Evaluate;
-  Data data;  ///< `tfrecords(...).schema(...).batch(n)`; read in order, the last batch may be short.
-  std::uint64_t every_steps = 0;  ///< 0: only at the end.
+  Data data;  ///< `tfrecords(...).schema(...).batch(n)`. Read in order; the last batch may be smaller.
+  std::uint64_t every_steps = 0;  ///< Interval between measurements, in steps. 0: only at the end.
 };
 
 template <class Data> Evaluate(Data) -> Evaluate<Data>;

@@ -21,10 +21,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Measures a model on each example of a source once, in order. With tables it needs the rows of all keys that these
-/// examples look up: `keys()`, found by reading the source once.
+/// Measures a model on each example of a source once, in order. If the model has tables, the measurement needs the rows
+/// of all keys that these examples look up: `keys()`. The constructor finds them by reading the source once.
 ///
-/// Threads: const members from any, each with values of its own. Lifetime: the model must outlive it.
+/// Threads: const members from any thread, each call with values of its own. Lifetime: the model must outlive it.
 template <detail::EvaluatedModel M, class Source> class Evaluation final : public AnyEvaluation {
   using Variables = typename M::Variables;
 
@@ -33,11 +33,11 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
     if constexpr (Variables::tables != 0) find_keys();
   }
 
-  /// Of each table the keys whose rows are needed, ascending; without tables none.
+  /// Returns for each table the keys whose rows are needed, in ascending order. Empty if the model has no tables.
   [[nodiscard]] auto keys() const noexcept -> const KeyLists& override { return keys_; }
 
-  /// `values`: of the model's variables, with the rows of `keys()` in that order. Nothing is left of them when the model
-  /// throws.
+  /// Measures the model. `values`: the values of the model's variables, and for each table the rows of `keys()` in that
+  /// order. Throws what the model or the data throw; `values` is then left moved-from.
   [[nodiscard]] auto operator()(RuntimeValues& values) const -> Metrics override {
     Values<Variables> named{std::move(values)};
     Metrics metrics;
@@ -48,14 +48,14 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
       if constexpr (Variables::tables != 0) look_up(batch, rows, named);
       metrics.merge(model_.evaluate(std::as_const(batch), std::as_const(named)));
     }
-    // The indices point into `rows`, which ends here.
+    // The index lists point into `rows`, which is destroyed here.
     for (std::size_t table = 0; table < Variables::tables; ++table) named.set_index(table, {});
     values = std::move(named);
     return metrics;
   }
 
  private:
-  // What the model looks up in one batch, and of each table the numbers of its rows.
+  // The keys that the model looks up in one batch, and for each table the numbers of their rows.
   struct LookedUp {
     Lookups<Variables> lookups;
     std::array<std::vector<std::int64_t>, Variables::tables> index;
@@ -72,7 +72,7 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
       for (std::size_t table = 0; table < Variables::tables; ++table) {
         std::vector<std::uint64_t>& all = keys_[table];
         const std::span<const std::uint64_t> more = lookups.lists()[table];
-        // Where that would take more memory, repeats go first.
+        // Remove repeated keys before the list has to allocate more memory.
         if (all.size() + more.size() > all.capacity()) remove_repeats(all);
         all.insert(all.end(), more.begin(), more.end());
       }

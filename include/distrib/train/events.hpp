@@ -11,20 +11,22 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A job begins, or goes on from a checkpoint.
+/// A run of a job starts, or continues from a checkpoint.
 struct JobStart {
-  Step first_step = 0;           ///< Steps done before; 0 unless resumed.
-  Step last_step = 0;            ///< The job ends after this one.
+  Step first_step = 0;  ///< Steps that were done before this run; 0 unless it continues from a checkpoint.
+  Step last_step = 0;   ///< The job ends after this step.
   std::uint32_t workers = 1;
-  std::uint64_t examples_per_step = 0;
-  std::string restored_from;     ///< Prefix of the checkpoint it goes on from; empty: from the initial values.
+  std::uint64_t examples_per_step = 0;  ///< Batch size times the contributions that a step counts.
+  /// Prefix of the checkpoint from which the run continues. Empty: it starts from initial values.
+  std::string restored_from;
 };
 
-/// A global step is done.
+/// A global step is done. In a cluster one event may stand for several steps.
 struct StepDone {
   Step step = 0;
-  float loss = 0;                ///< Mean over the ranks; asynchronous, and in a cluster: of one contribution.
-  std::uint64_t examples = 0;    ///< That this step used.
+  /// Mean of the losses of the step's contributions. Asynchronous, or in a cluster: the loss of one contribution.
+  float loss = 0;
+  std::uint64_t examples = 0;  ///< Used by the steps since the event before.
 };
 
 /// A checkpoint is durable.
@@ -39,24 +41,27 @@ struct Evaluated {
   Metrics metrics;
 };
 
-/// What a training run came to.
+/// The result of a training run.
 struct TrainingResult {
   std::string mode;                   ///< "sync", "ssp" or "async".
   std::uint32_t ps = 0;               ///< Parameter server tasks; 0 in local mode.
   std::uint32_t workers = 0;
   std::uint32_t shards = 0;
-  Step steps = 0;                     ///< Global steps done, those of earlier runs included.
-  bool complete = false;              ///< All steps are done; false: it was interrupted and can go on.
+  Step steps = 0;                     ///< Global steps done, including the steps of earlier runs.
+  bool complete = false;              ///< All steps are done. False: the run was interrupted, and can be continued.
   double seconds = 0;                 ///< Of this run, without evaluation at the end.
   double steps_per_second = 0;        ///< Of this run.
   double examples_per_second = 0;     ///< Of this run.
-  float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN when it had none.
+  float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN if it did no step.
   Metrics metrics;                    ///< Of the last evaluation; empty without `Evaluate`.
-  std::string parameters_sha256;      ///< Of all variables' bytes, by name; empty when a cluster was interrupted.
-  std::string checkpoint;             ///< Prefix of the newest checkpoint; empty without `SaveCheckpoint`.
+  /// SHA-256 of the bytes of all variables, see `parameters_sha256`. In a cluster only the chief has it, and only if
+  /// the job is done; otherwise it is empty.
+  std::string parameters_sha256;
+  /// Prefix of the newest checkpoint; empty without `SaveCheckpoint`. In a cluster only the chief has it.
+  std::string checkpoint;
 };
 
-/// A run is over, by its last step or by a stop.
+/// A run is over: its last step is done, or it was asked to stop.
 struct JobEnd {
   TrainingResult result;
 };

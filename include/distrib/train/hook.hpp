@@ -32,14 +32,17 @@ inline constexpr bool writes_files = requires(const H& hook) {
 template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
-/// Something that runs beside the training: it has at least one of `on_start(JobStart)`, `on_step(StepDone)`,
-/// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)`, `on_end(JobEnd)`, or is one of the
-/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`. It may have a `report()`
-/// that gives an `Event`, if there is one, for all hooks, and a `written_directory()` that names where it writes files:
-/// one job at a time has that directory, see `WriterLocks`.
+/// Something that runs beside the training: a type with at least one of `on_start(JobStart)`, `on_step(StepDone)`,
+/// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)` and `on_end(JobEnd)`, or one of the
+/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`.
 ///
-/// A value: copies of a hook that was not told anything yet are as good as the original. Semantics: called on the
-/// thread of `run()`, one call at a time, in the order of events. What it throws ends the job.
+/// Two more members are optional. `report()` returns an `Event` for all hooks, or an empty optional; it is called after
+/// each event. `written_directory()` names the directory in which the hook writes files: only one job at a time may use
+/// it, see `WriterLocks`.
+///
+/// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
+/// called on the thread of `run()`, one call at a time, in the order of the events. An exception from a hook ends the
+/// job.
 template <class H>
 concept Hook = std::copy_constructible<H> &&
                (detail::hears_start<H> || detail::hears_step<H> || detail::hears_saved<H> ||

@@ -13,7 +13,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What hooks can hear.
+/// The events that hooks can receive.
 using TrainingEvent = std::variant<JobStart, StepDone, CheckpointSaved, Evaluated, Event, JobEnd>;
 
 /// A list of hooks behind one type. Copies share the hooks. Threads: one at a time.
@@ -31,8 +31,8 @@ class HookSet {
     };
   }
 
-  /// Gives an event to every hook that hears its kind, in the order the hooks were given, and then likewise what each
-  /// that has a `report()` has to tell.
+  /// Passes an event to each hook that has a member for its kind, in the order of the hooks. Then asks each hook that
+  /// has a `report()`, in the same order, and passes its report to all hooks.
   void tell(const TrainingEvent& event) { tell_(event); }
 
  private:

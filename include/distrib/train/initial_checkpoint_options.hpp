@@ -8,12 +8,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a training begins with the values of a checkpoint that is not quite its own.
+/// How a training starts from a checkpoint that does not match its variables exactly.
 struct InitialCheckpointOptions {
-  /// Whether variables and tables that the checkpoint lacks begin as their initializers say. Else they are an error.
+  /// True: variables and tables that the checkpoint does not have start from their initializers. False: they are an
+  /// error.
   bool allow_missing = false;
-  /// By which names the checkpoint has variables and tables; what no entry is for has its own name there.
-  /// `{{"linear/", "wide/"}, {"", "head/"}}`: those of wide/ are below linear/, those of head/ begin anew.
+  /// Under which names the checkpoint has variables and tables. A variable without an entry has the same name there.
+  /// With `{{"linear/", "wide/"}, {"", "head/"}}` the variables below wide/ are stored below linear/, and those below
+  /// head/ start from their initializers.
   std::vector<InitialName> names = {};
 };
 

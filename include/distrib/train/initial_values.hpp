@@ -18,26 +18,29 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A model that gives initial values of its own to variables with a `CustomInitializer`: `initial_values()` writes them.
-/// A pure function: it gives the same bytes on every worker, at every start. Called once, before training.
+/// A model that provides the initial values of its variables with a `CustomInitializer`: `initial_values()` writes
+/// them. It is called once, before training, and must be a pure function: it writes the same bytes on every worker, at
+/// every start.
 template <class M>
 concept InitializedModel = Model<M> && requires(const M& model, InitialValues<typename M::Variables>& values) {
   model.initial_values(values);
 };
 
-/// Asks the model for its own initial values and gives them to the job, as `set_initial_values`; nothing where no
-/// variable has any. Throws `train_errc::no_initial_values` when the model does not give them, and
-/// `unsupported_initial_values` when a table is to have some, or there is an initial checkpoint, too. What the model
-/// throws comes out.
+/// Asks the model for its own initial values and stores their digests in the job; returns contribution 0, see
+/// `set_initial_values`. Returns an empty list if no variable has a `CustomInitializer`.
+///
+/// Errors: throws `train_errc::no_initial_values` if the model does not provide the values, and
+/// `train_errc::unsupported_initial_values` if a table has a `CustomInitializer`, or if a variable has one and the job
+/// has an initial checkpoint, too. Throws what the model throws.
 template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& job) -> std::vector<SharedBuffer> {
   for (const TableInfo& table : job.tables)
     if (table.initializer.is_custom()) throw_error(train_errc::unsupported_initial_values, "table " + table.name);
-  std::string custom;  // the first of them
+  std::string custom;  // name of the first such variable
   for (const VariableInfo& variable : job.variables)
     if (custom.empty() && variable.initializer.is_custom()) custom = variable.name;
   if (custom.empty()) return {};
   if (!job.initial_checkpoint.empty())
-    throw_error(train_errc::unsupported_initial_values, custom + ", beside " + job.initial_checkpoint);
+    throw_error(train_errc::unsupported_initial_values, custom + ", with checkpoint " + job.initial_checkpoint);
   if constexpr (InitializedModel<M>) {
     InitialValues<typename M::Variables> values{job.variables};
     model.initial_values(values);

@@ -16,50 +16,54 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Makes the contribution (step, rank): reads one block of values a shard, writes one block of gradients a shard,
-/// returns the loss. Called from several threads at once, for different ranks.
+/// Computes the contribution (step, rank): reads one block of values per shard, writes one block of gradients per
+/// shard, returns the loss. Called by several threads at once, for different ranks.
 using Contribute = std::function<float(Rank rank, Step step, std::span<const SharedBuffer> values,
                                        std::span<const std::shared_ptr<AlignedBuffer>> gradients)>;
 
-/// What a local job tells while it runs, on the thread of `run()`.
+/// What a local job calls while it runs. On the thread of `run()`, except `prepare`.
 struct LocalJobCallbacks {
-  /// Of jobs with tables: which rows the contribution (step, rank) needs, one a shard. Called where contributions are
-  /// made, not at the same time as one of the same rank.
+  /// For jobs with tables only: returns the rows that the contribution (step, rank) needs, one request per shard.
+  /// Called on the threads that compute contributions, never for one rank on two threads at once.
   std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare = {};
+  /// A global step is done.
   std::function<void(Step step, float loss)> step_done;
-  /// A cut of every shard at one step. Make it durable, then call `LocalJob::cut_saved(step)` on the same thread, not
-  /// from within this call.
+  /// There is a cut of every shard at one step. Make the cuts durable, then call `LocalJob::cut_saved(step)` on the
+  /// same thread, but not inside this call.
   std::function<void(Step step, std::vector<Cut> cuts)> cut_due;
 };
 
-/// Local mode: the cores of all shards and workers of a job in one process, their messages carried by hand on the
-/// thread of `run()`; contributions are made on the threads of a pool, or on that same thread without one.
+/// Local mode: the cores of all shards and workers of a job in one process. Their messages are delivered on the thread
+/// of `run()`; contributions are computed on the threads of a pool, or, without a pool, on the thread of `run()`.
 ///
 /// Threads: one at a time; `run()` blocks its thread.
 class LocalJob {
  public:
   virtual ~LocalJob() = default;
 
-  /// Trains until every worker is done, or until the work in flight at `stop()` is done and saved. Throws what
-  /// `contribute` or a callback threw, when all threads have left the job.
+  /// Trains until every worker is done, or, after `stop()`, until the work in flight is done and saved. Throws what
+  /// `Contribute` or a callback threw, after all threads have left the job.
   virtual void run() = 0;
 
-  /// Where callbacks run: timers and signals of the owner belong here.
+  /// Returns the context in which callbacks run: use it for timers and signals of the owner.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
-  /// Runs `work` on the pool (here without one) and then `done` on the thread of `run()`; both may throw, which ends the
-  /// job. The job does not end before.
+  /// Runs `work` on the pool (without one: on the thread of `run()`), then `done` on the thread of `run()`. The job
+  /// does not end before both are over. An exception from either ends the job; after one in `work`, `done` is not
+  /// called.
   virtual void in_background(std::function<void()> work, std::function<void()> done) = 0;
 
-  /// The cuts of `step` are durable.
+  /// Reports that the cuts of `step` are durable.
   virtual void cut_saved(Step step) = 0;
 
-  /// Finish the work in flight, save, and return from `run()`. On the thread of `run()`. `tell`, which may be empty, is
-  /// called first; what it throws ends the job.
+  /// Finishes the work in flight, saves, and lets `run()` return. To be called on the thread of `run()`. Calls `tell`
+  /// first, unless it is empty; an exception from it ends the job.
   virtual void stop(const std::function<void()>& tell) = 0;
 
-  /// Steps done, and the values after them, one block a shard; with these rows, if one request a shard is given.
+  /// Returns how many steps are done.
   [[nodiscard]] virtual auto step() const -> Step = 0;
+  /// Returns the values after `step()`, one block per shard. `rows`: which rows of the tables the blocks contain, one
+  /// request per shard; empty: no rows.
   [[nodiscard]] virtual auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
 };
 

@@ -8,9 +8,10 @@ inline namespace v0 {
 
 /// Local mode: one process, no sockets.
 struct LocalMode {
-  /// In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
+  /// Workers in the process, which are the ranks of the job. Not used in a cluster, which has its own number of
+  /// workers.
   std::uint32_t workers = 1;
-  /// Shards the variables are spread over. In a cluster: those of each parameter server.
+  /// Shards among which the variables are divided. In a cluster: shards of each parameter server.
   std::uint32_t shards = 1;
 };
 

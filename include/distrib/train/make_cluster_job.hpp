@@ -15,8 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The worker of this rank. `servers`: the address of each ps task. The observer of `options` is the job's own: `told`
-/// hears of everything.
+/// Returns the worker of this rank. `servers`: the address of each ps task. The observer in `options` is replaced: all
+/// events go to `ClusterJobCallbacks::told`.
 [[nodiscard]] DISTRIB_DECL auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
                                                  WorkerClientOptions options, CutSettings cuts,
                                                  ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob>;

@@ -16,8 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A job whose shards are of this kind. `restored`: one cut a shard to go on from, or none. `pool` may be null and must
-/// outlive the job. `initial_values`: as of `WorkerOptions`.
+/// Returns a job whose shards are of this kind. `restored`: the cuts to continue from, one per shard; empty: the job
+/// starts from its initial values. `pool` may be null; it must outlive the job. `initial_values`: see `WorkerOptions`.
 [[nodiscard]] DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                                Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
                                                std::vector<SharedBuffer> initial_values = {})

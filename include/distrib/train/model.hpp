@@ -15,15 +15,15 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which contribution is being made. Everything random in `gradients()` comes from `random()`, so that the same name
-/// (step, rank) gives the same bytes on any worker at any time.
+/// Says which contribution is computed. A model must take all random numbers in `gradients()` from `random()`, so that
+/// the same name (step, rank) gives the same bytes on any worker at any time.
 struct StepContext {
-  Step step = 0;               ///< From 1.
+  Step step = 0;              ///< From 1.
   Rank rank = 0;
-  std::uint32_t workers = 1;   ///< Ranks of the job.
-  std::uint64_t seed = 0;      ///< Of the job.
+  std::uint32_t workers = 1;  ///< Number of ranks of the job.
+  std::uint64_t seed = 0;     ///< Seed of the job.
 
-  /// A generator that depends on (seed, step, rank) alone; each call starts it anew.
+  /// Returns a new generator that depends only on (seed, step, rank); each call returns it in its initial state.
   [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank}; }
 };
 
@@ -34,9 +34,11 @@ concept LooksUp =
                                           Lookups<typename M::Variables>& lookups) { model.lookups(batch, lookups); };
 }  // namespace detail
 
-/// What is trained. Semantics: `variables()` gives shapes and initializers; `gradients()` writes into the zeroed
-/// gradients and returns the mean loss of the batch; with tables among the variables `lookups()` tells the keys that a
-/// batch needs. All are pure functions of their arguments, called from several threads at once.
+/// A model that can be trained.
+///
+/// Semantics: `variables()` returns shapes and initializers. `gradients()` adds to the gradients, which are zero at the
+/// start, and returns the mean loss of the batch. If there are tables among the variables, `lookups()` lists the keys
+/// that a batch needs. All are pure functions of their arguments, and are called by several threads at once.
 template <class M>
 concept Model =
     detail::is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
@@ -48,7 +50,7 @@ concept Model =
 
 namespace detail {
 
-/// A model that can also be measured: `evaluate()` gives the metrics of one batch.
+/// A model that can also be measured: `evaluate()` returns the metrics of one batch.
 template <class M>
 concept EvaluatedModel = Model<M> && requires(const M& model, const Batch<typename M::Example>& batch,
                                               const Values<typename M::Variables>& values) {

@@ -12,8 +12,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// SHA-256 of the bytes of all variables in the order of their names, as lower-case hex. The bytes of a table are those
-/// of its digest; `tables` are the digests in the job's order.
+/// Returns the SHA-256 of the bytes of all variables and tables, in the order of their names, as lower-case hex. A
+/// table counts with the bytes of its digest; `tables`: the digests, in the job's order.
 [[nodiscard]] DISTRIB_DECL auto parameters_sha256(const Job& job, const RuntimeValues& values,
                                                   std::span<const TableDigest> tables = {}) -> std::string;
 

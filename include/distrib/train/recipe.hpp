@@ -18,8 +18,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Everything a training is made of; `train(model)` begins one, and each `with_` of `TrainerBuilder` copies it with one
-/// role replaced. A value.
+/// Everything that defines a training. `train(model)` makes the first recipe; each `with_` of `TrainerBuilder` copies
+/// it with one role replaced. A value.
 template <class M, class Data, class Hooks> struct Recipe {
   using ModelType = M;
   using DataType = Data;
@@ -29,16 +29,16 @@ template <class M, class Data, class Hooks> struct Recipe {
   Hooks hooks;  ///< A std::tuple.
   TrainingOptions options = {};
 
-  /// The same with other data.
+  /// Returns a copy with other data.
   template <class Other> [[nodiscard]] auto with_data(Other other) const -> Recipe<M, Other, Hooks> {
     return {model, std::move(other), hooks, options};
   }
-  /// The same with these hooks, too.
+  /// Returns a copy with these hooks added.
   template <class... Hs> [[nodiscard]] auto with_hooks(Hs... more) const {
     auto all = std::tuple_cat(hooks, std::tuple<Hs...>{std::move(more)...});
     return Recipe<M, Data, decltype(all)>{model, data, std::move(all), options};
   }
-  /// The same with another value of one option: `with(&TrainingOptions::seed, 7)`.
+  /// Returns a copy with another value of one option: `with(&TrainingOptions::seed, 7)`.
   template <class T>
   [[nodiscard]] auto with(T TrainingOptions::* option, std::type_identity_t<T> value) const -> Recipe {
     Recipe next = *this;
@@ -51,13 +51,14 @@ template <class M, class Data, class Hooks> struct Recipe {
 struct HookSettings {
   std::optional<StopAtStep> stop;
   std::optional<SaveCheckpoint> save;
-  std::uint64_t evaluate_every = 0;  ///< Steps. 0: the model is measured at the end only, or without `Evaluate` never.
+  std::uint64_t evaluate_every =
+      0;  ///< Steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
 };
 
 namespace detail {
 
-/// Calls `found` with the first hook of type H, if there is one.
+/// Calls `found` with the first hook of type `H`, if there is one.
 template <class H, class Hooks, class F> void find_hook(const Hooks& hooks, F&& found) {
   bool first = true;
   const auto look = [&](const auto& hook) {
@@ -67,7 +68,7 @@ template <class H, class Hooks, class F> void find_hook(const Hooks& hooks, F&& 
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
 }
 
-/// The same for `Evaluate`, whatever its data.
+/// Calls `found` with each hook that is an `Evaluate`, for any type of data.
 template <class Hooks, class F> void find_evaluate(const Hooks& hooks, F&& found) {
   const auto look = [&](const auto& hook) {
     if constexpr (is_evaluate<std::remove_cvref_t<decltype(hook)>>) found(hook);
@@ -75,7 +76,7 @@ template <class Hooks, class F> void find_evaluate(const Hooks& hooks, F&& found
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
 }
 
-/// Where hooks write files.
+/// Returns the directories in which hooks write files.
 template <class Hooks> auto written_directories(const Hooks& hooks) -> std::vector<std::string> {
   std::vector<std::string> found;
   const auto look = [&](const auto& hook) {
@@ -94,7 +95,7 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
   return settings;
 }
 
-/// Whether no setting is given twice.
+/// True if no setting occurs twice.
 template <class Hooks> inline constexpr bool each_setting_once = false;
 template <class... Hs>
 inline constexpr bool each_setting_once<std::tuple<Hs...>> =

@@ -11,35 +11,37 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The area under the ROC curve (AUC) of scores: how likely it is that a positive example has a higher score than a
-/// negative one. It is no mean over examples, so a batch's counts are joined, not its area.
+/// Area under the ROC curve (AUC) of scores: the probability that a positive example has a higher score than a negative
+/// one. It is not a mean over examples, so batches are combined by adding their counts, not by averaging their areas.
 ///
-/// Counted as `tf.keras.metrics.AUC(num_thresholds=thresholds)` does, trapezoids between the curve's points: scores of
-/// one bucket, between two neighbours of thresholds that are spread evenly over [0, 1], count as equal. The more
-/// thresholds, the nearer to the area of the scores themselves. Memory: 16 bytes a threshold. A value; the same bits in
-/// whatever order examples came.
+/// Computed as `tf.keras.metrics.AUC(num_thresholds=thresholds)` does, by trapezoids between the points of the curve:
+/// the thresholds are spread evenly over [0, 1], and scores between two neighbouring thresholds (one bucket) count as
+/// equal. With more thresholds the result is nearer to the area of the scores themselves.
+///
+/// Memory: 16 bytes per threshold. A value. The result does not depend on the order of the examples, to the last bit.
 class RocAuc {
  public:
-  /// `thresholds` >= 2, with 0 and 1.
+  /// `thresholds`: at least 2, 0 and 1 included. Fewer count as 2.
   explicit RocAuc(std::uint32_t thresholds = 200) : buckets_(std::max(thresholds, 2U) - 1) {}
 
-  /// Counts one example. A score that is not within [0, 1] makes the area not a number.
+  /// Counts one example. After a score outside [0, 1], or NaN, `value()` is NaN.
   void add(float score, bool positive) noexcept {
     if (!(score >= 0.0F && score <= 1.0F)) {
       ++outside_;
       return;
     }
-    // Bucket i has the scores of (thresholds[i], thresholds[i + 1]], the first one 0 too.
+    // Bucket i has the scores in (thresholds[i], thresholds[i + 1]]; the first bucket also has 0.
     const float place = score * static_cast<float>(buckets_.size());
     auto bucket = static_cast<std::size_t>(place);
     if (bucket > 0 && static_cast<float>(bucket) == place) --bucket;
     ++(positive ? buckets_[bucket].positives : buckets_[bucket].negatives);
   }
 
-  /// Adds the counts of `other`, which has as many thresholds.
+  /// Adds the counts of `other`, which must have the same number of thresholds (a programmer error otherwise).
   DISTRIB_DECL void merge(const RocAuc& other) noexcept;
 
-  /// From 0 to 1; 0.5 for scores that tell nothing. 0, as TensorFlow has it, without examples of both kinds.
+  /// Returns the area, from 0 to 1; 0.5 for scores without information. As in TensorFlow, 0 if positive or negative
+  /// examples are missing. NaN if a score was outside [0, 1].
   [[nodiscard]] DISTRIB_DECL auto value() const noexcept -> double;
 
   [[nodiscard]] auto operator==(const RocAuc&) const noexcept -> bool = default;

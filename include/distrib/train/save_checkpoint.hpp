@@ -10,18 +10,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Saves TensorFlow checkpoints `DIRECTORY/model.ckpt-STEP` and goes on from the newest complete one when the job
-/// starts again with the same directory. The directory is made when it is not there. One job at a time has it: another
-/// ends at its start with `ps_errc::directory_in_use`.
+/// Saves TensorFlow checkpoints `DIRECTORY/model.ckpt-STEP`. When the job starts again with the same directory, it
+/// continues from the newest complete checkpoint there. The directory is created if it does not exist. Only one job at
+/// a time may use it: another job ends at its start with `ps_errc::directory_in_use`.
 struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
   std::string directory;
-  std::uint64_t every_steps = 1000;  ///< One at every multiple of this (asynchronous: or soon after), one at the end.
-  std::size_t max_to_keep = 5;  ///< Older ones are removed; 0 keeps all.
-  /// Of the older ones, one each so many hours stays for ever: see `Retention`. 0: none.
+  /// A checkpoint is saved at each multiple of this number of steps (asynchronous: or soon after), and at the end.
+  std::uint64_t every_steps = 1000;
+  std::size_t max_to_keep = 5;  ///< Older checkpoints are removed. 0: all are kept.
+  /// Of the older checkpoints, one per this number of hours is kept for ever: see `Retention`. 0: none.
   double keep_checkpoint_every_n_hours = 0;
 
-  /// Which checkpoints stay.
+  /// Returns which checkpoints are kept.
   [[nodiscard]] auto retention() const noexcept -> Retention { return {max_to_keep, keep_checkpoint_every_n_hours}; }
 };
 

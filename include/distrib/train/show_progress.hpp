@@ -17,11 +17,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Shows how the training goes: step, loss, examples a second, time left. A bar that stays on one line on a terminal,
-/// plain lines (one each twentieth of the job) elsewhere.
+/// Shows the progress of the training: step, loss, examples per second, time left. On a terminal it shows a bar that
+/// stays on one line; otherwise it prints plain lines, one per twentieth of the job.
 class ShowProgress {
  public:
-  /// Writes to `stream`, which must outlive the training.
+  /// `stream`: where to write. It must outlive the training.
   explicit ShowProgress(std::FILE* stream = stdout) noexcept
       : stream_{stream}, terminal_{::isatty(::fileno(stream)) != 0} {}
 
@@ -40,7 +40,7 @@ class ShowProgress {
 
   auto every() const -> Step { return std::max<Step>(1, (job_.last_step - job_.first_step) / 20); }
 
-  // A line that is longer than the terminal would not be cleared by the next one.
+  // A line that is wider than the terminal would wrap, and the next one would not clear it.
   auto columns() const -> int {
     ::winsize size{};
     return ::ioctl(::fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

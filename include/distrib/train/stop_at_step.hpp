@@ -6,8 +6,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The job ends after this global step, counted from the first run of the job on (TensorFlow's `last_step`).
-/// Asynchronous: a step is one contribution.
+/// Ends the job after this global step, counted from the first run of the job (TensorFlow's `last_step`). Asynchronous:
+/// each contribution counts as a step.
 struct StopAtStep {
   using Setting = StopAtStep;
   std::uint64_t last_step = 0;

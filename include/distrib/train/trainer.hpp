@@ -12,21 +12,23 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Trains a plan in one process: N workers, M shards, no socket. Made by `train(model)....build()`.
+/// Trains a plan in one process: N workers, M shards, no sockets. Made by `train(model)....build()`.
 ///
-/// Threads: one at a time; `run()` blocks its thread and handles SIGINT and SIGTERM meanwhile.
+/// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class Trainer {
  public:
-  /// `pool` must outlive the trainer. It may be null: then everything runs on the thread of `run()`.
+  /// `pool` must outlive the trainer. If it is null, everything runs on the thread of `run()`.
   explicit Trainer(TrainingPlan plan, IoPool* pool = nullptr)
       : plan_{std::move(plan)}, pool_{pool}, report_{plan_.hooks()} {}
 
-  /// Trains to the last step, or until a signal asks to stop. Returns the exit code: 0 done; 1 interrupted: with
-  /// `SaveCheckpoint` the steps that are done are saved, and a new start goes on from there. Throws `std::system_error`
-  /// that says what and where: `ps_errc::directory_in_use` where another job writes in a directory of this one.
+  /// Trains to the last step, or until a signal asks it to stop. Returns the exit code: 0: the job is done; 1: it was
+  /// interrupted. With `SaveCheckpoint` the steps that are done are saved, and the next start continues from there.
+  ///
+  /// Errors: throws `std::system_error` that says what and where; `ps_errc::directory_in_use` if another job writes in
+  /// one of its directories.
   [[nodiscard]] DISTRIB_DECL auto run() -> int;
 
-  /// The result of the last `run()`.
+  /// Returns the result of the last `run()`.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& { return report_.result(); }
 
  private:

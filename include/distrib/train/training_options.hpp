@@ -28,7 +28,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// A placement strategy of any type. A copy goes on from where the original stands.
+/// A placement strategy of any type. A copy continues from the state of the original.
 struct AnyPlacement {
   template <PlacementStrategy S> static auto of(S strategy) -> AnyPlacement {
     return {[kept = std::move(strategy)](const PlacementRequest& request,
@@ -57,14 +57,14 @@ struct AnyPartitioner {
 
 }  // namespace detail
 
-/// The roles of a training whose type does not show in its trainer: all but the model, its data and its hooks. What is
-/// not given has the default here. A value; each `with_` of `TrainerBuilder` says what its member means.
+/// The roles of a training that do not appear in the type of its trainer: all except the model, its data and its hooks.
+/// A value. For the meaning of a member see the function `with_MEMBER` of `TrainerBuilder`.
 struct TrainingOptions {
   detail::AnyPlacement placement = detail::AnyPlacement::of(RoundRobinStrategy{});
   detail::AnyPartitioner partitioner = detail::AnyPartitioner::of(FixedShardsPartitioner{1});
   Consistency consistency;
   AnyUpdater updater = Sgd{};
-  std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of variables' names.
+  std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of the variables' names.
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
@@ -75,7 +75,7 @@ struct TrainingOptions {
   InitialCheckpointOptions initial_checkpoint_options;
   std::uint32_t replicas = 1;
 
-  // Declared here, defined in the .ipp: a copy is a kilobyte of code.
+  // Defined in the .ipp, because each copy of the code would take a kilobyte.
   TrainingOptions() = default;
   DISTRIB_DECL TrainingOptions(const TrainingOptions&);
   DISTRIB_DECL TrainingOptions(TrainingOptions&&) noexcept;

@@ -33,45 +33,47 @@ struct PlannedJob {
   std::vector<ShardLayout> layouts;          ///< One per shard.
 };
 
-/// A recipe without the user's types, as every kind of trainer holds it. Makes the job for a number of tasks and ranks,
-/// with its last step and its interval of cuts, and says where cuts are kept and when the model is measured.
+/// A recipe without the user's types, as all kinds of trainers hold it. It makes the job for a number of tasks and
+/// ranks, with its last step and its interval of cuts, and says where cuts are kept and when the model is measured.
 ///
-/// A value; copies share the model and the hooks. Threads: const members from any.
+/// A value; copies share the model and the hooks. Threads: const members from any thread.
 class TrainingPlan {
  public:
-  /// Throws `train_errc::no_such_variable` if no variable's name begins with the prefix of an updater, or is one that an
-  /// entry of `InitialCheckpointOptions::names` is for; `train_errc::bad_initial_name`.
+  /// Throws `train_errc::no_such_variable` if the prefix of an updater, or an entry of
+  /// `InitialCheckpointOptions::names`, matches no variable or table, and `train_errc::bad_initial_name` if an entry is
+  /// malformed or two entries are for the same name.
   DISTRIB_DECL TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                             HookSettings settings);
 
   [[nodiscard]] auto options() const noexcept -> const TrainingOptions& { return options_; }
   [[nodiscard]] auto model() const noexcept -> const AnyModel& { return *model_; }
   [[nodiscard]] auto hooks() const -> HookSet { return hooks_; }
-  /// Where checkpoints are saved; empty if they are not saved.
+  /// Returns where and how checkpoints are saved; empty if they are not saved.
   [[nodiscard]] auto save() const noexcept -> const std::optional<SaveCheckpoint>& { return settings_.save; }
-  /// Where hooks write files.
+  /// Returns the directories in which hooks write files.
   [[nodiscard]] auto written() const noexcept -> const std::vector<std::string>& { return settings_.written; }
 
-  /// The updaters of the job, in the order of `Job::updater_of`.
+  /// Returns the updaters of the job, in the order of `Job::updater_of`.
   [[nodiscard]] auto updaters() const noexcept -> const JobUpdaters& { return updaters_; }
-  /// Finds the updaters of this program, with any hyper-parameters, and the library's. The hyper-parameters come from the
-  /// workers: a parameter server may have been started with others.
+  /// Returns a function that finds the updaters of this program and of the library by their text. The hyper-parameters
+  /// are those in the text: they come from the workers, and this program, as a parameter server, may have been started
+  /// with others.
   [[nodiscard]] DISTRIB_DECL auto updater_finder() const -> UpdaterFinder;
 
-  /// The job in one process. Throws `train_errc` if there is no such job, what the policies throw, and what
-  /// `make_initial_values` throws.
+  /// Returns the job in one process. Throws `train_errc` if the options do not make a job, and also throws what the
+  /// policies and `make_initial_values` throw.
   [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model) const -> PlannedJob;
 
-  /// The job on `tasks` parameter servers and `ranks` workers. Each worker keeps contributions of at most
-  /// `replay_budget_bytes` until a cut holds them. Throws as `local_job` does.
+  /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
+  /// of its contributions until a cut contains them. Throws as `local_job` does.
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
-  /// Where the shards of a cluster keep their cuts, and which cuts are checkpoints.
+  /// Returns where the shards of a cluster keep their cuts, and which cuts are checkpoints of the user.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
 
-  /// True if a multiple of `Evaluate::every_steps` lies after step `before` and not after `step`: then the model is
-  /// measured. The end of the job, where the model is measured too, is not counted.
+  /// True if the model is to be measured after `step`, when the last look was after `before`: a multiple of
+  /// `Evaluate::every_steps` is in (before, step]. The measurement at the end of the job is not included.
   [[nodiscard]] auto is_measured_between(Step before, Step step) const noexcept -> bool {
     const std::uint64_t every = settings_.evaluate_every;
     return every != 0 && step / every != before / every;

@@ -19,7 +19,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How far a run of a trainer has come: keeps the `TrainingResult` and passes events to the hooks.
+/// The progress of a run of a trainer: keeps the `TrainingResult`, and passes events to the hooks.
+///
 /// Threads: one at a time.
 class TrainingReport {
  public:
@@ -27,35 +28,36 @@ class TrainingReport {
 
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& { return result_; }
 
-  /// Gives the hooks an event.
+  /// Passes an event to the hooks.
   void tell(const TrainingEvent& event) { hooks_.tell(event); }
 
-  /// A run of `job` begins. Tells the hooks nothing. `ps`: parameter server tasks, 0 in local mode.
+  /// Starts the report of a new run of `job`; returns the event for the hooks, which is not sent. `ps`: number of
+  /// parameter server tasks, 0 in local mode.
   [[nodiscard]] DISTRIB_DECL auto begin(const Job& job, std::uint64_t batch_size, std::uint32_t ps) -> JobStart;
 
-  /// `step` is done, with this loss. Tells the hooks nothing.
+  /// Notes that `step` is done, with this loss. Sends nothing to the hooks.
   void reached(Step step) noexcept { result_.steps = step; }
   void reached(Step step, float loss) noexcept {
     result_.steps = step;
     result_.loss = loss;
   }
 
-  /// `prefix` is the newest checkpoint. Tells the hooks nothing.
+  /// Notes that `prefix` is the newest checkpoint. Sends nothing to the hooks.
   void has_checkpoint(std::string prefix) { result_.checkpoint = std::move(prefix); }
 
-  /// The checkpoint of `step` is saved. Tells the hooks.
+  /// Notes that the checkpoint of `step` is saved, and tells the hooks.
   DISTRIB_DECL void saved(Step step, std::string prefix);
-  /// The model is measured. Tells the hooks.
+  /// Notes the metrics of the model, and tells the hooks.
   DISTRIB_DECL void evaluated(const Evaluated& event);
 
-  /// The steps from `start` to the step that is reached took `time`. Tells the hooks nothing.
+  /// Notes that the steps from `start` to the current step took `time`. Sends nothing to the hooks.
   DISTRIB_DECL void took(const Job& job, const JobStart& start, std::chrono::duration<double> time);
 
-  /// The run ends with these values. Measures them if the job is complete, and tells the hooks. `values` have the rows
-  /// that `evaluation` needs; `evaluation` may be null.
+  /// Ends the run with these values: notes their SHA-256, measures them if the job is complete, and tells the hooks.
+  /// `values` contains the rows that `evaluation` needs. `evaluation` may be null: then nothing is measured.
   DISTRIB_DECL void end(const Job& job, RuntimeValues& values, std::span<const TableDigest> tables,
                         const AnyEvaluation* evaluation);
-  /// The run ends and its values are not known. Tells the hooks.
+  /// Ends the run without values, because they are not known. Tells the hooks.
   void end() { tell(JobEnd{result_}); }
 
  private:

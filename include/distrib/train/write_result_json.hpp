@@ -14,17 +14,17 @@ inline namespace v0 {
 
 namespace detail {
 
-/// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
-/// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
-/// names. A number that is not finite is a text: "NaN", "Infinity" or "-Infinity".
+/// Returns the result of a run as one JSON object with a line end. `test_accuracy` is the metric "accuracy", or null if
+/// there is none. `events` is the directory of the event files, or "" if none were written. The numbers of `further`
+/// follow under their names. A number that is not finite becomes a text: "NaN", "Infinity" or "-Infinity".
 [[nodiscard]] DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view events,
                                             const std::vector<std::pair<std::string, double>>& further = {})
     -> std::string;
 
 }  // namespace detail
 
-/// Writes `result_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path;
-/// `ps_errc::directory_in_use` if another process has been writing that file for 5 s.
+/// Writes `result_json` to a file; an existing file is replaced in one step. Throws `std::system_error` with the path;
+/// `ps_errc::directory_in_use` if for 5 s another process has been writing the same file.
 DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
                                     const std::vector<std::pair<std::string, double>>& further = {});
 

@@ -17,9 +17,12 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step and then every so many, and
-/// `evaluation/NAME` of each metric. Every run of a job adds a file to the directory, which one job at a time has. What
-/// finds no room on the disk is left out, and that is reported; any other failure ends the job.
+/// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run and then every
+/// `every_steps` steps, and `evaluation/NAME` for each metric of each evaluation. (`examples_per_second` starts with
+/// the second of these.) Each run of a job adds a file to the directory; only one job at a time may use it.
+///
+/// Errors: if the disk is full, the events are dropped and that is reported; training continues. Any other failure
+/// throws, which ends the job.
 class WriteSummaries {
  public:
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
@@ -35,16 +38,17 @@ class WriteSummaries {
     if (writer_) write_out({}, false, true);
   }
 
-  /// Where the event files are.
+  /// Returns the directory of the event files.
   [[nodiscard]] auto written_directory() const -> std::string { return directory_; }
 
-  /// That a disk without room is found, once until there is room again.
+  /// Returns an event if the disk was found to be full: once, and again only after something could be written
+  /// meanwhile.
   [[nodiscard]] auto report() -> std::optional<Event> { return std::exchange(report_, std::nullopt); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Whether it begins a file.
+  // Makes sure that there is a writer; returns true if that starts a new file.
   DISTRIB_DECL auto open(std::error_code& ec) -> bool;
 
   DISTRIB_DECL void write_out(std::error_code ec, bool begins, bool last = false);

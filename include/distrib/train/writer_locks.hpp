@@ -12,18 +12,20 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a trainer holds while it runs, so that no other job writes in its directories: the lock of the writer "chief"
-/// where hooks write files, and in one process also those of the parameter servers, "ps-0" and whichever else there were,
-/// where checkpoints are. A directory that is named twice is held once.
+/// The locks that a trainer holds while it runs, so that no other job writes in its directories. Where hooks write
+/// files it holds the lock of the writer "chief". A job in one process also holds, where its checkpoints are, the locks
+/// of parameter servers: "ps-0", and every other one that has a lock file there. A directory that is named twice is
+/// locked once.
 ///
 /// Threads: one at a time.
 class WriterLocks {
  public:
-  /// Of a job in one process. Both wait `within` for a process that is ending, then throw `ps_errc::directory_in_use` with
-  /// the directory and the other process.
+  /// Locks for a job in one process. Both functions wait up to `within` for another process that is ending, then throw
+  /// `ps_errc::directory_in_use` with the directory and the other process.
   DISTRIB_DECL void hold_local(const TrainingPlan& plan, std::chrono::milliseconds within = patience);
 
-  /// Of the chief `who` of a cluster, whose parameter servers hold their own.
+  /// Locks for the chief of a cluster, whose parameter servers hold their own locks. `who`: name of the task, for the
+  /// text of an error.
   DISTRIB_DECL void hold_chief(const TrainingPlan& plan, const std::string& who,
                                std::chrono::milliseconds within = patience);
 
@@ -33,7 +35,7 @@ class WriterLocks {
   DISTRIB_DECL void hold(const std::string& directory, const std::string& writer, const std::string& who,
                          std::chrono::milliseconds within);
 
-  std::map<std::string, DirectoryLock> locks_;  // by the file
+  std::map<std::string, DirectoryLock> locks_;  // by the path of the lock
 };
 
 }  // namespace v0

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage: CheckService FILE   YARN's own reader and checks of a service, as its REST API and `yarn app -launch` apply them
+// usage: CheckService FILE
+// Reads and checks a service file with YARN's own code, as YARN's REST API and `yarn app -launch` do. Prints one line
+// for each component: its name, number of containers, restart policy and DISTRIB_PS_HOSTS. Fails if YARN refuses the
+// file.
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.hadoop.conf.Configuration;

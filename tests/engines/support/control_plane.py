@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubernetes' own programs, from the Go module proxy, and an API server; for kubernetes.py and kubernetes_server.py."""
+"""Builds Kubernetes' own programs from the Go module proxy, and starts an API server; for the kubernetes*.py tests."""
 
 import contextlib
 import json
@@ -25,11 +25,11 @@ BIN = CACHE / "bin"
 DNS = f"coredns-{DNS_VERSION}"
 FIREWALL = "kube-router-2.1.0"  # enforces NetworkPolicies
 OTHERS = {FIREWALL: ("github.com/cloudnativelabs/kube-router/v2@v2.1.0", "/cmd/kube-router")}  # module, program in it
-# What makes jobs of definitions of its own: its module, its program there, and where it says how it is installed.
+# Operators with resource definitions of their own: the module, the program in it, the folder of its manifests.
 OPERATORS = {"jobset-0.8.0": ("sigs.k8s.io/jobset@v0.8.0", "", "config/default"),
              "training-operator-1.9.0": ("github.com/kubeflow/training-operator@v1.9.0", "/cmd/training-operator.v1",
                                          "manifests/overlays/standalone")}
-# CoreDNS with nothing but the names of Services; all of it is twice as much.
+# CoreDNS with the plugin for the names of Services only: half the size of the complete program.
 DNS_PROGRAM = """package main
 
 import (
@@ -48,7 +48,7 @@ def skip(why):
 
 
 def need(**packages):
-    """Programs, and the Debian packages that have them."""
+    """Skips the test if a program is missing. `packages` maps each program to the Debian package that contains it."""
     for program, package in packages.items():
         if shutil.which(program) is None:
             skip(f"there is no {program}: apt-get install {package}")
@@ -69,9 +69,9 @@ def module(name, folder=None):
 
 
 def build(*programs):
-    """Into the cache directory, what is not there."""
+    """Builds the `programs` that the cache directory does not have."""
     if shutil.which("go") is None:
-        skip("Go is missing; Kubernetes wants 1.24 or newer")
+        skip("Go is missing; Kubernetes needs Go 1.24 or newer")
     missing = [program for program in programs if not (BIN / program).exists()]
     if not missing:
         return
@@ -90,7 +90,7 @@ def build(*programs):
 
 
 def source_of(program, folder):
-    """The package; the module in `folder` knows its versions."""
+    """Returns the Go package of `program`. The module in `folder` then requires it and its versions."""
     if program == DNS:
         (folder / "main.go").write_text(DNS_PROGRAM)
         go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
@@ -105,7 +105,7 @@ def source_of(program, folder):
 
 
 def replace_parts(folder):
-    """Kubernetes requires its own parts as v0.0.0, which are published under another version."""
+    """Replaces the version of Kubernetes' own parts: its go.mod requires v0.0.0, but they are published as v0.X.Y."""
     required = json.loads(go("mod", "edit", "-json", module(MODULE)["GoMod"], folder=folder))["Require"]
     for part in (r["Path"] for r in required if r["Version"] == "v0.0.0"):
         go("mod", "edit", f"-replace={part}={part}@v0{VERSION[1:]}", folder=folder)
@@ -117,7 +117,7 @@ def pause_source():
 
 
 def manifest(operator):
-    """What installs it, with the image of its name."""
+    """Returns the documents that install the operator, changed to use the local image with the operator's name."""
     name, _, path = OPERATORS[operator]
     text = subprocess.run([BIN / "kubectl", "kustomize", pathlib.Path(module(name)["Dir"]) / path], check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
@@ -147,7 +147,7 @@ def started(command, log):
         yield process
     except BaseException:
         said = log.read_text(errors="replace")[-1500:]
-        print(f"--- the end of what {log.stem} said", said, sep="\n", file=sys.stderr)
+        print(f"--- the end of the log of {log.stem}", said, sep="\n", file=sys.stderr)
         raise
     finally:
         process.send_signal(signal.SIGTERM)
@@ -159,7 +159,7 @@ def started(command, log):
 
 
 def until(what, condition, processes=(), seconds=180):
-    """What `condition` gives when it is something."""
+    """Calls `condition` until its result is true, and returns that. Fails after `seconds`, or when a process ends."""
     end = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError):
@@ -169,19 +169,19 @@ def until(what, condition, processes=(), seconds=180):
             if process.poll() is not None:
                 raise SystemExit(f"error: {process.args[0]} has ended, while waiting for {what}")
         if time.monotonic() > end:
-            raise SystemExit(f"error: waited {seconds} s in vain for {what}")
+            raise SystemExit(f"error: waited {seconds} s for {what}, without success")
         time.sleep(0.2)
 
 
 class Server:
-    """An API server as its administrator sees it."""
+    """A running API server, with the rights of its administrator."""
 
     def __init__(self, address, certificate, processes):
         self.address, self.certificate, self.processes = address, certificate, processes
-        self.context = ssl._create_unverified_context()  # it has signed its certificate itself
+        self.context = ssl._create_unverified_context()  # the server's certificate is self-signed
 
     def ask(self, method, path, body=None, kind="application/json"):
-        """(status, answer, warnings)"""
+        """Sends a request. Returns (HTTP status, body of the answer, list of warnings)."""
         request = urllib.request.Request(self.address + path, method=method, data=body and body.encode(),
                                          headers={"Authorization": "Bearer token-of-admin", "Content-Type": kind})
         try:
@@ -191,7 +191,7 @@ class Server:
             return error.code, error.read().decode(), error.headers.get_all("Warning") or []
 
     def make_namespace(self, name, mode):
-        """That enforces Pod Security's level "restricted", or warns of what it forbids."""
+        """Makes a namespace with Pod Security's level "restricted". `mode`: "enforce", or "warn" to warn only."""
         document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": name, "labels": {f"pod-security.kubernetes.io/{mode}": "restricted"}}}
         until(f"the namespace {name}", lambda: self.ask(
@@ -209,7 +209,10 @@ class Server:
 
 
 def start_server(stack, folder, address, *options, users=()):
-    """etcd and kube-apiserver, until `stack` ends. Users are (NAME, GROUPS) and admin, with tokens token-of-NAME."""
+    """Starts etcd and kube-apiserver, which run until `stack` ends. Returns the Server.
+
+    `users` are pairs (NAME, GROUPS); "admin" is always there. The token of each user is token-of-NAME.
+    """
     client, peer, port = free_ports(3)
     subprocess.run(["openssl", "genrsa", "-out", folder / "key", "2048"], check=True, stderr=subprocess.DEVNULL)
     (folder / "tokens").write_text("".join(

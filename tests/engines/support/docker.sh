@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts that need Docker: a daemon of their own, images, and the main job undisturbed in one container.
-#   start_docker "$@"    returns where the script is alone, with a daemon
-#   prepare_job          makes the image `trainer`, the volume `trainer-data` and $expected; $values are for templates
+# Sourced by the scripts that need Docker: a private daemon, images, and one undisturbed run of the main job in a
+# container.
+#   start_docker "$@"    returns inside of private namespaces (see `alone` in engine.sh), with a running daemon
+#   prepare_job          makes the image `trainer`, the volume `trainer-data`, the hash $expected, and the options
+#   $values
+#                        for rendering templates
 
 . "$(dirname "${BASH_SOURCE[0]}")/engine.sh"
 limit=900
@@ -43,9 +46,9 @@ show_logs() {
 }
 
 process_of() { docker inspect -f '{{.State.Pid}}' "$1"; }  # CONTAINER
-# Not `docker kill`, after which Docker takes a container for one that is not wanted any more.
+# Kills the process directly. After `docker kill` Docker would not restart the container.
 kill_hard() { local pid; pid=$(process_of "$1") && [ "$pid" -gt 0 ] && kill -9 "$pid"; }  # CONTAINER
-has_credential() {  # CONTAINER     the file that its template promises
+has_credential() {  # CONTAINER     fails if the container does not have the credential file of its template
   cmp -s "$work/key.json" "/proc/$(process_of "$1")/root"/etc/credential/key.json || fail "$1 has no credential"
 }
 
@@ -55,7 +58,7 @@ trainer_programs() { static_programs trainer fashion_mnist_train fashion_mnist_c
 static_programs() {  # IMAGE PROGRAM...
   must "build ${*:2}, static" "$root/examples/docker/build_static.sh" "$work/context-$1/image/bin" "${@:2}"
 }
-# The last stages of the Dockerfile as they stand, on programs that were built outside.
+# Builds the last stages of the examples' Dockerfile, from programs that were built outside of Docker.
 make_image() {  # NAME BELOW_BYTES OPTION...
   local context=$work/context-$1 dockerfile=$root/examples/docker/Dockerfile size
   mkdir -p "$context/image/own/data" "$context/image/own/out"
@@ -85,14 +88,15 @@ prepare_job() {
     -D 'probe=["fashion_mnist_train", "--probe"]')
 }
 volume() { echo "$work/data/volumes/$1/_data"; }  # NAME
-# When all have been asked to stop and are gone: whether they have saved.
+# Called when all tasks were asked to stop and have ended. Fails if they did not save a cut between the first tenth of
+# the job and its end.
 check_saved() {  # VOLUME
   local cut
   cut=$(compgen -G "$(volume "$1")/checkpoint/*" | sed -nE 's/.*ckpt-([0-9]+)\..*/\1/p' | sort -n | tail -n 1)
   echo "saved: step ${cut:-none}"
   [ "${cut:-0}" -ge $((steps / 10)) ] && [ "$cut" -lt "$steps" ] || fail "$1: asked to stop, but not saved"
 }
-# The last step that any of these containers told of.
+# Prints the last step that is in the logs of these containers.
 step_in() {  # CONTAINER...
   local container
   for container in "$@"; do docker logs "$container" 2>&1; done | last_step

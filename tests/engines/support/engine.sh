@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts of all engines, which end at the first thing that is not as it should be.
-#   need PROGRAM PACKAGE   the script is skipped where there is no PROGRAM
-#   alone "$@"           runs the script once more where nobody else is: processes, network, mounts, /run and host name
-#                        are its own, so that its daemons end with it, whatever happens. Returns only there, with a
-#                        directory $work that is removed in the end unless DISTRIB_KEEP is set. What needs the machine's
-#                        network, or long, is done before by the script's function `outside`. Control groups that are
-#                        made below $groups are removed, too
-#   must WHAT COMMAND...   says how long it took; fails when it fails
-#   until_true S WHAT COMMAND...   waits for at most S seconds, else fails: it waited in vain for WHAT
-#   render TEMPLATE FILE OPTION...   a template of examples/
-#   last_step            of a task's log, which is read from standard input
-#   field DIR FIELD      what the summary says that the job has left in DIR
-#   check_result DIR     the job has come to the parameters of an undisturbed one, whose hash is $expected
+# Sourced by the scripts of all engines. A script ends at the first failure.
+#   need PROGRAM PACKAGE   skips the script if there is no PROGRAM; PACKAGE is the Debian package to install
+#   alone "$@"           runs the script again in private namespaces: processes, network, mounts, /run and host name are
+#   its
+#                        own, so that its daemons end with it in any case. Returns only in there, with a directory $work
+#                        that is removed at the end unless DISTRIB_KEEP is set. Before that, the script's function
+#                        `outside`
+#                        does what needs the machine's network, or much time. Control groups below $groups are removed
+#                        too
+#   must WHAT COMMAND...   runs the command and prints how long it took; fails if the command fails
+#   until_true S WHAT COMMAND...   repeats the command until it succeeds; fails after S seconds
+#   render TEMPLATE FILE OPTION...   renders a template of examples/ into FILE
+#   last_step            prints the last step in a task's log, which is read from standard input
+#   field DIR FIELD      prints a field of the summary that the job has written to DIR
+#   check_result DIR     fails unless the job in DIR is complete and has the same parameters as an undisturbed job,
+#   whose
+#                        hash is $expected
 # Exit codes: 0 passed, 77 skipped, with a line "skipped: REASON"; 1 failed.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
@@ -29,7 +33,7 @@ need() { command -v "$1" >/dev/null || skip "there is no $1: install $2"; }
 until_true() {  # SECONDS WHAT COMMAND...
   local end=$((SECONDS + $1))
   until "${@:3}"; do
-    [ $SECONDS -lt "$end" ] || fail "waited $1 s in vain for $2"
+    [ $SECONDS -lt "$end" ] || fail "waited $1 s for $2, without success"
     sleep 0.2
   done
 }
@@ -42,26 +46,26 @@ alone() {  # ARGUMENT...
   work=${DISTRIB_ALONE:-}
   if [ -n "$work" ]; then
     groups=distrib-engines-${work##*.}
-    mount -t tmpfs -o mode=755 run /run  # has sockets of the machine's own daemons
+    mount -t tmpfs -o mode=755 run /run  # hides the sockets of the machine's own daemons
     ip link set lo up
     return
   fi
-  [ "$(id -u)" -eq 0 ] || skip "not root: a network and process ids of its own are refused"
+  [ "$(id -u)" -eq 0 ] || skip "not root: only root can make private network and process namespaces"
   need ip iproute2
   python3 -c 'import jinja2' 2>/dev/null || skip "there is no Jinja2: install python3-jinja2"
   local own=(unshare --mount --pid --net --uts --fork --kill-child --mount-proc) code=0
-  "${own[@]}" true 2>/dev/null || skip 'this machine gives nobody a network and process ids of its own (unshare)'
+  "${own[@]}" true 2>/dev/null || skip 'this machine does not allow private network and process namespaces (unshare)'
   work=$(mktemp -d)
   waited=
   trap end_alone EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   outside
-  # unshare itself holds back SIGTERM; its end ends everything in there.
+  # SIGKILL, because unshare ignores SIGTERM. When unshare ends, every process in its namespaces ends too.
   DISTRIB_ALONE=$work timeout -s KILL "$limit" "${own[@]}" bash "$script" "$@" &
   waited=$!
   wait "$waited" || code=$?
-  [ "$code" -ne 137 ] || echo "FAILED: not over after $limit s, or killed"
+  [ "$code" -ne 137 ] || echo "FAILED: not finished after $limit s, or killed"
   exit "$code"
 }
 
@@ -74,7 +78,9 @@ end_alone() {
   until no_groups "distrib-engines-${work##*.}" || [ $SECONDS -ge $end ]; do sleep 0.2; done
   if [ -n "${DISTRIB_KEEP:-}" ]; then echo "kept: $work"; else rm -rf --one-file-system "$work"; fi
 }
-no_groups() {  # NAME      a group is empty a moment after its last process was killed
+# Removes the control groups NAME. Fails if one is left: a group becomes empty only a moment after its last process was
+# killed, so the caller repeats this.
+no_groups() {  # NAME
   local group left=0
   for group in /sys/fs/cgroup/"$1" /sys/fs/cgroup/*/"$1"; do
     [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || left=1
@@ -85,7 +91,7 @@ no_groups() {  # NAME      a group is empty a moment after its last process was 
 # --- the job ---
 
 render() {  # TEMPLATE FILE OPTION...
-  python3 -B "$root/tools/render.py" "$root/examples/$1" "${@:3}" >"$2" || fail "$1 is not rendered"
+  python3 -B "$root/tools/render.py" "$root/examples/$1" "${@:3}" >"$2" || fail "rendering $1 failed"
 }
 json_list() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@"; }
 last_step() { sed -nE 's|.*step ([0-9]+)/.*|\1|p' | sort -n | tail -n 1; }
@@ -94,9 +100,9 @@ field() {  # DIRECTORY FIELD
 }
 check_result() {  # DIRECTORY
   local hash
-  hash=$(field "$1" parameters_sha256) || fail 'the chief left no summary'
+  hash=$(field "$1" parameters_sha256) || fail 'the chief wrote no summary'
   [ "$(field "$1" complete)" = True ] || fail 'the job is not complete'
-  [ "$hash" = "$expected" ] || fail "other parameters than undisturbed: $hash"
-  [ -e "$1/checkpoint/model.ckpt-$steps.index" ] || fail 'no checkpoint of the last step'
-  echo "the same parameters as undisturbed, $hash, at step $(field "$1" steps), accuracy $(field "$1" test_accuracy)"
+  [ "$hash" = "$expected" ] || fail "the parameters differ from those of the undisturbed job: $hash"
+  [ -e "$1/checkpoint/model.ckpt-$steps.index" ] || fail 'there is no checkpoint of the last step'
+  echo "same parameters as undisturbed, $hash, at step $(field "$1" steps), accuracy $(field "$1" test_accuracy)"
 }

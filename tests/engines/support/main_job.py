@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job on a Kubernetes node of this machine, for kubernetes.py and kubernetes_operators.py.
+"""Runs the main job on a Kubernetes node on this machine, for kubernetes.py and kubernetes_operators.py.
 
-main(...) makes what it needs and calls functions (Job, Node, HASH), HASH of the parameters of an undisturbed process.
+main(...) makes the images, the data and the node, then calls each scenario with a Job, the Node, and the hash of the
+parameters of an undisturbed process.
 """
 
 import contextlib
@@ -28,17 +29,17 @@ NAMESPACE, PS, WORKERS = "training", 2, 3
 
 
 def main(script, scenarios, operators=()):
-    """Scenarios are (FUNCTION, TEMPLATE, VALUES), and the job has the function's name."""
+    """Runs the scenarios (FUNCTION, TEMPLATE, VALUES). A job has its function's name. Returns the exit code."""
     if len(sys.argv) == 2:
         return outside(script, sys.argv[1], operators)
     return inside(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], scenarios, operators)
 
 
-# --- outside: images, and namespaces in which everything ends ---
+# --- outside: makes images, and private namespaces that end together with all their processes ---
 
 def outside(script, build_folder, operators):
     if os.geteuid() != 0:
-        skip("not root: nobody else may start a container runtime")
+        skip("not root: only root may start a container runtime")
     need(etcd="etcd-server", openssl="openssl", containerd="containerd", ctr="containerd", runc="runc", ip="iproute2",
          unshare="util-linux", nsenter="util-linux", gcc="gcc", dockerd="docker.io", iptables="iptables",
          ipset="ipset")
@@ -46,7 +47,7 @@ def outside(script, build_folder, operators):
         skip("there is no /usr/lib/cni/bridge: apt-get install containernetworking-plugins")
     alone = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "--"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
-        skip("this machine gives nobody a network and process ids of its own (unshare)")
+        skip("this machine does not allow private network and process namespaces (unshare)")
     build(*PROGRAMS, *(["kube-proxy"] if operators else []), *operators)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
@@ -56,7 +57,7 @@ def outside(script, build_folder, operators):
         made = watched([*images, *(control_plane.BIN / name for name in operators)], signal.SIGTERM)
         for name in operators:
             (pathlib.Path(folder) / f"{name}.yaml").write_text(control_plane.manifest(name))
-        # With its first process all that is in there ends.
+        # When the first process of the namespaces ends, all other processes in there are killed.
         return made or watched([*alone, sys.executable, "-B", script, build_folder, folder, groups], signal.SIGKILL)
 
 
@@ -76,7 +77,7 @@ def control_groups(name):
         for group in Node.hierarchies():
             (group / name).mkdir()
     except OSError as error:
-        skip(f"no control groups can be made here: {error}")
+        skip(f"cannot make control groups: {error}")
     try:
         yield
     finally:
@@ -84,7 +85,7 @@ def control_groups(name):
 
 
 def remove_groups(name):
-    """A group is empty a moment after its last process was killed."""
+    """Removes the control groups. Repeats, because a group becomes empty a moment after its last process was killed."""
     end = time.monotonic() + 20
     while left := [group for group in Node.hierarchies() if (group / name).is_dir()]:
         for group in left:
@@ -92,7 +93,7 @@ def remove_groups(name):
                 with contextlib.suppress(OSError):
                     os.rmdir(path)
         if time.monotonic() > end:
-            print(f"control groups are left: {[str(group / name) for group in left]}", file=sys.stderr)
+            print(f"control groups were not removed: {[str(group / name) for group in left]}", file=sys.stderr)
             return
         time.sleep(0.1)
 
@@ -126,12 +127,13 @@ class Job:
 
     def pods(self, role, index=None):
         pods = self.node.pods(f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={role}")
-        # JobSet has another number before the index, a StatefulSet of one pod has one behind it.
+        # The name of a JobSet's pod has another number before the index; that of a StatefulSet of one pod has one after
+        # it.
         names = {f"{self.name}-{role}-{index}", f"{self.name}-{role}-0-{index}", f"{self.name}-{role}-{index}-0"}
         return [pod for pod in pods if index is None or {pod["metadata"]["name"], pod["spec"].get("hostname")} & names]
 
     def step(self):
-        """The last one that worker 0 told of."""
+        """Returns the last step in the log of worker 0; 0 if there is none."""
         said = "".join(self.node.log(pod) for pod in self.pods("worker", 0))
         return max(map(int, re.findall(r"step (\d+)/", said)), default=0)
 
@@ -150,28 +152,28 @@ class Job:
         return len(pods) == PS + WORKERS and all(self.is_ready(pod) for pod in pods)
 
     def budget(self, allowed):
-        """How many parameter servers a drain may take; told only when the budget could be counted."""
+        """Waits until the disruption budget allows the eviction of exactly `allowed` of the parameter servers."""
         def counted():
             status, text, _ = self.node.server.ask(
                 "GET", f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/{self.name}-ps")
             status = json.loads(text)["status"]
             return status["expectedPods"] == PS and status["disruptionsAllowed"] == allowed
 
-        until(f"a budget that lets {allowed} of {PS} go", counted, self.node.processes, 60)
+        until(f"a budget that allows to evict {allowed} of {PS}", counted, self.node.processes, 60)
 
     def policies(self):
-        """Who gets where, once the NetworkPolicies are in force."""
+        """Checks which pods can connect to which, once the NetworkPolicies are in force."""
         stranger = self.node.stranger
         worker, ps = self.pods("worker", 0)[0], self.pods("ps", 0)[0]
         at_ps, at_server = (ps["status"]["podIP"], 2222), self.node.server.address[len("https://"):].split(":")
         until("the NetworkPolicies", lambda: not self.node.reaches(stranger, *at_ps), self.node.processes, 60)
-        assert self.node.reaches(stranger, *at_server), "nor does a stranger reach the API server, as no policy says"
-        assert not self.node.reaches(worker, *at_server), "a worker reaches the API server"
-        assert self.node.reaches(worker, *at_ps), "a worker does not reach a parameter server"
-        self.say("NetworkPolicies: a worker reaches a ps and not the API server, a stranger no ps")
+        assert self.node.reaches(stranger, *at_server), "a pod of no job cannot reach the API server"
+        assert not self.node.reaches(worker, *at_server), "a worker can reach the API server"
+        assert self.node.reaches(worker, *at_ps), "a worker cannot reach a parameter server"
+        self.say("NetworkPolicies: a worker can reach a ps, but not the API server; a pod of no job cannot reach a ps")
 
     def lose(self, role, index, after, how, action):
-        """After that step, and waits for what stands for it."""
+        """When the step `after` is reached, calls action(pod), and waits until another pod replaces this one."""
         step, pod = self.reach(after), self.pods(role, index)[0]
         self.say(f"{how} {pod['metadata']['name']} at step {step}")
         began = time.monotonic()
@@ -182,10 +184,13 @@ class Job:
             return [p for p in others if self.is_ready(p)]
 
         found = until(f"another {role} {index}", other, self.node.processes, 120)[0]
-        self.say(f"{found['metadata']['name']} stands for it, ready within {time.monotonic() - began:.1f} s")
+        self.say(f"{found['metadata']['name']} replaces it, ready within {time.monotonic() - began:.1f} s")
 
     def ended(self, what, condition, *failed):
-        """Of what is a Job so many pods have failed. Gives its condition."""
+        """Waits for `condition` of the object `what`, and returns the condition.
+
+        `failed`: the allowed numbers of failed pods, if `what` is a Job; none given: not checked.
+        """
         self.node.kubectl("wait", f"--for=condition={condition}", "--timeout=300s", what)
         status = json.loads(self.node.kubectl("get", what, "-o", "json"))["status"]
         counts = f": {status.get('succeeded', 0)} succeeded, {status.get('failed', 0)} failed" if failed else ""
@@ -197,7 +202,7 @@ class Job:
         summary = json.loads((self.result / "summary.json").read_text())
         print(f"{self.name}: parameters_sha256 {summary['parameters_sha256']}, step {summary['steps']}, accuracy "
               f"{summary['test_accuracy']}", flush=True)
-        assert summary["parameters_sha256"] == expected, f"another hash than the undisturbed job's {expected}"
+        assert summary["parameters_sha256"] == expected, f"not the hash of the undisturbed job, {expected}"
         assert (self.result / f"checkpoint/model.ckpt-{self.steps}.index").exists(), "no checkpoint of the last step"
 
     def saved(self):
@@ -222,5 +227,5 @@ def inside(build_folder, folder, groups, scenarios, operators):
                 with contextlib.suppress(Exception):
                     node.tell()
                 raise
-    print("all is as it should be")
+    print("all scenarios passed")
     return 0

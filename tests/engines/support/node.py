@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Kubernetes cluster of one node, in namespaces that nobody else is in; for kubernetes.py."""
+"""A Kubernetes cluster of one node, in private namespaces; for kubernetes.py and kubernetes_operators.py."""
 
 import json
 import pathlib
@@ -15,7 +15,8 @@ from control_plane import BIN, DNS, FIREWALL, start_server, started, until
 ADDRESS, SUBNET, DOMAIN, NAME = "10.244.0.1", "10.244.0.0/24", "cluster.local", "node1"
 SERVICES = "10.96.0.0/16"
 SOCKET = "/run/containerd/containerd.sock"
-# What a kubelet wants of the kernel; it would set these for the whole machine.
+# Kernel settings that a kubelet requires. Files with these values are mounted over /proc/sys, because otherwise the
+# kubelet would change the settings of the whole machine.
 KERNEL = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
           "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
 CONTAINERD = f"""
@@ -24,7 +25,7 @@ version = 2
   address = "{SOCKET}"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "docker.io/library/pause:latest"
-  restrict_oom_score_adj = true  # not even root may lower it in every machine
+  restrict_oom_score_adj = true  # on some machines not even root may lower it
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
@@ -94,7 +95,7 @@ class Node:
 
     @staticmethod
     def hierarchies():
-        """Of control groups: one for each controller, or one for all."""
+        """Returns the roots of the control groups: one for each controller, or one for all."""
         root = pathlib.Path("/sys/fs/cgroup")
         return [group for group in ([root] if (root / "cgroup.procs").exists() else root.iterdir())
                 if (group / "cgroup.procs").exists()]
@@ -132,7 +133,7 @@ class Node:
             started([str(path), *map(str, options)], self.folder / f"{program}.log")))
 
     def install(self, stack, operators):
-        """The API server asks them, and they ask it, at addresses of Services, which are kube-proxy's to serve."""
+        """Installs the operators. They and the API server call each other at Service addresses: kube-proxy runs first."""
         if not operators:
             return
         (self.folder / "kube-proxy.json").write_text(json.dumps(PROXY | {
@@ -159,7 +160,7 @@ class Node:
         conditions = json.loads(text)["status"].get("conditions", []) if status == 200 else []
         return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
-    # --- what people do ---
+    # --- what users do ---
 
     def kubectl(self, *arguments):
         return run(BIN / "kubectl", *self.to_server, *arguments, cwd=self.folder, timeout=400)
@@ -168,7 +169,7 @@ class Node:
         run(BIN / "kubectl", *self.to_server, "apply", "-f", "-", input=yaml.safe_dump_all(documents))
 
     def claim(self, name, folder, made):
-        """A volume for the claim of that name, and the claim itself if nobody else makes it."""
+        """Makes a volume in `folder` for the claim `name`, and with `made` the claim too (else the job makes it)."""
         folder.mkdir(exist_ok=True)
         shutil.chown(folder, 65532, 65532)
         size = {"storage": "10Gi"}
@@ -188,7 +189,7 @@ class Node:
         return json.loads(text)["items"]
 
     def log(self, pod):
-        """Its end; empty as long as there is none."""
+        """Returns the last 20 lines of the pod's log; empty if it has no log yet."""
         status, text, _ = self.server.ask(
             "GET", f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log?tailLines=20")
         return text if status == 200 else ""
@@ -200,7 +201,7 @@ class Node:
         run("ctr", "-n", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", self.container(pod))
 
     def evict(self, pod):
-        """As `kubectl drain` does it."""
+        """Evicts the pod, as `kubectl drain` does. Returns (HTTP status, body of the answer)."""
         name = {"name": pod["metadata"]["name"], "namespace": self.namespace}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": name}
         return self.server.ask("POST", f"/api/v1/namespaces/{self.namespace}/pods/{name['name']}/eviction",
@@ -220,7 +221,7 @@ class Node:
         return next(line.split()[1] for line in tasks if line.startswith(self.container(pod)))
 
     def make_stranger(self):
-        """A pod that is of no job."""
+        """Makes a pod that belongs to no job."""
         document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "labels": {"app": "stranger"}},
                     "spec": {"automountServiceAccountToken": False, "containers": [{
                         "name": "pause", "image": "pause", "imagePullPolicy": "Never", "securityContext": {
@@ -231,12 +232,12 @@ class Node:
         return self.pods("app=stranger")[0]
 
     def cut_off(self, pod):
-        """Not a word from it or to it, as when its node is gone."""
+        """Drops all packets from and to the pod, as when its node has failed."""
         for way in ("-s", "-d"):
             run("iptables", "-I", "FORWARD", "1", way, pod["status"]["podIP"], "-j", "DROP")
 
     def reaches(self, pod, address, port):
-        """Whether a process of the pod is connected within two seconds."""
+        """True if a process in the pod's network can connect to the address within two seconds."""
         program = f"import socket; socket.create_connection(({address!r}, {port}), 2)"
         return subprocess.run(["nsenter", "-t", self.process(pod), "-n", sys.executable, "-c", program],
                               capture_output=True, check=False).returncode == 0
@@ -254,7 +255,7 @@ class Node:
         assert (root / "etc/credential/key.json").read_text() == (self.folder / "key.json").read_text()
 
     def tell(self):
-        """How things stand, when they stand badly."""
+        """Prints the state of pods, jobs and claims, the last events and the logs, after a failure."""
         print(self.kubectl("get", "pods,jobs,pvc", "-o", "wide"), flush=True)
         print("\n".join(self.kubectl("get", "events", "--sort-by=.lastTimestamp").splitlines()[-30:]), flush=True)
         for pod in self.pods(""):

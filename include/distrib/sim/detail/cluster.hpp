@@ -33,36 +33,39 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// A job that is started: how its shards are made, and what its workers compute with.
+/// A job to be started: how its shards are made, and the program of its workers.
 struct StartedJob {
   Job job;
   ShardKinds kinds;
   StartProgram program;
 };
 
-/// A whole cluster in simulated time: the services and nodes of production over the connection cores of production, the
-/// cuts of production on a simulated disk, and all that can go wrong. One `run()`. What a Program throws comes out of it.
+/// A whole cluster in simulated time: the services, worker nodes and connection cores of production, whose cuts are on
+/// a simulated disk, and everything that can go wrong there. An exception from a Program leaves `run()`.
+///
 /// Threads: one at a time.
 class Cluster {
  public:
-  /// Of `cuts` the directory is the simulation's own. Throws when it cannot be made. `make_shard`: another one gives
-  /// shards cores that have a mistake.
+  /// `cuts`: its directory is replaced by that of the simulation. `make_shard`: makes the hosts of the shards; a test
+  /// can pass another function to plant a mistake in their cores. Throws if the directory of the simulated disk cannot
+  /// be created.
   DISTRIB_DECL Cluster(StartedJob job, const CutSettings& cuts, const Options& options,
                        MakeShard make_shard = detail::make_shard<ShardCores>);
 
-  /// At some moment of the run all processes end, and this job is started, of as many shards and ranks. Before `run`.
+  /// Makes all processes end at a random moment of the run, and then starts this job. It must have the same numbers of
+  /// shards and ranks. Nothing changes if a process was done before that moment. To be called before `run`.
   DISTRIB_DECL void change_to(StartedJob job);
 
-  /// Runs to the end: every worker was done once, and every parameter server; where a shard refused what is not finite,
-  /// the workers only.
+  /// Runs to the end of the job, once: until each rank was done and each parameter server is done. If a shard has
+  /// refused a value that is not finite, it waits for the workers only.
   DISTRIB_DECL auto run() -> Outcome;
 
-  /// With what workers ended to whom a shard refused something that is not finite.
+  /// Returns the error text of each worker that ended with `ps_errc::not_finite`.
   [[nodiscard]] auto refusals() const noexcept -> const std::vector<std::string>& { return world_.refusals; }
 
  private:
   struct RankState {
-    std::vector<std::shared_ptr<WorkerProcess>> processes;  // the last is the one that is not a zombie
+    std::vector<std::shared_ptr<WorkerProcess>> processes;  // all but the last are zombies
     unsigned started = 0;
     bool done = false;
   };
@@ -85,41 +88,45 @@ class Cluster {
   [[nodiscard]] DISTRIB_DECL auto most_contributions() const -> std::uint64_t;
 
   DISTRIB_DECL void contributed();
-  // Whatever is due after so many contributions happens at any moment until about the next one.
+  // Lets everything happen that is due after the current number of contributions: each at a random moment soon, at the
+  // latest about when the next contribution is made.
   DISTRIB_DECL void fall_due();
 
   template <class Lose> void lose_one(Lose lose, const char* how);
 
-  // A few do not reach a few; what was on its way comes later, or not at all.
+  // Cuts some workers off from some parameter servers for a time. What is on its way arrives later, or is lost.
   DISTRIB_DECL void part();
 
   // --- the end ---
 
   DISTRIB_DECL auto is_over() -> bool;
-  // Of a rank that is done the other processes have nothing more to say.
+  // Ends the other processes of a rank that is done.
   DISTRIB_DECL static void end_zombies(RankState& of);
 
-  // Each worker was told that the last step is durable, so its checkpoint is whole also when power is lost now.
+  // Fails the run if the checkpoint of the last step is not complete after a loss of power. Each worker was told that
+  // it is durable.
   DISTRIB_DECL void look_for_the_last_checkpoint();
 
-  // A synchronous job ends in one history: when the settings changed in it.
+  // Returns the step after which the changed settings hold, for a synchronous job. Fails the run if shards have ended
+  // in different histories.
   DISTRIB_DECL auto changed_after() -> std::optional<Step>;
 
-  // An asynchronous shard never goes back: what is not the same on all is wrong. A synchronous one may yet have been sent
-  // back by a worker that came late, when its last cut was durable.
+  // Returns the highest number of contributions in the values of a shard. For an asynchronous job, whose shards never
+  // go back, fails the run if the shards' numbers differ. In a synchronous job they may: after its last cut was
+  // durable, a shard may have been sent back by a worker that came late.
   DISTRIB_DECL auto count_contributions() -> std::uint64_t;
 
-  // For people who look for the reason.
+  // Returns a description of all processes, for the text of a failure.
   [[nodiscard]] DISTRIB_DECL auto state() const -> std::string;
 
   StartProgram program_;
   World world_;
   std::vector<std::unique_ptr<PsProcess>> tasks_;
   std::vector<RankState> ranks_;
-  std::multimap<std::uint64_t, std::function<void()>> due_;  // after so many contributions
+  std::multimap<std::uint64_t, std::function<void()>> due_;  // by the number of contributions after which it is due
   std::uint64_t contributed_ = 0;
   unsigned flips_ = 0;
-  unsigned changes_ = 0;  // so often was everything started again
+  unsigned changes_ = 0;  // how often the whole job was started again
 };
 
 }  // namespace sim::detail

@@ -25,13 +25,13 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// The cores of production that a shard's host has beside its service. A test that plants a mistake gives others.
+/// The cores of production that a shard's host uses beside its service. A test that plants a mistake uses other ones.
 struct ShardCores {
   using Files = ShardFiles;
   using Fetch = StateFetchCore;
 };
 
-/// A shard's host with the cores that decide about its files, and which state it fetches from its other replica.
+/// A shard's host with the core that decides about its files, and the core that fetches the state of its other replica.
 template <class Cores>
 class HostedShard final : public ShardHost {
   using Files = typename Cores::Files;
@@ -42,7 +42,7 @@ class HostedShard final : public ShardHost {
       : ShardHost{world, replica, owner}, files_{world.cuts.directory} {}
 
   void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) override {
-    if (replica != number()) world().fail("a job is opened for another shard");
+    if (replica != number()) world().fail("a shard opens the job for another shard");
     updaters_ = updaters;
     files_.open(job, replica, cuts, updaters, *this);
   }
@@ -59,7 +59,7 @@ class HostedShard final : public ShardHost {
         world(), [this](auto happened) { return open_to_sibling(std::move(happened)); }, std::move(core),
         [this](const std::optional<Cut>& cut) {
           fetch_.reset();
-          if (!cut) tell("hears of no newer state");
+          if (!cut) tell("gets no newer state from the other replica");
           files_.state_came(cut, service(), world().now(), *this);
           send_answers();
         });
@@ -79,7 +79,7 @@ class HostedShard final : public ShardHost {
   std::shared_ptr<Fetch> fetch_;
 };
 
-/// A `MakeShard`.
+/// A function of type `MakeShard`.
 template <class Cores>
 auto make_shard(World& world, std::uint32_t replica, HostOwner& owner) -> std::unique_ptr<ShardHost> {
   return std::make_unique<HostedShard<Cores>>(world, replica, owner);

@@ -19,7 +19,8 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// What a Call of a simulated connection speaks to: its ServerCore, and a wire that takes what was answered.
+/// The server's side of a simulated connection, as a Call sees it: its ServerCore, and a function that makes the wire
+/// carry what was answered.
 struct Session {
   ServerCore core;
   std::function<void()> flush;
@@ -49,7 +50,7 @@ struct Session {
 };
 using SessionPointer = std::shared_ptr<Session>;
 
-/// One connection from end to end; both processes hold it until it is over for them.
+/// One connection with both ends. Both processes hold it until it is over for them.
 struct Link : std::enable_shared_from_this<Link> {
   Link(const RpcClientOptions& client_options, const RpcServerOptions& server_options, Instant now)
       : client{client_options, now},
@@ -57,9 +58,9 @@ struct Link : std::enable_shared_from_this<Link> {
   ClientCore client;
   SessionPointer session;
   std::shared_ptr<Wire<ClientCore, ServerCore>> wire;
-  std::string from;  ///< Who has connected, "rank 1",
-  Rank rank = 0;     ///< its rank, of another replica one that the job has not,
-  std::uint32_t task = 0;  ///< and to which ps task.
+  std::string from;        ///< Name of the process that has connected, "rank 1".
+  Rank rank = 0;           ///< Rank of that process; if it is another replica, a rank that the job does not have.
+  std::uint32_t task = 0;  ///< The ps task to which it has connected.
   bool client_open = true;
   bool server_open = true;
 };

@@ -13,19 +13,21 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// What a worker process of a simulated cluster computes with: the same steps are asked for again after a restore.
+/// What a worker process of a simulated cluster computes. After a restore the same steps are asked for again.
 struct Program {
-  /// Which rows the contribution needs, one a shard; none of jobs without tables. Also of the step after the last.
+  /// Returns the rows that the contribution needs, one request per shard; an empty list in jobs without tables. Also
+  /// called for the step after the last one.
   std::function<std::vector<WantedRows>(Step step)> prepare;
-  /// The contribution, one block a shard, of values, one block a shard.
+  /// Returns the contribution, one block per shard, computed from the values, one block per shard.
   std::function<std::vector<SharedBuffer>(Step step, std::span<const SharedBuffer> values)> contribute;
-  /// The values at the end of the job: told to rank 0. May be empty.
+  /// Receives the values at the end of the job; called for rank 0 only. May be empty.
   std::function<void(std::vector<SharedBuffer> values)> finish = {};
   /// Contribution 0, see `WorkerOptions`.
   std::vector<SharedBuffer> initial_values = {};
 };
 
-/// Called for each process of a worker that starts: what is in a Program dies with its process.
+/// Makes the Program of a worker process. Called for each process that starts: the state of a Program dies with its
+/// process.
 using StartProgram = std::function<Program(Rank rank)>;
 
 }  // namespace sim::detail

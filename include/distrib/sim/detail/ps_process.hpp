@@ -22,17 +22,18 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// A ps process of a simulated cluster: the hosts of its shards, and the end of a task as in production.
+/// A ps process of a simulated cluster: the hosts of its shards, and the core of production that decides when a task
+/// ends.
 class PsProcess final : public HostOwner {
  public:
   DISTRIB_DECL PsProcess(World& world, std::uint32_t task, MakeShard make_shard);
   PsProcess(const PsProcess&) = delete;
   auto operator=(const PsProcess&) -> PsProcess& = delete;
 
-  /// The hosts of its shards and replicas of shards, by their numbers.
+  /// Returns the hosts of its shards and replicas of shards, in the order of their numbers.
   [[nodiscard]] auto shards() const noexcept -> const std::vector<std::unique_ptr<ShardHost>>& { return shards_; }
 
-  /// Starts, unless it is up or was done.
+  /// Starts the process, unless it is up or was done.
   void start() {
     if (end_ || is_done()) return;
     ++incarnation_;
@@ -48,12 +49,12 @@ class PsProcess final : public HostOwner {
 
   [[nodiscard]] auto is_up() const noexcept -> bool { return end_.has_value(); }
   [[nodiscard]] auto is_done() const noexcept -> bool override { return code_ == exit_code::done; }
-  /// See `ShardHost::is_fragile`.
+  /// True if one of its shards is fragile, see `ShardHost::is_fragile`.
   [[nodiscard]] auto is_fragile() const -> bool {
     return !is_done() && std::ranges::any_of(shards_, [](const auto& shard) { return shard->is_fragile(); });
   }
 
-  // --- what shards tell ---
+  // --- called by the shards ---
 
   void changed() override {
     if (end_) end_->counted(0, tally(), *this);
@@ -61,7 +62,7 @@ class PsProcess final : public HostOwner {
   }
   void ended(int code, const Error& why) override { end_->ended(0, tally(), code, why, *this); }
 
-  // --- what the end of the task wants ---
+  // --- actions of the core that decides when the task ends ---
 
   void operator()(LookForEnd look) {
     later(look.after, [this] { end_->looked(finished_step(), *this); });
@@ -80,7 +81,7 @@ class PsProcess final : public HostOwner {
   DISTRIB_DECL void operator()(TaskOver over);
 
  private:
-  // Not from inside of what asks for it, nor of another process of the task.
+  // Runs `then` after this time, not inside the caller; not at all if this process is gone by then.
   void later(Instant::duration time, std::function<void()> then) {
     world_.scheduler.after(time, [this, mine = incarnation_, then = std::move(then)] {
       if (mine == incarnation_) then();
@@ -98,16 +99,16 @@ class PsProcess final : public HostOwner {
     return tally;
   }
 
-  // The last step of the job, when its checkpoint is there; in memory, when all shards have it.
+  // Returns the last step of the job if its checkpoint is on the disk; without a disk, if all shards have it in memory.
   [[nodiscard]] DISTRIB_DECL auto finished_step() const -> std::optional<Step>;
 
   World& world_;
   std::string name_;
   std::vector<std::unique_ptr<ShardHost>> shards_;
   std::uint64_t incarnation_ = 0;
-  std::optional<TaskEndCore> end_;  // empty: it is down
+  std::optional<TaskEndCore> end_;  // empty: the process is down
   bool ends_files_ = false;
-  int code_ = -1;  // it has not ended
+  int code_ = -1;  // -1: it has not ended
 };
 
 }  // namespace sim::detail

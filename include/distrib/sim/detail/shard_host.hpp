@@ -29,40 +29,41 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// What `StoredCuts` performs plans with; without a disk it has none.
+/// Performs the plans of `StoredCuts` on the simulated disk. Without a disk there are no plans.
 struct DiskFiles {
   std::optional<Disk::Files> files;
   void operator()(std::span<const FileAction> plan) const { (*files)(plan); }
   [[nodiscard]] auto now() const noexcept -> double { return files ? files->now() : 0; }
 };
 
-/// What a shard's host tells its process.
+/// What a shard's host calls of its process.
 class HostOwner {
  public:
   virtual ~HostOwner() = default;
-  virtual void changed() = 0;                          ///< A connection has ended, or its files have nothing to do.
+  virtual void changed() = 0;  ///< A connection has ended, or its queue of file work is empty.
   virtual void ended(int code, const Error& why) = 0;  ///< See `ShardShell::ended`.
   [[nodiscard]] virtual auto is_done() const noexcept -> bool = 0;
 };
 
-/// One shard of a ps process, or a replica of one: the service of production. What a thread of files does in production
-/// takes simulated time here, in the same order. What is decided about files is in `HostedShard`.
+/// One shard of a ps process, or a replica of a shard, with the service of production. Work that a thread for files
+/// does in production takes simulated time here, and is done in the same order. `HostedShard` has the decisions about
+/// files.
 class ShardHost : public ShardShell {
  public:
-  static constexpr std::chrono::minutes linger{5};  ///< Longer than anybody is away here.
+  static constexpr std::chrono::minutes linger{5};  ///< Longer than any worker is away in a simulation.
 
   ShardHost(const ShardHost&) = delete;
   auto operator=(const ShardHost&) -> ShardHost& = delete;
 
-  /// `finished`: the directory has the checkpoint of the job's last step.
+  /// Starts the shard. `finished`: the directory has the checkpoint of the job's last step.
   DISTRIB_DECL void start(bool finished);
 
-  /// Its process is killed, wherever it was: a file that it was at is left half done.
+  /// Kills the process at any moment: work on a file may be left half done.
   DISTRIB_DECL void die();
-  /// Its process has ended.
+  /// Ends the shard because its process has ended.
   DISTRIB_DECL void leave();
 
-  // --- what its process wants at the end ---
+  // --- actions of its process at the end ---
 
   void found_finished(Step step) {
     service_->found_finished(step, world_.now());
@@ -80,29 +81,30 @@ class ShardHost : public ShardShell {
 
   [[nodiscard]] auto is_up() const -> bool { return service_.has_value() && !service_->over(); }
   [[nodiscard]] auto is_done() const noexcept -> bool { return owner_.is_done(); }
-  /// A bit of its newest cut flipped, and there is no newer one yet. When it dies now it may have to go back to cut 0 and
-  /// die again, with nothing but the damaged one on the disk: then production refuses to begin anew.
+  /// True if a bit of its newest cut was flipped, and it has no newer cut yet. If it died now, it might have to go back
+  /// to cut 0, and could die again when only the damaged cut is on the disk: production then refuses to start from the
+  /// initial values.
   [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_; }
-  /// The newest cut that is kept in memory; 0 where there is a disk.
+  /// Returns the step of the newest cut that is kept in memory; 0 if there is a disk.
   [[nodiscard]] auto in_memory() const noexcept -> Step { return in_memory_; }
-  /// Of the cut that it saved last.
+  /// Returns the lineage of the cut that it saved last.
   [[nodiscard]] auto last_lineage() const noexcept -> const Lineage& { return last_lineage_; }
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
   [[nodiscard]] auto number() const noexcept -> std::uint32_t { return number_; }
   [[nodiscard]] auto task() const noexcept -> std::uint32_t { return task_; }
-  /// Contributions that its values are made of, once it is done; of a process that was not joined any more, those of the
-  /// one before.
+  /// Returns how many contributions are in its values, once it is done. If no worker has joined its last process, the
+  /// number is that of the process before.
   [[nodiscard]] auto contributions() const noexcept -> std::uint64_t { return contributions_; }
   [[nodiscard]] DISTRIB_DECL auto state() const -> std::string;
 
-  /// By which it asks the other replica; null: it does not.
+  /// Returns the connection by which it asks the other replica; null if it does not ask.
   [[nodiscard]] virtual auto asking() const -> LinkPointer = 0;
 
   void accept(const LinkPointer& link) { links_.push_back(link); }
 
   DISTRIB_DECL void on_activity(const LinkPointer& link);
 
-  // --- what the service wants ---
+  // --- actions of the service ---
 
   void copy() override {
     world_.scheduler.after(world_.pause(), [this, mine = incarnation_] {
@@ -112,9 +114,9 @@ class ShardHost : public ShardShell {
   void joined_twice(Rank) override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
-  // --- what its files want ---
+  // --- actions of the core that decides about its files ---
 
-  /// One thing after the other.
+  /// Queues work on files; it is done one piece after the other.
   void operator()(CutWork work) {
     queue_.push_back(std::move(work));
     if (queue_.size() == 1) next_on_disk();
@@ -125,9 +127,9 @@ class ShardHost : public ShardShell {
  protected:
   DISTRIB_DECL ShardHost(World& world, std::uint32_t replica, HostOwner& owner);
 
-  /// What came of a piece of work.
+  /// Called when a piece of work is done, with its result.
   virtual void performed(CutWork work) = 0;
-  /// What its process knew of files is lost.
+  /// Called when the process has ended: forgets what it knew about files.
   virtual void forget() = 0;
 
   [[nodiscard]] auto world() noexcept -> World& { return world_; }
@@ -135,7 +137,7 @@ class ShardHost : public ShardShell {
   [[nodiscard]] auto options() const noexcept -> const ShardOptions& { return options_; }
   DISTRIB_DECL auto open_to_sibling(std::function<void()> happened) -> LinkPointer;
   void tell(const std::string& what) const { world_.tell(name_, what); }
-  /// After the service was told something that comes from no connection.
+  /// Sends what the service has to say, after an event that did not come from a connection.
   DISTRIB_DECL void send_answers();
 
  private:
@@ -147,16 +149,19 @@ class ShardHost : public ShardShell {
   }
 
   DISTRIB_DECL void next_on_disk();
-  // The plan that is under way comes as far as chance wants.
+  // Performs a random part of the plan that was under way when the process died.
   DISTRIB_DECL void leave_half_done();
 
-  // Before its cuts are looked at a bit may flip in the newest, if that is not all there is to go on from.
+  // Performs a piece of work. Before the cuts are opened, a bit may be flipped in the newest; if no good cut is left
+  // then, the bit is flipped back.
   DISTRIB_DECL void perform(CutWork& work);
 
-  // What came of it, for those who watch.
+  // Notes the result of a piece of work, for the trace and the outcome.
   DISTRIB_DECL void note(const CutWork& work);
 
-  // In its newest cut, but for the last one of the job: what follows that nobody could replay. Gives the file.
+  // Flips a bit in a file of the shard's newest cut; returns the path of the file, or an empty text if nothing was
+  // flipped. Never touches the last cut of the job: the workers may be gone, so that the steps before it could not be
+  // computed again.
   DISTRIB_DECL auto flip_a_bit() -> std::string;
 
   DISTRIB_DECL void set_alarm();
@@ -170,9 +175,9 @@ class ShardHost : public ShardShell {
   std::uint64_t incarnation_ = 0;
   std::optional<ShardService<SessionPointer>> service_;
   std::optional<StoredCuts<DiskFiles>> stored_;
-  Step in_memory_ = 0;  // the newest cut there
+  Step in_memory_ = 0;  // the newest cut in memory
   Lineage last_lineage_;
-  std::deque<CutWork> queue_;  // the first is under way
+  std::deque<CutWork> queue_;  // the first piece is under way
   std::vector<LinkPointer> links_;
   Instant alarm_{};
   bool fragile_ = false;
@@ -182,8 +187,8 @@ class ShardHost : public ShardShell {
 /// Makes the host of a shard.
 using MakeShard = auto (*)(World& world, std::uint32_t replica, HostOwner& owner) -> std::unique_ptr<ShardHost>;
 
-/// A connection that `from` opens to a shard. Both processes hold it; `happened` is called when there is something for
-/// the client.
+/// Opens a connection from the process `from` to a shard. Both processes hold it. `happened` is called when there is
+/// something for the client.
 DISTRIB_DECL auto open_link(World& world, ShardHost& host, const std::string& from, Rank rank,
                             std::function<void(const LinkPointer&)> happened) -> LinkPointer;
 

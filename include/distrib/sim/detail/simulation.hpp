@@ -11,8 +11,9 @@ inline namespace v0 {
 namespace sim {
 namespace detail {
 
-/// Trains a plan in a simulated cluster, as `sim::run` does; `after`: how the job is started again, null: it is not.
-/// `make_shard` makes the shards: a test that plants a mistake gives other cores than production has.
+/// Trains a plan in a simulated cluster, as `sim::run` does. `after`: the plan with which the job is started again;
+/// null: it is not started again. `make_shard` makes the hosts of the shards; a test can pass another function to plant
+/// a mistake.
 [[nodiscard]] DISTRIB_DECL auto simulate(const TrainingPlan& plan, const TrainingPlan* after, const Options& options,
                                          MakeShard make_shard) -> Outcome;
 

@@ -20,13 +20,14 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// The shell of a `StateFetchCore` in simulated time, as `ps/server/detail/state_fetch.hpp` is in production: a
-/// connection of its own to the other replica of a shard. Calls back once with what was fetched; dropped it calls
-/// nothing. `Core` is `StateFetchCore`, or what a test derives from it.
+/// The shell of a `StateFetchCore` in simulated time, with its own connection to the other replica of a shard; in
+/// production this is `ps/server/detail/state_fetch.hpp`. Calls back once with what was fetched; if it is destroyed
+/// before, it does not call back. `Core` is `StateFetchCore`, or a class that a test derives from it.
 template <class Core>
 class StateFetch : public std::enable_shared_from_this<StateFetch<Core>> {
  public:
-  /// Opens a connection to the other replica, which calls when there is something for its client; null: that is down.
+  /// Opens a connection to the other replica; `happened` is called when there is something for the client. Null: the
+  /// other replica is down.
   using Open = std::function<LinkPointer(std::function<void()> happened)>;
   using Came = std::function<void(std::optional<Cut>)>;
 
@@ -38,10 +39,10 @@ class StateFetch : public std::enable_shared_from_this<StateFetch<Core>> {
 
   void start() { core_.start(world_.now(), *this); }
 
-  /// Its connection; null: there is none.
+  /// Returns its connection, or null if there is none.
   [[nodiscard]] auto link() const noexcept -> const LinkPointer& { return link_; }
 
-  // --- what the core tells ---
+  // --- actions of the core ---
 
   void operator()(ConnectToSibling action) {
     world_.scheduler.after(10 * world_.pause(), guarded([action](StateFetch& self) { self.connect(action); }));
@@ -51,7 +52,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch<Core>> {
     const MessageBody body = RpcCodec<StateRequest>::encode(action.request, head);
     link_->client.call(State::id, head.view(), body.body, world_.now() + action.within, world_.now());
     link_->wire->flush();
-    if (lost_) world_.scheduler.after({}, guarded(&StateFetch::happened));  // the network tells nothing any more
+    if (lost_) world_.scheduler.after({}, guarded(&StateFetch::happened));  // the network will not report anything more
   }
   void operator()(AskSiblingLater action) {
     world_.scheduler.at(action.at, guarded([](StateFetch& self) { self.core_.woken(self); }));

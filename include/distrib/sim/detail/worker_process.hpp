@@ -27,7 +27,7 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// A worker process: the node of production with the program of a user.
+/// A worker process: the worker node of production with a Program.
 class WorkerProcess final : public WorkerShell, public std::enable_shared_from_this<WorkerProcess> {
  public:
   WorkerProcess(World& world, std::span<ShardHost* const> shards, Rank rank, std::string name, Program program)
@@ -51,14 +51,14 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
   [[nodiscard]] DISTRIB_DECL auto state() const -> std::string;
 
-  /// Its open connections.
+  /// Returns its open connections.
   [[nodiscard]] DISTRIB_DECL auto open() const -> std::vector<LinkPointer>;
 
-  // --- what the node wants ---
+  // --- actions of the node ---
 
   DISTRIB_DECL void prepare(Prepare work) override;
   DISTRIB_DECL void compute(Compute work) override;
-  void sent(std::uint32_t) override {}  // flushed when the event is over
+  void sent(std::uint32_t) override {}  // flushed at the end of each event
   void moved(Step) override {}
   void saved(Step) override {}
   DISTRIB_DECL void not_repeatable(Step step) override;
@@ -68,7 +68,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
  private:
   void tell(const std::string& what) const { world_.tell(name_, what); }
 
-  // What is asked of a process that died meanwhile is not done.
+  // Runs `then` a little later, unless this process has died meanwhile.
   DISTRIB_DECL void later(std::function<void()> then);
 
   DISTRIB_DECL void connect(std::uint32_t shard);

@@ -30,7 +30,7 @@ namespace sim::detail {
 
 class ShardHost;
 
-/// What all processes of a simulated cluster share: time, chance, network, disk, and what is told of them.
+/// What all processes of a simulated cluster share: time, dice, network, disk, and what was noted about them.
 struct World {
   DISTRIB_DECL World(const Job& of_job, ShardKinds of_kinds, CutSettings settings, const Options& with);
   World(const World&) = delete;
@@ -42,12 +42,12 @@ struct World {
     return now() < disk_slow_until ? std::chrono::microseconds{dice.between(1, 5'000'000)} : 20 * pause();
   }
 
-  /// "rank 1", for one that is slow a longer time than for others.
+  /// Returns how many times slower than normal the process `who` ("rank 1") is: 30 if it is a slow one, otherwise 1.
   [[nodiscard]] auto factor(const std::string& who) const -> int {
     return std::find(slow.begin(), slow.end(), who) != slow.end() ? 30 : 1;
   }
 
-  /// Whether these two reach each other.
+  /// Returns until when these two cannot reach each other. A time in the past: they can.
   [[nodiscard]] auto parted_until(Rank rank, std::uint32_t task) const -> Instant {
     const auto at = parted.find({rank, task});
     return at == parted.end() ? Instant{} : at->second;
@@ -57,7 +57,7 @@ struct World {
     if (wrong.empty()) tell("simulation", "found: " + (wrong = what));
   }
 
-  /// What is composed for nobody costs time: ask `traces` before.
+  /// True if there is a trace. Building a text for `tell` costs time, so ask this first.
   [[nodiscard]] auto traces() const noexcept -> bool { return static_cast<bool>(options.trace); }
   DISTRIB_DECL void tell(const std::string& who, const std::string& what) const;
 
@@ -70,14 +70,14 @@ struct World {
   Instant begun = scheduler.now();
   Faults faults;
   NetworkOptions network;
-  std::vector<ShardHost*> shards;  // or replicas of them, by their numbers
-  std::vector<LinkPointer> links;  // all there were: the wires speak of them as long as there is something to happen
+  std::vector<ShardHost*> shards;  // shards and replicas of shards, by their numbers
+  std::vector<LinkPointer> links;  // all connections ever made: scheduled events of their wires refer to them
   std::optional<Disk> disk;
   Instant disk_slow_until{};
-  std::vector<std::string> slow;                                  // processes, by name
-  std::map<std::pair<Rank, std::uint32_t>, Instant> parted;       // a worker and a ps task
+  std::vector<std::string> slow;                             // names of slow processes
+  std::map<std::pair<Rank, std::uint32_t>, Instant> parted;  // by worker and ps task: see `parted_until`
   unsigned flips_due = 0;
-  std::function<void()> contributed;                              // one was made
+  std::function<void()> contributed;  // called after each contribution that was computed
   unsigned deaths = 0, resets = 0, refused_cuts = 0;
   std::vector<std::string> refusals;
   std::string wrong;

@@ -20,7 +20,7 @@ DISTRIB_DECL void Disk::lose_power() {
     if (change.file != nullptr) left[change.path] = change.file;
     else left.erase(change.path);
   }
-  std::set<std::shared_ptr<File>> cut;  // each may have several names
+  std::set<std::shared_ptr<File>> cut;  // files that became shorter; each may have several names
   for (auto& [path, file] : left) {
     if (!file->synced) {
       file->bytes.resize(dice_.between(0, file->bytes.size()));
@@ -110,7 +110,7 @@ DISTRIB_DECL void Disk::write(const FileAction& action, Error& error) {
     if (other == file) put(path, *file);
 }
 
-// A new file: names that share the old one may have to show something else.
+// Makes a new file of the system for this name. Other names that shared the old one may have to show something else.
 DISTRIB_DECL void Disk::put(const std::string& path, const File& file) {
   ::unlink(path.c_str());
   Error error;

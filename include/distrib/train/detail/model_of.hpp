@@ -45,8 +45,8 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   Source source_;
 };
 
-/// The model and the data of a recipe. With `Contributor`, `Evaluation` and `make_initial_values` this is all of a
-/// trainer's code that is compiled for each model.
+/// The model and the data of a recipe. Together with `Contributor`, `Evaluation` and `make_initial_values` this is all
+/// of a trainer's code that is compiled for each model.
 template <Model M, Dataset D> class ModelOf final : public AnyModel {
  public:
   using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&)>;
@@ -70,7 +70,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
  private:
   M model_;
   D data_;
-  OpenEvaluation evaluation_;  // empty if there is no Evaluate
+  OpenEvaluation evaluation_;  // empty if the recipe has no Evaluate
 };
 
 template <class M, class D, class Hooks>

@@ -28,7 +28,7 @@ DISTRIB_DECL CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, con
 
 namespace detail {
 
-// One error that names each of these; its code is that of the last.
+// Returns one error with the texts of all `errors`; its code is the code of the last one.
 DISTRIB_DECL auto all_together(const std::vector<Error>& errors) -> Error {
   Error all{errors.back().code, {}};
   for (const Error& error : errors)
@@ -39,7 +39,7 @@ DISTRIB_DECL auto all_together(const std::vector<Error>& errors) -> Error {
 }  // namespace detail
 
 DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
-  // What somebody exported here has no job, and is not what the job goes on from.
+  // A checkpoint without a job, such as an exported model, is not what the job continues from.
   const auto look = [this](const BundleReader& reader, Error& error) {
     if (reader.find("distrib/job") == nullptr) shards_.front().check_job(reader, error);
     else reader.verify(error);
@@ -52,7 +52,7 @@ DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
     const std::string what = error.where + ": " + error.code.message();
     const bool is_stale = error.code == checkpoint_errc::stale_state;
     restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
-                               is_stale ? what + "; taken instead: " + reader->prefix() : "passed over: " + what});
+                               is_stale ? what + "; used instead: " + reader->prefix() : "skipped: " + what});
   }
   if (!reader) return restored;
 
@@ -64,7 +64,7 @@ DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
        "local",
        restored.prefix,
        {},
-       "going on after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
+       "continuing after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
   return restored;
 }
 

@@ -77,7 +77,7 @@ DISTRIB_DECL void ClusterTrainer::tell_end(const Error& why) {
 
 // --- a worker ---
 
-/// One run of a worker: all on the thread of `run()`, except measuring.
+/// One run of a worker: everything on the thread of `run()`, except measuring.
 class ClusterTrainer::Worker {
  public:
   explicit Worker(ClusterTrainer& trainer)
@@ -91,11 +91,12 @@ class ClusterTrainer::Worker {
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (chief_) locks_.hold_chief(plan_, to_string(trainer.flags_.task()));
     if (chief_) evaluation_ = plan_.model().open_evaluation();
-    start_.first_step = job_.total_steps;  // until it is known: a worker that starts late may find that the job is done
+    start_.first_step =
+        job_.total_steps;  // until the real one is known: after a late start the job may be done already
   }
   Worker(const Worker&) = delete;
   auto operator=(const Worker&) -> Worker& = delete;
-  ~Worker() { wait_for_measures(); }  // also after an exception
+  ~Worker() { wait_for_measures(); }  // also after an exception: measurements use this object
 
   auto run() -> int {
     running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
@@ -126,7 +127,7 @@ class ClusterTrainer::Worker {
     WorkerClientOptions options;
     options.rpc.secret = mode.secret;
     options.start_within = mode.start_within;
-    // This worker has only to say goodbye, to servers that wait for it.
+    // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
     options.lost_after = mode.lease + mode.restart_window;
     options.worker.replay_budget_bytes = mode.replay_budget_bytes;
@@ -157,11 +158,11 @@ class ClusterTrainer::Worker {
     return running_->run();
   }
 
-  // The keys whose rows are measured with the values that contribution `step` is made of: the evaluation's keys every
-  // `every_steps` steps and at the end, else none.
+  // Returns the keys whose rows are pulled together with the values for contribution `step`, to measure these values:
+  // the keys of the evaluation every `every_steps` steps and at the end, otherwise none.
   [[nodiscard]] auto measured_before(Step step) const -> const KeyLists& {
     if (evaluation_ == nullptr) return none_;
-    const std::uint64_t ranks = job_.consistency.is_synchronous() ? 1 : job_.ranks;  // that make a step
+    const std::uint64_t ranks = job_.consistency.is_synchronous() ? 1 : job_.ranks;  // global steps per contribution
     const bool due = step > 1 && plan_.is_measured_between((step - 2) * ranks, (step - 1) * ranks);
     return step > last_ || due ? evaluation_->keys() : none_;
   }
@@ -188,8 +189,8 @@ class ClusterTrainer::Worker {
     measure_in_background(step, values, std::move(whole));
   }
 
-  // On one thread of the pool, so that measures come in order; hooks are told on the thread of `run()`. `whole` has the
-  // rows that the evaluation needs.
+  // Measures on one thread of the pool, so that the results come in order; passes them to the hooks on the thread of
+  // `run()`. `whole` contains the rows that the evaluation needs.
   void measure_in_background(Step step, const std::vector<SharedBuffer>& blocks, std::shared_ptr<RuntimeValues> whole) {
     ++measures_;
     asio::post(trainer_.pool_.executor(0), [this, step, blocks, whole = std::move(whole)] {
@@ -224,7 +225,8 @@ class ClusterTrainer::Worker {
     return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job_.total_steps);
   }
 
-  // A worker that starts late finds no server if the other workers have finished the job.
+  // After a late start there may be no server left, because the other workers have finished the job: then takes the
+  // result from the last checkpoint.
   auto look_for_result(WorkerEnd end) -> WorkerEnd {
     contributor_->prepare(rank_, last_ + 1, measured_before(last_ + 1));
     if (!is_done()) return end;
@@ -244,7 +246,7 @@ class ClusterTrainer::Worker {
     return done;
   }
 
-  // What the chief reports at the end. `blocks`: the values then.
+  // Reports the end of a job that is done, at the chief. `blocks`: the final values.
   void finish(const std::vector<SharedBuffer>& blocks) {
     if (plan_.save()) report_.has_checkpoint(finished_checkpoint(plan_.save()->directory));
     RuntimeValues whole{job_.variables, job_.tables.size()};
@@ -262,17 +264,17 @@ class ClusterTrainer::Worker {
   const std::unique_ptr<OpenModel> model_;
   PlannedJob planned_;
   const Job& job_ = planned_.job;
-  const Step last_ = job_.steps_of(rank_);  // of this worker
+  const Step last_ = job_.steps_of(rank_);  // the last step of this worker
   const CutSettings cuts_ = plan_.cut_settings();
   const KeyLists none_;
   const std::unique_ptr<AnyContributor> contributor_;
-  WriterLocks locks_;  // the chief's
-  std::unique_ptr<const AnyEvaluation> evaluation_;  // the chief's; else null
+  WriterLocks locks_;  // held by the chief only
+  std::unique_ptr<const AnyEvaluation> evaluation_;  // null if this is not the chief, or without Evaluate
   JobStart start_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool is_started_ = false;
-  Step made_ = 0;  // the newest contribution: `step_done` gets the values that it was made of
-  Step told_ = 0;  // the newest step that `step_done` was given
+  Step made_ = 0;  // step of the newest contribution: `step_done` gets the values that it was computed from
+  Step told_ = 0;  // the newest step that was passed to `step_done`
   std::atomic<int> measures_ = 0;
   std::unique_ptr<ClusterJob> running_;
 };

@@ -25,8 +25,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// An I/O thread of its own speaks to the parameter servers, while contributions are made on the thread of `run()`. So a
-/// long `gradients()` never looks like death, and data are decoded while values travel.
+/// The implementation of a ClusterJob. A thread of its own does the I/O with the parameter servers, while contributions
+/// are computed on the thread of `run()`. So a long `gradients()` does not look like the death of the worker, and data
+/// are decoded while values are on their way.
 class ClusterJobShell final : public ClusterJob, private WorkerOwner {
  public:
   ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
@@ -44,11 +45,11 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   ClusterJobShell(const ClusterJobShell&) = delete;
   auto operator=(const ClusterJobShell&) -> ClusterJobShell& = delete;
   ~ClusterJobShell() override {
-    // First its thread ends, which may be calling the client; then the client goes, while its context is still there.
+    // First end the I/O thread, which may be calling the client; then destroy the client, before its context.
     io_.stop();
     try {
       io_.join();
-    } catch (...) {  // `run()` has thrown something before that
+    } catch (...) {  // ignored: `run()` has already thrown another exception
     }
     client_.reset();
   }
@@ -57,7 +58,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     const auto work = asio::make_work_guard(context_);
     asio::post(io_.executor(0), [this] { client_->start(); });
     context_.run();
-    if (!end_) io_.join();  // throws what its thread threw
+    if (!end_) io_.join();  // the I/O thread has failed: throw its exception
     return std::move(*end_);
   }
 
@@ -68,7 +69,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   }
 
  private:
-  /// What travels to the thread of `run()` and back.
+  /// A contribution on its way to the thread of `run()` and back.
   struct Task {
     Compute work;
     Step counted;
@@ -91,13 +92,13 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   }
   void saved(Step step) override {
     asio::post(context_, [this, step] {
-      if (started_) callbacks_.saved(step);  // else it is news of an earlier run
+      if (started_) callbacks_.saved(step);  // otherwise the cut is from an earlier run
     });
   }
   void ended(WorkerEnd end) override {
     asio::post(context_, [this, end = std::move(end)]() mutable {
       if (end.code == 0 && !end.result.empty()) {
-        if (!std::exchange(started_, true)) callbacks_.started(reported_ = total_steps_);  // it was done before
+        if (!std::exchange(started_, true)) callbacks_.started(reported_ = total_steps_);  // done by an earlier run
         if (total_steps_ > reported_) callbacks_.step_done(total_steps_, loss_, end.result);
       }
       end_ = std::move(end);
@@ -124,7 +125,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     task->work.values.clear();
     if (has_tables_) task->next = callbacks_.prepare(next);
     asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
-    // The rest is done while the contribution and the next values travel.
+    // The rest runs while the contribution and the next values are on their way.
     if (done > reported_) callbacks_.step_done(reported_ = done, loss_, values);
     loss_ = loss;
     callbacks_.prepare(has_tables_ ? next + 1 : next);
@@ -135,7 +136,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   bool has_tables_;
   ClusterJobCallbacks callbacks_;
   asio::io_context context_{1};
-  std::vector<BlockPool> blocks_;  // of gradients, one a shard; on the I/O thread
+  std::vector<BlockPool> blocks_;  // for gradients, one per shard; used on the I/O thread
   std::shared_ptr<WorkerClient> client_;
   std::optional<WorkerEnd> end_;
   bool started_ = false;

@@ -36,7 +36,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A shell: what to do is decided by the cores.
+/// The implementation of a LocalJob. It delivers messages between the cores, which make all decisions.
 class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
@@ -51,7 +51,7 @@ class LocalJobShell final : public LocalJob {
           job, shard, shards,
           cut != nullptr ? std::vector{DurableCut{cut->step, cut->lineage}} : std::vector<DurableCut>{}, cut));
     }
-    // A shard cannot be lost without its workers here, so nothing is kept to be sent again.
+    // Here a shard cannot be lost without its workers, so workers keep nothing to send again.
     const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
     for (Rank rank = 0; rank < job.ranks; ++rank) workers_.push_back(make_worker(job, rank, options));
     for (Rank rank = 0; rank < job.ranks; ++rank)
@@ -83,7 +83,8 @@ class LocalJobShell final : public LocalJob {
       } catch (...) {
         failure = std::current_exception();
       }
-      // All that was caught goes along: this thread keeps no share in it that it would release at the same time.
+      // Hand `work` and `done` over completely: this thread must not keep a share in what they captured, which would be
+      // released at the same time as the share of the thread of `run()`.
       asio::post(*context, [this, failure = std::move(failure), work = std::move(work), done = std::move(done)] {
         --outstanding_;
         guarded([&] {
@@ -122,7 +123,7 @@ class LocalJobShell final : public LocalJob {
   }
 
  private:
-  /// What the core of worker `rank` tells its shell.
+  /// Receives what the core of worker `rank` says.
   struct OnWorker final : WorkerSink {
     OnWorker(LocalJobShell& of, Rank which) : job{of}, rank{which} {}
 
@@ -169,7 +170,7 @@ class LocalJobShell final : public LocalJob {
     Rank rank;
   };
 
-  /// What the core of a shard tells its shell.
+  /// Receives what the core of a shard says.
   struct OnShard final : ShardSink {
     OnShard(LocalJobShell& of, std::uint32_t which) : job{of}, shard{which} {}
 
@@ -194,7 +195,7 @@ class LocalJobShell final : public LocalJob {
       });
     }
     void operator()(RefusedReply m) override { throw_error(m.code, to_string(m)); }
-    void operator()(GoneReply m) override {  // to a worker that was late, where not all count
+    void operator()(GoneReply m) override {  // to a late worker, in a job with backup workers
       if (job.synchronous_)
         post(m.peer, [shard = shard, reply = std::move(m)](AnyWorker& core, WorkerSink& out) mutable {
           core.gone(shard, reply.step, std::move(reply.progress), out);
@@ -203,7 +204,7 @@ class LocalJobShell final : public LocalJob {
     }
     void operator()(LoadCut) override { lost_its_place(); }
     void operator()(SendState) override { lost_its_place(); }
-    void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
+    void operator()(DropCut) override {}  // SaveCheckpoint decides which files are kept
     void operator()(CopyCut) override {
       job.mail_.push_back([job = &job, shard = shard] {
         job->on_shard(shard, [](AnyShard& core, ShardSink& out) { core.copy_cut(std::size_t{1} << 20, out); });
@@ -223,10 +224,12 @@ class LocalJobShell final : public LocalJob {
     std::uint32_t shard;
   };
 
-  // Nothing is lost here without the process.
-  [[noreturn]] static void lost_its_place() { throw std::logic_error("a node of a local job lost its place"); }
+  // For messages that cannot occur here: in one process, nothing is lost before the process itself ends.
+  [[noreturn]] static void lost_its_place() {
+    throw std::logic_error("a local job got a message that only a cluster sends");
+  }
 
-  // What a handler throws ends the job, but not before every thread has left it.
+  // Runs a handler. An exception ends the job, but only after every thread has left it.
   template <class F> void guarded(F&& handler) {
     try {
       if (!failure_) handler();
@@ -241,7 +244,7 @@ class LocalJobShell final : public LocalJob {
     return stopping_ || shards_done_ == shards_.size();
   }
 
-  // Carries messages until all is quiet, and tells which steps were done by them.
+  // Delivers messages until there are none left, then reports the steps that are done.
   void deliver() {
     while (!mail_.empty()) {
       const std::function<void()> letter = std::move(mail_.front());
@@ -265,7 +268,8 @@ class LocalJobShell final : public LocalJob {
     event(*shards_[shard], out);
   }
 
-  // Shards see the same contributions in the same order, so their cuts of one step come together.
+  // All shards receive the same contributions in the same order, so each shard makes a cut of each such step. Collects
+  // the cuts of one step, and passes them on when the last one has arrived.
   void collect(Cut cut) {
     const Step step = cut.step;
     std::vector<Cut>& together = cuts_[step];
@@ -321,7 +325,7 @@ class LocalJobShell final : public LocalJob {
       ++reported_;
       float loss = 0;
       if (synchronous_) {
-        auto of_step = losses_.extract(reported_);  // those that were made until now
+        auto of_step = losses_.extract(reported_);  // the losses that are known by now
         std::sort(of_step.mapped().begin(), of_step.mapped().end());
         for (const auto& [rank, value] : of_step.mapped()) loss += value;
         loss /= static_cast<float>(of_step.mapped().size());
@@ -337,12 +341,13 @@ class LocalJobShell final : public LocalJob {
   Contribute contribute_;
   LocalJobCallbacks callbacks_;
   IoPool* pool_;
-  // Shared with the tasks on the pool: a thread may still be inside `post` when what it posted has ended the job.
+  // Shared with the tasks on the pool: when a posted handler ends the job, the thread that posted it may still be
+  // inside `post`.
   std::shared_ptr<asio::io_context> context_ = std::make_shared<asio::io_context>(1);
   std::vector<std::unique_ptr<AnyShard>> shards_;
   std::vector<std::unique_ptr<AnyWorker>> workers_;
-  std::vector<BlockPool> blocks_;   // of gradients: rank-major, one for each shard
-  std::deque<std::function<void()>> mail_;      // delivered one after the other: a core is never called from a core
+  std::vector<BlockPool> blocks_;  // for gradients: rank-major, one for each shard
+  std::deque<std::function<void()>> mail_;  // delivered one after the other: a core is never called from inside a core
   std::map<Step, std::vector<Cut>> cuts_;
   std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
   Step reported_ = 0;

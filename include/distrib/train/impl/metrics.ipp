@@ -7,7 +7,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// The value called `name` in a list; null: there is none.
+// Returns the value called `name` in a list, or null if there is none.
 template <class T> auto find_named(std::vector<std::pair<std::string, T>>& list, std::string_view name) -> T* {
   for (auto& [known, value] : list)
     if (known == name) return &value;

@@ -34,7 +34,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One run: all on the thread of `run()`, except contributions, measuring and saving.
+/// One run: everything on the thread of `run()`, except computing contributions, measuring and saving.
 class Trainer::Run {
  public:
   explicit Run(Trainer& trainer)
@@ -63,7 +63,7 @@ class Trainer::Run {
   }
 
  private:
-  // The cuts that the job goes on from, one per shard; empty if it begins with its initializers.
+  // Returns the cuts that the job continues from, one per shard; an empty list if it starts from its initializers.
   auto restore() -> std::vector<Cut> {
     std::vector<Cut> cuts;
     if (store_) {
@@ -138,7 +138,7 @@ class Trainer::Run {
           if (store_) *prefix = store_->save(step, *kept);
         },
         [this, step, kept, prefix] {
-          kept->clear();  // on this thread, where blocks are taken again
+          kept->clear();  // on this thread, which takes blocks from the pool again
           if (!prefix->empty()) report_.saved(step, std::move(*prefix));
           local_->cut_saved(step);
         });
@@ -158,7 +158,7 @@ class Trainer::Run {
         });
   }
 
-  // The values in these blocks, with the rows that the evaluation needs.
+  // Returns the values in these blocks as whole variables, with the rows that the evaluation needs.
   [[nodiscard]] auto whole(const std::vector<SharedBuffer>& blocks) const -> RuntimeValues {
     RuntimeValues values{job_.variables, job_.tables.size()};
     assemble(planned_.layouts, blocks, values);
@@ -185,8 +185,8 @@ class Trainer::Run {
   PlannedJob planned_;
   const Job& job_ = planned_.job;
   const std::unique_ptr<const AnyEvaluation> evaluation_;
-  KeyLists keys_;  // of each table: those that the evaluation needs
-  BatchKeys measured_{job_, planned_.layouts};  // asks for the rows of these keys
+  KeyLists keys_;  // for each table the keys that the evaluation needs
+  BatchKeys measured_{job_, planned_.layouts};  // requests the rows of these keys
   WriterLocks locks_;
   std::optional<CheckpointStore> store_;
   JobStart start_;

@@ -48,7 +48,7 @@ DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> Plann
   if (local.workers == 0 || local.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
   PlannedJob planned;
   planned.job = make_job(model, 1, local.workers, 1);
-  // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
+    // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
   planned.job.cut_interval = save() ? std::max<std::uint64_t>(every_steps(), 1) : planned.job.total_steps;
   return complete(std::move(planned));
 }
@@ -68,7 +68,8 @@ DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
           .retention = save()->retention()};
 }
 
-// Throws when `told` is for no variable or table. Counters have no updater, and no initial values.
+// Throws if `is_meant` accepts no name of a variable or table. Counters do not count: they have no updater and no
+// initial values. `told`: how the error text names the setting.
 DISTRIB_DECL void TrainingPlan::check_name(const std::string& told,
                                            const std::function<bool(const std::string&)>& is_meant) const {
   std::string names;
@@ -80,10 +81,11 @@ DISTRIB_DECL void TrainingPlan::check_name(const std::string& told,
     if (!detail::is_counter(variable.dtype) && look_at(variable.name)) return;
   for (const TableInfo& table : model_->tables())
     if (look_at(table.name)) return;
-  throw_error(train_errc::no_such_variable, told + "; there are " + names);
+  throw_error(train_errc::no_such_variable, told + "; the job has " + names);
 }
 
-// And puts them in an order that does not depend on who wrote them: the job's text has them.
+// Checks the names for the initial checkpoint. Sorts them, because they are part of the job's text, which must not
+// depend on the order in which the user wrote them.
 DISTRIB_DECL void TrainingPlan::check_initial_names() {
   std::vector<InitialName>& names = options_.initial_checkpoint_options.names;
   const auto told = [](const InitialName& entry) {
@@ -97,7 +99,7 @@ DISTRIB_DECL void TrainingPlan::check_initial_names() {
   }
 }
 
-// All of the job but the interval of cuts and the digests of the model's own initial values.
+// Returns the whole job, except the interval of cuts and the digests of the model's own initial values.
 DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                          std::uint32_t replicas) const -> Job {
   const Consistency& consistency = options_.consistency;
@@ -137,8 +139,8 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
   return planned;
 }
 
-// The end of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous step uses up a
-// batch of each rank, also of backup workers.
+// Returns the last step of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous
+// step uses one batch of each rank, including backup workers.
 DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks) const -> Step {
   const std::uint64_t batches_per_step = options_.consistency.is_synchronous() ? ranks : 1;
   std::optional<Step> last;

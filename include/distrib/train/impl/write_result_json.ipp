@@ -45,7 +45,7 @@ DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResul
   const std::string temporary = path + ".writing";
   const std::string directory = detail::directory_of(path);
   const std::string name{detail::file_of(path)};
-  DirectoryLock lock;  // else two processes may be in the middle of the same temporary file
+  DirectoryLock lock;  // otherwise two processes could write the same temporary file at once
   Error error;
   if (detail::is_directory(directory)) lock.hold(directory, name, name, std::chrono::seconds{5}, error);
   throw_if(error);

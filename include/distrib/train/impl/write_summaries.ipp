@@ -18,7 +18,7 @@ DISTRIB_DECL void WriteSummaries::on_start(const JobStart& event) {
   since_ = Clock::now();
   std::error_code ec;
   const bool begins = open(ec);
-  // TensorBoard then drops the points that an earlier run, which was killed after this step, wrote beyond it.
+  // If an earlier run was killed after `first_step`, this makes TensorBoard drop what that run wrote for later steps.
   const auto first = static_cast<std::int64_t>(event.first_step);
   if (!ec) writer_->session_log(SessionStatus::start, first + 1, {}, ec);
   write_out(ec, begins);
@@ -56,8 +56,9 @@ DISTRIB_DECL auto WriteSummaries::open(std::error_code& ec) -> bool {
   return true;
 }
 
-// What was added since `open`, which `ec` and `begins` tell of. Where there is no room, another file is begun the next
-// time.
+// Passes what was added since `open` to the system. `ec`, `begins`: the results of `open` and of adding. If the disk is
+// full, reports it and drops the writer, and also the file if `open` has just started it; the next `open` starts
+// another file. Throws any other error.
 DISTRIB_DECL void WriteSummaries::write_out(std::error_code ec, bool begins, bool last) {
   if (!ec) last ? writer_->close(ec) : writer_->flush(ec);
   is_full_ = is_full_ && ec;
@@ -70,8 +71,8 @@ DISTRIB_DECL void WriteSummaries::write_out(std::error_code ec, bool begins, boo
                   {},
                   failed->error().where,
                   ec,
-                  "no room for summaries in " + directory_ + " (" + ec.message() +
-                      "): training goes on without them; with room again they go on in another file"};
+                  "no space for summaries in " + directory_ + " (" + ec.message() +
+                      "): the training continues without them; when there is space again, they continue in a new file"};
 }
 
 }  // namespace v0

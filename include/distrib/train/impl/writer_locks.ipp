@@ -38,7 +38,7 @@ DISTRIB_DECL void WriterLocks::hold_chief(const TrainingPlan& plan, const std::s
 DISTRIB_DECL void WriterLocks::hold(const std::string& directory, const std::string& writer, const std::string& who,
                                     std::chrono::milliseconds within) {
   std::error_code ignored;
-  detail::make_directories(directory, ignored);  // or it has no path of its own
+  detail::make_directories(directory, ignored);  // realpath() needs an existing directory
   const std::unique_ptr<char, void (*)(void*)> real{::realpath(directory.c_str(), nullptr), std::free};
   const auto [lock, is_new] = locks_.try_emplace(detail::join_path(real ? real.get() : directory, writer));
   if (!is_new) return;

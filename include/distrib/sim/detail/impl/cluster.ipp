@@ -35,8 +35,9 @@ DISTRIB_DECL void Cluster::change_to(StartedJob job) {
 DISTRIB_DECL auto Cluster::run() -> Outcome {
   Outcome outcome;
   for (; world_.wrong.empty() && !is_over(); ++outcome.events) {
-    if (outcome.events >= world_.options.most_events) world_.fail("it goes round in circles" + state());
-    else if (!world_.scheduler.step()) world_.fail("nothing is left to happen" + state());
+    if (outcome.events >= world_.options.most_events)
+      world_.fail("the job has not ended within Options::most_events events" + state());
+    else if (!world_.scheduler.step()) world_.fail("the job has not ended, but no event is left" + state());
   }
   if (world_.wrong.empty() && refusals().empty()) look_for_the_last_checkpoint();
   if (world_.wrong.empty() && refusals().empty()) outcome.steps = world_.job.total_steps;
@@ -80,7 +81,7 @@ DISTRIB_DECL void Cluster::kill_worker() {
 DISTRIB_DECL void Cluster::double_worker() {
   const auto rank = static_cast<Rank>(world_.dice.below(ranks_.size()));
   if (ranks_[rank].done || ranks_[rank].processes.empty() || !ranks_[rank].processes.back()->is_alive()) return;
-  world_.tell("simulation", "leaves a zombie of " + ranks_[rank].processes.back()->name());
+  world_.tell("simulation", "starts another process without ending " + ranks_[rank].processes.back()->name());
   start(rank);
 }
 
@@ -104,7 +105,7 @@ DISTRIB_DECL void Cluster::change(const StartedJob& job) {
   const bool is_late = std::ranges::any_of(ranks_, &RankState::done) ||
                        std::ranges::any_of(tasks_, [](const auto& task) { return task->is_done(); });
   if (is_late || std::ranges::any_of(tasks_, [](const auto& task) { return task->is_fragile(); })) return;
-  world_.tell("simulation", "all ends, and is started again with other settings");
+  world_.tell("simulation", "ends all processes, and starts the job again with other settings");
   ++changes_;
   for (const RankState& of : ranks_)
     for (const auto& process : of.processes) process->die();
@@ -201,7 +202,7 @@ DISTRIB_DECL void Cluster::part() {
   const std::uint64_t workers = some(std::min<std::uint64_t>(world_.job.ranks, 20));
   const std::uint64_t tasks = some(std::min<std::uint64_t>(world_.job.tasks, 20));
   const bool lost = world_.dice.percent(50);
-  world_.tell("simulation", "a partition");
+  world_.tell("simulation", "partitions the network");
   const auto is_parted = [&](Rank rank, std::uint32_t task) {
     return rank < 20 && task < 20 && (workers >> rank & 1) != 0 && (tasks >> task & 1) != 0;
   };
@@ -237,7 +238,7 @@ DISTRIB_DECL void Cluster::end_zombies(RankState& of) {
 DISTRIB_DECL void Cluster::look_for_the_last_checkpoint() {
   if (!world_.disk) return;
   world_.disk->lose_power();
-  if (finished_checkpoint(world_.cuts.directory).empty()) world_.fail("the checkpoint of the last step is not there");
+  if (finished_checkpoint(world_.cuts.directory).empty()) world_.fail("the checkpoint of the last step is missing");
 }
 
 DISTRIB_DECL auto Cluster::changed_after() -> std::optional<Step> {
@@ -245,7 +246,7 @@ DISTRIB_DECL auto Cluster::changed_after() -> std::optional<Step> {
   const Lineage& lineage = world_.shards.front()->last_lineage();
   for (const ShardHost* shard : world_.shards)
     if (shard->last_lineage() != lineage && shard->number() < world_.job.shards())
-      world_.fail("shards end in different histories");
+      world_.fail("the shards end with different histories of the job's settings");
   const Sha256Digest settings = settings_hash(to_text(world_.job));
   for (const Lineage::Entry& entry : lineage.entries())
     if (entry.settings == settings) return entry.since;

@@ -25,7 +25,7 @@ DISTRIB_DECL ShardHost::ShardHost(World& world, std::uint32_t replica, HostOwner
 DISTRIB_DECL void ShardHost::start(bool finished) {
   ++incarnation_;
   alarm_ = {};
-  if (world_.disk || !stored_) stored_.emplace(files());  // what is in memory stands for a disk
+  if (world_.disk || !stored_) stored_.emplace(files());  // without a disk, cuts in memory survive the process
   const Job& job = world_.job;
   service_.emplace(ShardIdentity{task_, job.service_of(number_), job.tasks, job.ranks, finished}, options_,
                    world_.kinds, *this, world_.now());
@@ -86,7 +86,8 @@ DISTRIB_DECL void ShardHost::on_activity(const LinkPointer& link) {
 }
 
 DISTRIB_DECL void ShardHost::ended(int code, const Error& why) {
-  // In memory it cannot know that the other replica was at the end, when it was not.
+  // Without a disk, this replica cannot find out that the other one has reached the end and that it may end without the
+  // last cut: so the simulation looks.
   const bool ends_without =
       !world_.disk && world_.job.replicas > 1 && world_.shards[world_.job.sibling_of(number_)]->is_done();
   tell("is over with code " + std::to_string(code));
@@ -119,7 +120,7 @@ DISTRIB_DECL void ShardHost::leave_half_done() {
   try {
     perform(queue_.front());
   } catch (const Disk::Stopped&) {
-    tell("was at a file");
+    tell("dies while it works on a file");
   }
   if (world_.disk) world_.disk->go_on();
 }

@@ -33,7 +33,7 @@ namespace sim {
 
 namespace detail {
 
-/// One plan as a job of a simulated cluster. Hooks hear nothing.
+/// One plan as a job of a simulated cluster. Its hooks receive nothing.
 class SimulatedJob {
  public:
   SimulatedJob(const TrainingPlan& plan, const Options& options)
@@ -47,7 +47,7 @@ class SimulatedJob {
 
   [[nodiscard]] auto job() const -> const Job& { return planned_.job; }
 
-  /// What each process computes with. The values at the end are told to `finished`, as their SHA-256.
+  /// Returns the job with the programs of its processes. `finished` receives the SHA-256 of the values at the end.
   [[nodiscard]] auto start(std::function<void(std::string sha256)> finished) -> StartedJob {
     return {planned_.job, shard_kinds(plan_.updater_finder()),
             [this, finished = std::move(finished)](Rank rank) { return program(rank, finished); }};
@@ -75,8 +75,8 @@ class SimulatedJob {
     return program;
   }
 
-  // With checkpoints, the interval that a cluster has. Else drawn from the seed and not longer than that, so that a short
-  // job has a few cuts, too.
+  // Returns the steps between two cuts. With SaveCheckpoint: as in a cluster. Otherwise drawn from the seed, and at
+  // most a third of the job, so that a short job has a few cuts, too.
   [[nodiscard]] auto interval(const Options& options) const -> std::uint64_t {
     if (options.cut_interval != 0) return options.cut_interval;
     const Job& job = planned_.job;

@@ -53,7 +53,7 @@ DISTRIB_DECL void WorkerProcess::compute(Compute work) {
 }
 
 DISTRIB_DECL void WorkerProcess::not_repeatable(Step step) {
-  world_.fail("step " + std::to_string(step) + " of " + name_ + " was computed twice, and came with other bytes");
+  world_.fail("step " + std::to_string(step) + " of " + name_ + " was computed twice, with different bytes");
 }
 
 DISTRIB_DECL void WorkerProcess::done(WorkerDone end) {
