@@ -28,12 +28,15 @@ struct TableModel {
   std::uint32_t min_count = 1;
   std::uint64_t evict_after = 0;
   distrib::FloatFormat kept_as = distrib::FloatFormat::float32;
+  std::uint32_t items_min_count = 1;
+  std::uint64_t items_evict_after = 0;
 
   auto variables() const -> Variables {
     return {{distrib::UniformInitializer{-0.5F, 0.5F},
              {.min_count = min_count, .evict_after = evict_after, .kept_as = kept_as}},
             {{1}},
-            {distrib::UniformInitializer{-0.5F, 0.5F}, {.rows = num_items, .kept_as = kept_as}}};
+            {distrib::UniformInitializer{-0.5F, 0.5F},
+             {.rows = num_items, .min_count = items_min_count, .evict_after = items_evict_after, .kept_as = kept_as}}};
   }
 
   void lookups(const distrib::Batch<Example>& batch, distrib::Lookups<Variables>& lookups) const {

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
+#include "train/table_model.hpp"
 
 #include <distrib/optimizer/adagrad.hpp>
 
@@ -148,6 +149,19 @@ TEST_CASE("TrainingPlan: a job that no cluster can run is refused", "[train]") {
   const auto backups = bench.builder().with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3});
   CHECK(refusal(backups.plan(), 1, 3) == std::error_code{});
   CHECK(refusal(backups.plan(), 1, 2) == distrib::train_errc::too_few_workers);
+}
+
+TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto refused = [&](const TableModel& model) {
+    return refusal(table_model::builder(data, 2, 1, 20, model).plan(), 1, 2);
+  };
+  CHECK(refused({}) == std::error_code{});
+  CHECK(refused({.min_count = 3, .evict_after = 5}) == std::error_code{});
+  CHECK(refused({.min_count = 0}) == distrib::train_errc::bad_embedding);
+  CHECK(refused({.items_min_count = 2}) == distrib::train_errc::bad_embedding);
+  CHECK(refused({.items_evict_after = 5}) == distrib::train_errc::bad_embedding);
 }
 
 TEST_CASE("TrainingPlan: a server finds the program's updaters, with any settings, and the library's", "[train]") {

@@ -22,11 +22,11 @@ struct EmbeddingOptions {
   /// when keys are used.
   std::uint64_t rows = 0;
   /// A key gets its row at the update that is the `min_count`-th to contain it. 1: at the first. Above 4095 counts as
-  /// 4095. Trap: a cluster refuses the job (`ps_errc::bad_job`) if this is 0, or if it is not 1 and `rows` is not 0.
+  /// 4095. The trainer throws `train_errc::bad_embedding` if this is 0, or if it is not 1 and `rows` is not 0.
   std::uint32_t min_count = 1;
   /// A key is removed if none of the last `evict_after` updates contained it (for the exact moment see
-  /// `TableStore::apply`). 0: no key is removed. Trap: a cluster refuses the job (`ps_errc::bad_job`) if neither this
-  /// nor `rows` is 0.
+  /// `TableStore::apply`). 0: no key is removed. The trainer throws `train_errc::bad_embedding` if neither this nor
+  /// `rows` is 0.
   std::uint64_t evict_after = 0;
   /// Format in which the rows are kept where they are trained. The updater's slots always stay float32.
   FloatFormat kept_as = FloatFormat::float32;

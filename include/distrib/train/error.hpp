@@ -21,6 +21,7 @@ enum class train_errc {
   no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&) const` to the model.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
+  bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
 };
 // clang-format on
 
@@ -45,6 +46,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::bad_initial_name, failure::invalid_argument,
      "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
      "once"},
+    {train_errc::bad_embedding, failure::invalid_argument,
+     "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
 };
 
 /// Category "distrib.train".

@@ -82,6 +82,7 @@ class TrainingPlan {
  private:
   DISTRIB_DECL void check_name(const std::string& told, const std::function<bool(const std::string&)>& is_meant) const;
   DISTRIB_DECL void check_initial_names();
+  DISTRIB_DECL static void check_rows(const TableInfo& table);
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                              std::uint32_t replicas) const -> Job;

@@ -99,6 +99,15 @@ DISTRIB_DECL void TrainingPlan::check_initial_names() {
   }
 }
 
+// Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
+DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
+  const bool comes_and_goes = table.min_count != 1 || table.evict_after != 0;
+  if (table.min_count != 0 && (table.any_key() || !comes_and_goes)) return;
+  throw_error(train_errc::bad_embedding, "'" + table.name + "': rows " + std::to_string(table.rows) + ", min_count " +
+                                             std::to_string(table.min_count) + ", evict_after " +
+                                             std::to_string(table.evict_after));
+}
+
 // Returns the whole job, except the interval of cuts and the digests of the model's own initial values.
 DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                          std::uint32_t replicas) const -> Job {
@@ -114,6 +123,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.initial_names = options_.initial_checkpoint_options.names;
   job.variables = model_->variables();
   job.tables = model_->tables();
+  for (const TableInfo& table : job.tables) check_rows(table);
   job.tasks = tasks;
   job.shards_per_task = options_.local.shards;
   job.parts = plan_parts(job.variables, options_.partitioner, options_.placement, tasks, job.shards_per_task);
