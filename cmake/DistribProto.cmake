@@ -61,7 +61,7 @@ function(distrib_add_proto_library target)
 
   add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
   target_include_directories(${target} SYSTEM PUBLIC ${generated_dir})
-  target_compile_options(${target} PRIVATE -w) # whoever is strict about warnings can mend none of these
+  target_compile_options(${target} PRIVATE -w) # a warning in generated code cannot be fixed here
   target_link_libraries(${target} PUBLIC distrib::core protobuf::libprotobuf-lite)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_CLANG_TIDY "")
   if(NOT target STREQUAL "distrib_message")

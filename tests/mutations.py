@@ -181,7 +181,7 @@ def equivalents():
 
 
 def header_of(file):
-    """The header of which this is, or has, the bodies."""
+    """Returns the header that this file is, or whose bodies it has."""
     return re.sub(r"(^|/)impl/(\w+)\.ipp$", r"\1\2.hpp", file)
 
 

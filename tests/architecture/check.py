@@ -525,6 +525,9 @@ def contracts(tree):
 
 
 # Put together from pieces, so that the rule `paths` does not report this file.
+# Words that make a sentence hard to understand. A line of a page that begins with ">" quotes other people's words.
+OLD_WORDS = re.compile(r"\b(of[\s/#*]+(which|whom)|whom|whoever|whatsoever|thereof|somebody|nobody[\s/#*]+else|in[\s/#*]+vain)\b",
+                       re.IGNORECASE)
 MACHINE_PATH = re.compile("|".join(["/" + "work/", "/" + r"tmp/(?!\$|\{|distrib)[a-z]", "/" + "root/", "/" + "home/[a-z]"]))
 
 
@@ -533,6 +536,17 @@ def paths(tree):
         for number, line in enumerate(path.read_text().split("\n"), 1):
             if MACHINE_PATH.search(line):
                 yield f"{name}:{number}: a path that exists on one machine only: {line.strip()}"
+
+
+def words(tree):
+    for name, path in files(tree.root, [*SOURCES, *SCRIPTS, "*.md", "docs/**/*.md"]):
+        if name.startswith("docs/reference/") or path == pathlib.Path(__file__):
+            continue
+        text = path.read_text()
+        for found in OLD_WORDS.finditer(text):
+            line = text[:found.start()].count("\n")
+            if not text.split("\n")[line].startswith(">"):
+                yield f"{name}:{line + 1}: say it without '{' '.join(found[0].split())}': name the noun again"
 
 
 def cpu_seconds(tree, compiler, *arguments):
@@ -701,6 +715,12 @@ PLANTED = {
     ],
     "contracts": [{"include/distrib/core/a.hpp": "/// Said.\nauto said() -> int;\n\nauto unsaid() -> int;\n"}],
     "budget_seconds": [{"include/distrib/core/a.hpp": "#include <vector>\n"}],
+    "words": [
+        {"include/distrib/core/a.hpp": "/// The list of\n/// which a is the end.\n"},
+        {"docs/a.md": "Whoever comes\n"},
+        {"tests/core/a_test.cpp": 'TEST_CASE("a waits in vain") {}\n'},
+        {"tools/a.sh": "# somebody calls this\n"},
+    ],
     "paths": [
         {"docs/a.md": "see /" + "home/somebody/a\n"},
         {"include/distrib/core/impl/a.ipp": "// see /" + "home/somebody/a\n"},
@@ -724,6 +744,7 @@ GOOD = {
     "doors": {"include/distrib/record/impl/zlib.ipp": "#include <zlib.h>\n"},
     "details": {"include/distrib/net/tls/a.hpp":
                     "#include <distrib/net/detail/b.hpp>\n#include <distrib/net/tls/detail/b.hpp>\n"},
+    "words": {"docs/a.md": "> a quotation of whom\n", "include/distrib/core/a.hpp": "bool in_vain = somebody_lost;\n"},
     "mirrors": {
         "include/distrib/core/a.hpp":
             "/// Returned (at the end) {}.\nstruct A {\n  int a = 0, b = std::max(1, 2);\n  int c{f()};\n"
@@ -775,7 +796,7 @@ def self_test(rule):
 
 
 RULES = {f.__name__: f for f in [layers, staircase, cycles, bodies, details, doors, facades, components, mirrors, orphans,
-                                 chain, room_size, disguises, weak_functions, prologue, versions, paths, contracts,
+                                 chain, room_size, disguises, weak_functions, prologue, versions, paths, words, contracts,
                                  budget_seconds]}
 
 

@@ -189,7 +189,7 @@ inline auto text(const support::ShardAction& action) -> std::string {
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));
   if (const auto* m = std::get_if<LoadCut>(&action)) return "load " + std::to_string(m->step);
   if (const auto* m = std::get_if<DropCut>(&action))
-    return "drop " + std::to_string(m->step) + (m->in_vain ? " in vain" : "");
+    return "drop " + std::to_string(m->step) + (m->unneeded ? " unneeded" : "");
   if (const auto* m = std::get_if<distrib::SendState>(&action))
     return "state " + std::to_string(m->peer) + " " + (m->step == 0 ? "none" : std::to_string(m->step));
   return "done";

@@ -598,7 +598,7 @@ class Carrier {
       } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
         if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
         // only the eight newest cuts after the common cut known to the shard stay
-        if (drop->in_vain) newest_common_cut_ = 0;
+        if (drop->unneeded) newest_common_cut_ = 0;
         check_common_cut();
       } else if (auto* state = std::get_if<distrib::SendState>(&action)) {
         send_state(shard, *state);

@@ -17,7 +17,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which task of which cluster this process is, as its command line or TF_CONFIG says. A value.
+/// The task that this process is, and its cluster, as the command line or TF_CONFIG says. A value.
 ///
 /// The flags are --job_name, --task_index (default 0), --ps_hosts and --worker_hosts. One dash works too, and both
 /// --name=value and --name value. If a flag occurs several times, the last one counts. `--` ends the flags. --flagfile

@@ -28,7 +28,7 @@ struct WebHdfsOptions {
   /// The parameter user.name: the user of the requests. Only clusters without authentication accept it.
   std::string user = {};
   std::string token = {};  ///< A delegation token, as `hdfs fetchdt` prints it. If there is one, `user` is not sent.
-  std::string act_as = {};  ///< The parameter doas: the user for whom a gateway makes the requests.
+  std::string act_as = {};  ///< The parameter doas: a gateway makes the requests as this user.
   HttpOptions http = {};  ///< Timeouts and certificates.
   HttpRetryOptions retry = {};  ///< How often a request is tried.
   std::size_t piece_bytes = 8 << 20;  ///< Bytes that one request asks for.

@@ -47,7 +47,7 @@ struct FilesBench {
     if (work.kind != Kind::open && work.kind != Kind::finish)
       text += work.is_initial ? " initial" : " " + std::to_string(work.step);
     if (work.kind == Kind::save) text += story::text(work.save.cut.values);
-    if (work.in_vain) text += " in vain";
+    if (work.unneeded) text += " unneeded";
     if (work.peer != 0) text += " for " + std::to_string(work.peer);
     told.push_back(std::move(text));
   }
@@ -279,7 +279,7 @@ TEST_CASE("ShardFiles: cuts for and from the other replica, cuts that are droppe
       {"it is removed", bench.performed({.kind = Kind::drop, .step = 3}), {}},
       {"the other shards will not make their cuts",
        [&] { bench.files.drop({6, true}, bench); },
-       {"work: drop 6 in vain"}},
+       {"work: drop 6 unneeded"}},
       {"it cannot be removed", bench.failed(Kind::drop, make_error_code(std::errc::io_error), 6), {}},
       {"the job is done", [&] { bench.files.finish(bench); }, {"work: finish"}},
       {"the work failed, which does not matter", bench.failed(Kind::finish, make_error_code(std::errc::io_error)), {}},

@@ -211,7 +211,7 @@ TEST_CASE("SyncShardCore: while other shards make no cuts, only the newest cuts 
   tell(ShardStory{
       {"eight after the common cut", shard.saved(9), {"notice 10 k=9 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"due", shard.push(0, 10, 1, 1), {"save 10 w=-10", "pushed 10 step=10 k=10 cuts=0,1,2,3,4,5,6,7,8,9"}},
-      {"one more", shard.saved(10), {"drop 2 in vain", "notice 10 k=10 cuts=0,1,3,4,5,6,7,8,9,10"}},
+      {"one more", shard.saved(10), {"drop 2 unneeded", "notice 10 k=10 cuts=0,1,3,4,5,6,7,8,9,10"}},
       {"back to the common cut", shard.restore(10, 1), {"load 1"}},
       {"", shard.loaded(1, -1), {"joined 10 k=1 cuts=0,1,3,4,5,6,7,8,9,10"}},
       {"due", shard.push(0, 2, 1, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,1,3,4,5,6,7,8,9,10"}},

@@ -194,7 +194,7 @@ struct ServiceBench : distrib::ShardShell {
   }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
   void drop(distrib::DropCut drop) override {
-    told.push_back("shell drop " + std::to_string(drop.step) + (drop.in_vain ? " in vain" : ""));
+    told.push_back("shell drop " + std::to_string(drop.step) + (drop.unneeded ? " unneeded" : ""));
   }
   void ask_sibling(const std::string& job_hash, Step have) override {
     CHECK(job_hash == hash_of(job));

@@ -176,15 +176,15 @@ class CutStore {
   }
 
   /// The protocol no longer needs the cut of `step`: removes it, unless the user wants it. A checkpoint stays until it
-  /// is beyond `max_to_keep`. A part of a wanted step that waits for the parts of other shards stays, unless `in_vain`:
+  /// is beyond `max_to_keep`. A part of a wanted step that waits for the parts of other shards stays, unless `unneeded`:
   /// they will not come.
-  void drop(Step step, bool in_vain = false) {
+  void drop(Step step, bool unneeded = false) {
     if (in_memory()) {
       in_memory_.erase(step);
       return;
     }
     const detail::FileLock lock{lock_file()};
-    const bool may_go = in_vain || !is_users(step) || !files_.is_first();
+    const bool may_go = unneeded || !is_users(step) || !files_.is_first();
     if (may_go && detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
   }
 

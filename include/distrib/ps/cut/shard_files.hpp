@@ -48,7 +48,7 @@ struct CutWork {
   Kind kind{};
   Step step = 0;  ///< The step of the cut.
   bool is_initial = false;  ///< For start and load: the cut is made of the job's initial values, not read from a file.
-  bool in_vain = false;  ///< For drop: see `DropCut`.
+  bool unneeded = false;  ///< For drop: see `DropCut`.
   Peer peer = 0;  ///< For send: the peer that asked.
   std::optional<CutOwner> owner = std::nullopt;
   SaveCut save = {};
@@ -99,7 +99,7 @@ class ShardFiles {
   /// Cut 0 is made again: it is in every list, but in no file.
   void load(Step step, auto& out) { out(CutWork{CutWork::Kind::load, step, step == 0}); }
 
-  void drop(DropCut action, auto& out) { out(CutWork{CutWork::Kind::drop, action.step, false, action.in_vain}); }
+  void drop(DropCut action, auto& out) { out(CutWork{CutWork::Kind::drop, action.step, false, action.unneeded}); }
 
   void send(SendState action, auto& out) { out(CutWork{CutWork::Kind::send, action.step, false, false, action.peer}); }
 

@@ -54,7 +54,7 @@ class StoredCuts {
         work.cut = std::move(work.save).finish();
         store_->save(work.cut);
         return;
-      case CutWork::Kind::drop: return store_->drop(work.step, work.in_vain);
+      case CutWork::Kind::drop: return store_->drop(work.step, work.unneeded);
       case CutWork::Kind::finish:
         if (store_) store_->finish();
         return;

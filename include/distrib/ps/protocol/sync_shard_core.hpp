@@ -214,7 +214,7 @@ class SyncShardCore {
     no_room_ = false;
     lineages_[step] = std::move(saved_as_);
     find_own_cuts();
-    drop_in_vain(out);
+    drop_unneeded(out);
     checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     notice(out);
@@ -363,7 +363,7 @@ class SyncShardCore {
 
   // While another shard has no disk space, cuts after the common cut become more and more: only the newest of them
   // stay, and those after k, which were made before the shard was sent back.
-  void drop_in_vain(auto& out) {
+  void drop_unneeded(auto& out) {
     constexpr std::ptrdiff_t most = 8;
     if (loading_) return;
     auto first = std::upper_bound(cuts_.begin(), cuts_.end(), common_);

@@ -38,7 +38,7 @@ struct DropCut {
   Step step = 0;
   /// True: the cut waited for the other shards' cuts of this step, which will never be made, so that not even the user
   /// can want it. Remove it whatever the retention says.
-  bool in_vain = false;
+  bool unneeded = false;
 };
 /// Read the shard's cut of this step and send it to the replica behind `peer`, which has asked for a newer state than
 /// its own. Step 0: answer that there is none.

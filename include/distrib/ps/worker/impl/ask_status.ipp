@@ -24,13 +24,13 @@ DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const As
   error = {};
   asio::io_context context{1};
   const auto begun = std::chrono::steady_clock::now();
-  const std::string whom = "shard " + std::to_string(shard) + " of the parameter server at " + server.to_string();
+  const std::string asked = "shard " + std::to_string(shard) + " of the parameter server at " + server.to_string();
   std::string text;
   ShardStatus status;
   std::optional<RpcClient> client;
 
   const auto answered = [&](const std::error_code& ec, ShardStatus reply) {
-    if (ec) error = {ec, whom + (text.empty() ? "" : " (" + text + ")")};
+    if (ec) error = {ec, asked + (text.empty() ? "" : " (" + text + ")")};
     status = std::move(reply);
     context.stop();
   };
