@@ -4,13 +4,14 @@
 
 usage: quotes.py [--root DIR]
 
-Looks at docs/guide/**/*.md:
+Looks at docs/*.md and docs/guide/**/*.md:
 - every block of C++, CMake or output stands behind `<!-- PATH -->` and is part of that file: the same lines one after
   the other, whatever their common indentation; a line `// ...` or `# ...` leaves some out;
 - links to files of this repository lead somewhere.
-And at docs/coming-from-tensorflow.md: it has a row for each feature of TensorFlow that this library answers, P001 to P045,
-P069 to P085, P102 to P107, and each piece of `code` in a row's C++ column is part of a test of
-tests/integration/coming_from_tensorflow_*_test.cpp, whatever its line breaks; a row without any says why.
+And at docs/coming-from-tensorflow.md: it has a row for each feature of TensorFlow that has a counterpart in this library,
+P001 to P045 and P069 to P107. Each piece of `code` in a row's C++ column is part of an example, or of a test of
+tests/integration/coming_from_tensorflow_*_test.cpp or of tests/{record,example,data}, whatever its line breaks; a row
+without code says why.
 First proves on planted pages that it finds each of these.
 """
 
@@ -27,8 +28,9 @@ SOURCE = re.compile(r"^<!-- ([\w./-]+) -->$")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 GAP = re.compile(r"^\s*(//|#) \.\.\.$")
 TABLE = "docs/coming-from-tensorflow.md"
-TABLE_TESTS = "tests/integration/coming_from_tensorflow_*_test.cpp"
-FEATURES = [f"P{n:03}" for n in [*range(1, 46), *range(69, 86), *range(102, 108)]]
+TABLE_TESTS = ["tests/integration/coming_from_tensorflow_*_test.cpp", "examples/**/*.cpp", "tests/record/**/*_test.cpp",
+               "tests/example/**/*_test.cpp", "tests/data/**/*_test.cpp"]
+FEATURES = [f"P{n:03}" for n in [*range(1, 46), *range(69, 108)]]
 ROW = re.compile(r"^\| (P\d{3}) ")
 CELLS = re.compile(r"(?<!\\)\|")
 CODE = re.compile(r"`([^`]+)`")
@@ -89,7 +91,7 @@ def quote_faults(root, language, path, lines):
 
 
 def faults(root):
-    for page in sorted((root / "docs/guide").rglob("*.md")):
+    for page in sorted([*(root / "docs").glob("*.md"), *(root / "docs/guide").rglob("*.md")]):
         name = page.relative_to(root)
         lines = page.read_text().splitlines()
         code = set()
@@ -112,7 +114,7 @@ def table_faults(root):
     page = root / TABLE
     if not page.is_file():
         return
-    tests = squeezed("".join(path.read_text() for path in sorted(root.glob(TABLE_TESTS))))
+    tests = squeezed("".join(path.read_text() for pattern in TABLE_TESTS for path in sorted(root.glob(pattern))))
     rows = [(number, row[1], CELLS.split(line)) for number, line in enumerate(page.read_text().splitlines(), 1)
             if (row := ROW.match(line))]
     if [feature for _, feature, _ in rows] != FEATURES:
