@@ -4,16 +4,16 @@
 
 usage: quotes.py [--root DIR]
 
-In docs/guide/**/*.md:
+In docs/*.md and docs/guide/**/*.md:
 - Every block of C++, CMake, JSON, proto or output follows a line `<!-- PATH -->` and is part of that file: the same
   lines in the same order, with any common indentation. A line `// ...` or `# ...` in the block stands for omitted
   lines.
 - Every link to a file of this repository leads to an existing file.
 In docs/coming-from-tensorflow.md:
-- There is one row for each feature of TensorFlow that this library has an answer to: P001 to P045, P069 to P085, P102
-  to P107.
-- Each piece of `code` in the C++ column of a row is part of a test,
-  tests/integration/coming_from_tensorflow_*_test.cpp, with any line breaks. A row without code gives the reason.
+- There is one row for each feature of TensorFlow that this library has an answer to: P001 to P045, P069 to P107.
+- Each piece of `code` in the C++ column of a row is part of an example, or of a test of
+  tests/integration/coming_from_tensorflow_*_test.cpp or tests/{record,example,data}, with any line breaks. A row without
+  code gives the reason.
 First proves, on planted pages, that it finds each kind of fault.
 """
 
@@ -30,8 +30,9 @@ SOURCE = re.compile(r"^<!-- ([\w./-]+) -->$")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 GAP = re.compile(r"^\s*(//|#) \.\.\.$")
 TABLE = "docs/coming-from-tensorflow.md"
-TABLE_TESTS = "tests/integration/coming_from_tensorflow_*_test.cpp"
-FEATURES = [f"P{n:03}" for n in [*range(1, 46), *range(69, 86), *range(102, 108)]]
+TABLE_TESTS = ["tests/integration/coming_from_tensorflow_*_test.cpp", "examples/**/*.cpp", "tests/record/**/*_test.cpp",
+               "tests/example/**/*_test.cpp", "tests/data/**/*_test.cpp"]
+FEATURES = [f"P{n:03}" for n in [*range(1, 46), *range(69, 108)]]
 ROW = re.compile(r"^\| (P\d{3}) ")
 CELLS = re.compile(r"(?<!\\)\|")
 CODE = re.compile(r"`([^`]+)`")
@@ -92,7 +93,7 @@ def quote_faults(root, language, path, lines):
 
 
 def faults(root):
-    for page in sorted((root / "docs/guide").rglob("*.md")):
+    for page in sorted([*(root / "docs").glob("*.md"), *(root / "docs/guide").rglob("*.md")]):
         name = page.relative_to(root)
         lines = page.read_text().splitlines()
         code = set()
@@ -115,7 +116,7 @@ def table_faults(root):
     page = root / TABLE
     if not page.is_file():
         return
-    tests = squeezed("".join(path.read_text() for path in sorted(root.glob(TABLE_TESTS))))
+    tests = squeezed("".join(path.read_text() for pattern in TABLE_TESTS for path in sorted(root.glob(pattern))))
     rows = [(number, row[1], CELLS.split(line)) for number, line in enumerate(page.read_text().splitlines(), 1)
             if (row := ROW.match(line))]
     if [feature for _, feature, _ in rows] != FEATURES:
