@@ -12,9 +12,10 @@ inline namespace v0 {
 ///
 /// These codes end the connection: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `silent`,
 /// `unknown_service`, `unauthorized`, and `too_large` for a frame that was received. `lost` and `not_sent` mean that
-/// the connection has ended. `closed` means that, or that the server accepts no more calls. All other codes end only
-/// one call, and so do `too_large` for a call, answer or item that was not sent, and `protocol` for an answer of
-/// another kind than the method has.
+/// the connection has ended. `closed` means that, or that one end accepts no more calls. `bad_secret`, `secret_exposed`
+/// and `no_secret` report a secret that cannot be used; no connection is involved. All other codes end only one call,
+/// and so do `too_large` for a call, answer or item that was not sent, and `protocol` for an answer of another kind
+/// than the method has.
 enum class rpc_errc {
   /// The received bytes are not a frame of this protocol: another program uses this port. Check address and port.
   not_ours = 1,
@@ -31,15 +32,15 @@ enum class rpc_errc {
   /// The connection ended before the answer arrived; the call may have been carried out. Repeat it if running it twice
   /// does no harm.
   lost,
-  /// The connection had ended before the call, or the server accepts no more calls; the call was not carried out.
-  /// Connect again.
+  /// The connection had ended before the call, or one end accepts no more calls; the call was not carried out. Connect
+  /// again.
   closed,
   /// No answer arrived before the deadline; the call may have been carried out. Allow more time, or find out what the
   /// server waits for.
   deadline_passed,
   cancelled,  ///< The caller cancelled the call; it may have been carried out. Nothing to do.
   /// A limit of calls, or of bytes that wait to be written, is reached; the call was not carried out. Wait for answers,
-  /// or raise the limit in the options.
+  /// or raise the limit in the options of client and server.
   exhausted,
   /// The server has no such method. Build both ends from the same release, and check the server's address.
   unknown_method,

@@ -18,7 +18,8 @@ namespace detail {
 /// Threads: one at a time; the returned buffers may be released on any thread.
 class BodyMemory {
  public:
-  /// Returns a buffer of `bytes` bytes with arbitrary contents. When its last owner releases it, it comes back here.
+  /// Returns a buffer of `bytes` bytes with arbitrary contents. When its last owner releases it, it is kept here for
+  /// the next `take`, unless `release` was called meanwhile.
   [[nodiscard]] auto take(std::size_t bytes) -> std::shared_ptr<AlignedBuffer> {
     if (kept_ == nullptr) kept_ = std::shared_ptr<Kept>{new Kept};
     kept_->wanted.store(true, std::memory_order_relaxed);
