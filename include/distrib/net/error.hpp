@@ -11,7 +11,9 @@ inline namespace v0 {
 /// Why a server cannot be reached, or an address cannot be used. Other errors of the operating system keep their own
 /// code of `std::system_category()`.
 enum class net_errc {
-  bad_address = 1,  ///< The text is not HOST:PORT, or the port is 0. Write for example ps0:2222 or [::1]:2222.
+  /// The text is not HOST:PORT, the port to connect to is 0, or a certificate cannot be verified for the host. Write
+  /// for example ps0:2222 or [::1]:2222.
+  bad_address = 1,
   address_in_use,  ///< Another process listens on this address already. End that process, or choose another port.
   not_local,  ///< The host is not an address of this machine. Listen on one of its addresses, or on :PORT.
   unresolved,  ///< The host name has no address. Check its spelling, and the name service.
