@@ -33,15 +33,19 @@ namespace detail {
 inline constexpr ErrorText net_texts[] = {
     {net_errc::bad_address, failure::invalid_argument, "not an address; write HOST:PORT or [IPV6]:PORT"},
     {net_errc::address_in_use, failure::unavailable, "the address is in use: another process listens there"},
-    {net_errc::not_local, failure::invalid_argument, "the host is not an address of this machine"},
-    {net_errc::unresolved, failure::unavailable, "the host's name has no address"},
+    {net_errc::not_local, failure::invalid_argument,
+     "the host is not an address of this machine: listen on one of its addresses, or on :PORT"},
+    {net_errc::unresolved, failure::unavailable,
+     "the host's name has no address: check its spelling, and the name service"},
     {net_errc::refused, failure::unavailable, "no process listens there"},
-    {net_errc::unreachable, failure::unavailable, "there is no route to the host"},
-    {net_errc::timed_out, failure::timeout, "the peer did not answer before the deadline"},
+    {net_errc::unreachable, failure::unavailable, "there is no route to the host: check the address and the network"},
+    {net_errc::timed_out, failure::timeout,
+     "the peer did not answer before the deadline: check its machine and firewall, or allow more time"},
     {net_errc::bad_tls_file, failure::invalid_argument,
      "no usable certificate, key or authority in PEM, or the key does not belong to the certificate"},
-    {net_errc::untrusted, failure::mismatch, "a certificate was not accepted"},
-    {net_errc::no_tls, failure::mismatch, "the TLS handshake failed"},
+    {net_errc::untrusted, failure::mismatch,
+     "a certificate was not accepted: check the certificate files of both ends"},
+    {net_errc::no_tls, failure::mismatch, "the TLS handshake failed: use TLS on both ends, or on none"},
 };
 
 /// Category "distrib.net".
