@@ -316,7 +316,7 @@ class BasicRpcClientPool {
       }
     }
 
-    /// Called when an attempt at a call has ended. Returns true if the call goes on with another attempt.
+    /// Called when an attempt at a call has ended. Returns true if another attempt follows.
     auto goes_on(const std::shared_ptr<Call>& call, const std::error_code& code) -> bool {
       if (over) return false;
       if (!code) retry.succeeded();

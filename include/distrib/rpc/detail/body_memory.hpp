@@ -31,12 +31,12 @@ class BodyMemory {
     return {buffer, GiveBack{kept_}};  // if this throws, GiveBack is called for the buffer
   }
 
-  /// True if a buffer is kept, or will be kept when it comes back.
+  /// True if a buffer is kept, or will be kept when its last owner releases it.
   [[nodiscard]] auto keeps() const noexcept -> bool {
     return kept_ != nullptr && kept_->wanted.load(std::memory_order_relaxed);
   }
 
-  /// Frees the kept buffer, and keeps none that comes back until the next `take`.
+  /// Frees the kept buffer, and keeps no released buffer until the next `take`.
   void release() noexcept {
     if (kept_ == nullptr) return;
     kept_->wanted.store(false, std::memory_order_relaxed);
