@@ -70,7 +70,7 @@ DISTRIB_DECL auto ServerHandshake::take_greeting(const Frame& frame, FrameQueue&
   if (!client.nonce && secret_) return {rpc_errc::unauthorized, "the client has no shared secret, the server has one"};
   if (client.service >= services_ && client.service != any_service)
     return {rpc_errc::unknown_service,
-            "service " + std::to_string(client.service) + " of " + std::to_string(services_)};
+            "service " + std::to_string(client.service) + " (counted from 0) of " + std::to_string(services_)};
   service_ = client.service;
   limits_ = client.limits;
   greeting_.version = std::min(client.version, rpc_version);
