@@ -58,7 +58,7 @@ struct RpcClientPoolOptions {
   Observer observer = {};
 };
 
-/// Calls the methods of one server that may start late, end and come back. The pool opens its connections itself and
+/// Calls the methods of one server that may start late, end, and start again. The pool opens its connections itself and
 /// opens them again whenever they end; calls wait meanwhile.
 ///
 /// A call is sent on the connection with the fewest calls in flight. It waits, in order of arrival, while no connection
