@@ -12,7 +12,7 @@ compared with programs that were compiled (benchmarks/parameters/guarantees.cpp)
 The library has no option to turn off names or checksums. Without names a buffer can never be emptied, so programs
 without names have no buffers. Step and rank are still sent, although the shard ignores them. Where buffers of 256 MiB,
 the default, would take too long to fill, they are smaller; then cuts are only more frequent. Turns, rounds and medians
-are those of rpc.py.
+are as in rpc.py.
 
 After that, a job that also computes something: the main job (main_job/train.cpp), asynchronous, on 2 parameter servers
 and 3 workers, with buffers of 256 MiB, compared with the same job compiled without all of these."""

@@ -4,9 +4,9 @@ move the same bytes between as many processes, and with the whole job. Prints li
 round to stderr.
 
 In each round the job, its matrix products and the plain sockets ("floor") are measured one after the other; for each of
-them the cheapest round counts. The job's CPU seconds are those of all its processes from start to end, including
-`distrib launch`, reading and shuffling, one cut and one evaluation. The model's CPU seconds are those of all calls of
-`gradients()` and `evaluate()` in the same job, by the clocks of the threads that make the calls
+them the cheapest round counts. The job's CPU seconds are summed over all its processes from start to end, including
+`distrib launch`, reading and shuffling, one cut and one evaluation. The model's CPU seconds are summed over all calls
+of `gradients()` and `evaluate()` in the same job, by the clocks of the threads that make the calls
 (main_job/timed_mlp.hpp), so both are measured on an equally fast machine with equally warm caches. With batches of 512
 a step moves the same bytes and computes eight times as much; the model's share then depends on OpenBLAS's kernels,
 which OPENBLAS_CORETYPE can select. If this user is allowed to, all of this runs in the round-robin real-time class."""

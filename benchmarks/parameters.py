@@ -9,7 +9,7 @@ job "ps" and a worker that calls the protocol's methods: contributions have name
 checksums. gRPC is what a careful user writes by hand (packed bytes, one mutex, a plain loop at -O3 -march=native), with
 a server of completion queues; "gRPC sync" has a server with threads, and a worker that blocks if only one call is in
 flight. 32 requests of up to 64 KiB are in flight, 8 of 1 MiB, 2 of 16 MiB. A push-pull counts its values once, although
-they are sent in both directions. Turns, rounds and medians are those of rpc.py.
+they are sent in both directions. Turns, rounds and medians are as in rpc.py.
 
 "sockets" is the lower bound over TCP (floor.cpp): blocking sockets, no names, no checksums, and a pull may see values
 that change meanwhile. It has no target. If "sockets" beats gRPC by less than our target demands, no server over TCP can

@@ -447,7 +447,7 @@ def main():
     build, wanted = sys.argv[1], set(sys.argv[2:])
     known = peers(build)
     if "ours" not in known or "floor" not in known:
-        note(f"error: {build} has no benchmark_rpc_ours and benchmark_rpc_floor; benchmarks/run.sh rpc builds them")
+        note(f"error: {build} has no benchmark_rpc_ours or no benchmark_rpc_floor; benchmarks/run.sh rpc builds them")
         return 70
     if "gRPC" not in known:
         note("  without gRPC: its packages were not found when the benchmarks were configured")

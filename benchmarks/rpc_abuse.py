@@ -65,7 +65,7 @@ def reset(connection):
 
 
 def until_closed(connection, said, limit):
-    """Sends `said`. Returns the milliseconds until the other end closes; None: not within `limit` seconds."""
+    """Sends `said`. Returns the milliseconds until the other end closes; None if it does not within `limit` seconds."""
     began = time.monotonic()
     with contextlib.suppress(OSError):
         connection.sendall(said)
@@ -116,8 +116,8 @@ class Wire:
         self.request = said[len(self.greeting):]
 
     def bogus(self, offset):
-        """Returns a request's header that announces nearly 4 GiB, with a valid checksum. `offset` says of what: 12 for
-        the head, 24 for the body."""
+        """Returns a request's header that announces nearly 4 GiB, with a valid checksum. `offset`: which length it
+        sets: 12: of the head, 24: of the body."""
         header = bytearray(self.request[:HEADER])
         header[offset:offset + 4] = b"\xf0\xff\xff\xff"
         header[28:32] = struct.pack("<I", crc32c(header[:28]))
@@ -391,7 +391,8 @@ def main():
     known = rpc.peers(build)
     known["abuse"] = rpc.Peer("abuse", f"{build}/benchmarks/benchmark_rpc_abuse")
     if "ours" not in known or not os.access(known["abuse"].program, os.X_OK):
-        print(f"error: {build} has no benchmark_rpc_ours; benchmarks/run.sh rpc-abuse builds it", file=sys.stderr)
+        print(f"error: {build} has no benchmark_rpc_ours or no benchmark_rpc_abuse; benchmarks/run.sh rpc-abuse builds "
+              "them", file=sys.stderr)
         return 70
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -43,7 +43,7 @@ if [ ${#names[@]} -eq 0 ]; then
 fi
 if [ $compiled = ON ]; then
   for name in "${names[@]}"; do
-    # The parts that it leaves out are left out by headers, so it cannot use the compiled library.
+    # Its programs replace parts of the library by headers of their own, so they cannot use the compiled library.
     [ "$name" != guarantees ] || { echo "error: guarantees is header-only: leave out --compiled" >&2; exit 64; }
   done
 fi

@@ -4,8 +4,8 @@ with one parameter server and one worker, each a process, over 127.0.0.1. Ours i
 table whose keys are the numbers of the rows; the server keeps such a table as an array, as TensorFlow does
 (parameters/tensorflow_peer.py). Our server has one shard on each of two threads; TensorFlow makes its own threads. Both
 have the same number of keys in each request (random, ascending, no key twice) and the same number of requests in
-flight, and both build the messages before measuring. Turns, rounds and medians are those of rpc.py, but with 3 rounds,
-because TensorFlow's worker starts anew for each measurement."""
+flight, and both build the messages before measuring. Turns, rounds and medians are as in rpc.py, but with 3 rounds,
+because TensorFlow's worker must be started for each measurement."""
 import importlib.metadata
 import pathlib
 import socket

@@ -145,7 +145,7 @@ int main(int argc, char** argv) try {
     return app.exit(error) == 0 ? 0 : 64;
   }
   if (traffic.push_bytes.size() != traffic.pull_bytes.size()) {
-    std::fprintf(stderr, "error: --push_bytes and --pull_bytes name different numbers of servers\n");
+    std::fprintf(stderr, "error: --push_bytes and --pull_bytes must have equally many numbers, one for each server\n");
     return 64;
   }
 

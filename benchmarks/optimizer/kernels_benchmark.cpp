@@ -30,7 +30,7 @@ struct Blocks {
   std::vector<float> third;
 };
 
-/// Runs `update(blocks)` on blocks with as many floats as the benchmark's argument says.
+/// Runs `update(blocks)` on blocks of n floats; n is the benchmark's argument.
 template <class Update>
 void run(benchmark::State& state, Update update) {
   Blocks blocks{static_cast<std::size_t>(state.range(0))};

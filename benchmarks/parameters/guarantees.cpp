@@ -7,7 +7,8 @@
 //   unchecked  every CRC-32C of a message is 0, and none is computed (../rpc/unchecked.hpp)
 //   unguarded  both
 // In all of them step and rank stay in the heads of messages (some 10 bytes). `--budget` is the memory in MiB for what
-// a worker keeps to send again, until a cut, in memory, contains it. 0: nothing is kept and no cut is made.
+// a worker keeps to send again, until a cut, in memory, contains it. 0: a worker keeps only its last contribution, and
+// no cut is made.
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 // Programs that measure the cost of contribution names include this before everything else. A shard then applies each
-// push and answers each pull without checking which worker sent it, or whether it came before. Without names a worker
+// push and answers each pull without checking which worker sent it, or whether it is a repeat. Without names a worker
 // cannot send contributions again, so there are no cuts either.
 
 #include <distrib/ps/protocol/shard_cores.hpp>

@@ -22,9 +22,9 @@
 
 inline constexpr float learning_rate = 1.0F / 1024;
 
-/// Returns the gradient that a worker pushes again and again. `values` are the server's current values. If they are
-/// negative, so is the gradient, otherwise (also if `values` is empty) it is positive: pushes move the values towards
-/// zero and a little beyond, so that floats stay exact enough after any number of workers.
+/// Returns the gradient that a worker pushes again and again. `values` are the server's current values. If the first of
+/// them is negative, the gradient is negative, otherwise (also if `values` is empty) it is positive: pushes move the
+/// values towards zero and a little beyond, so that floats stay exact enough after any number of workers.
 inline auto gradient(std::size_t bytes, std::span<const float> values) -> std::vector<float> {
   const float sign = !values.empty() && values.front() < 0 ? -1.0F : 1.0F;
   std::vector<float> made(bytes / sizeof(float));

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-// Measures the work of a shard's thread while a cut of 512 MiB is made. The shard has a table of 4 Mi rows, each of 16
-// weights and Adagrad's 16 accumulators. The thread alternates between updates of 1000 rows, drawn uniformly, and
-// copying a piece of the cut; then another thread writes the files while updates go on. For comparison the same cut is
-// copied in one piece, and the same updates run without a cut. Times of pieces are milliseconds of CPU time, times of
-// updates are milliseconds of wall-clock time. Prints JSON. usage: cuts_benchmark DIRECTORY
+// SPDX-License-Identifier: Apache-2.0 Measures the work of a shard's thread while a cut of 512 MiB is made. The shard
+// has a table of 4 Mi rows, each of 16 weights and Adagrad's 16 accumulators. The thread alternates between updates of
+// 1000 rows, drawn uniformly, and copying a piece of the cut; then another thread writes the files while updates
+// continue. For comparison the same cut is copied in one piece, and the same updates run without a cut. Times of pieces
+// are milliseconds of CPU time, times of updates are milliseconds of wall-clock time. Prints JSON. usage:
+// cuts_benchmark DIRECTORY
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/protocol/async_shard_core.hpp>
@@ -144,7 +144,7 @@ auto main(int argc, char** argv) -> int try {
     std::jthread writer{[&] { files = took(CLOCK_MONOTONIC, [&] { store.save(std::move(*cut).finish()); }); }};
     for (int i = 0; i < 5000; ++i) during.push_back(shard.update());
   }
-  std::fprintf(stderr, "copied in %zu pieces; in order and written in %.1f s\n", pieces.size(), files / 1e3);
+  std::fprintf(stderr, "copied in %zu pieces; sorted and written in %.1f s\n", pieces.size(), files / 1e3);
 
   Shard other{job};
   other.begin_cut();

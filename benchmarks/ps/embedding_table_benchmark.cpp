@@ -42,8 +42,8 @@ class Slab {
   std::vector<float> memory_;
 };
 
-/// Calls `hand(first, rows)` for each `size` keys; `find(key)` returns a row. `size` 1 is what programmers usually
-/// write.
+/// Divides the keys into groups of `size`, and calls `hand(first, rows)` for each group with the index of its first
+/// key; `find(key)` returns a row. `size` 1 is what programmers usually write.
 template <std::size_t size, class Find, class Hand>
 void in_windows(Keys keys, Find find, Hand hand) {
   std::array<float*, size> rows;

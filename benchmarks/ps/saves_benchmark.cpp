@@ -1,9 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// Measures how long pushes take while a parameter server saves. A task of job "ps" runs in its own process, with a
-// table of 4 Mi rows of 16 weights and Adagrad's 16 accumulators (512 MiB). Two workers over 127.0.0.1 push to 1000
-// rows, drawn uniformly, again and again; each waits for the answer before its next push. Then one cut is requested,
-// and pushes go on until the cut is on the disk, and after that. Times are from the call to its answer, at the worker.
-// Prints JSON to stdout, and a histogram to stderr. usage: saves_benchmark DIRECTORY
+// SPDX-License-Identifier: Apache-2.0 Measures how long pushes take while a parameter server saves. A task of job "ps"
+// runs in its own process, with a table of 4 Mi rows of 16 weights and Adagrad's 16 accumulators (512 MiB). Two workers
+// over 127.0.0.1 push to 1000 rows, drawn uniformly, again and again; each waits for the answer before its next push.
+// Then one cut is requested, and pushes continue until the cut is on the disk, and after that. Times are from the call
+// to its answer, at the worker. Prints JSON to stdout, and a histogram to stderr. usage: saves_benchmark DIRECTORY
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>
@@ -276,8 +275,8 @@ auto main(int argc, char** argv) -> int try {
 
   draw(measured);
   std::fprintf(stderr,
-               "the cut: %.1f s, %zu pushes meanwhile, the longest answered after %.2f s of it; by the server's own "
-               "clock none took longer than %.1f ms\n",
+               "the cut: %.1f s, %zu pushes meanwhile; the longest was answered %.2f s after the cut was requested; by "
+               "the server's own clock no push took longer than %.1f ms\n",
                measured.seconds_of_cut(), measured.of(Part::during).size(), measured.longest_after,
                std::chrono::duration<double, std::milli>(status->push_times.max()).count());
   std::printf("{\"seconds\": %.3f", measured.seconds_of_cut());

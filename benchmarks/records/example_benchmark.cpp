@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Compares parsing Examples into columns, and writing them, with protobuf's generated code and a reused message, and
-// with a model of TensorFlow's parser. The rows are those of benchmarks/records.py: 6 (40 numbers), 7 (a picture; 1024
-// floats), 8 (from file to batch), 9 (encode and frame). Items are Examples.
+// SPDX-License-Identifier: Apache-2.0 Compares parsing Examples into columns, and writing them, with protobuf's
+// generated code and a reused message, and with a model of TensorFlow's parser. The row numbers are used by
+// benchmarks/records.py: 6 (40 numbers), 7 (a picture; 1024 floats), 8 (from file to batch), 9 (encode and frame).
+// Items are Examples.
 #include "records.hpp"
 
 #include <distrib/example.pb.h>

@@ -43,8 +43,8 @@ void echo(asio::io_context& context, distrib::RpcClient& client) {
   run_until(context, done);
 }
 
-/// Makes 40 calls that are never answered, with a deadline of 50 ms, and every ten of them a call that is answered
-/// after 300 ms, all on one connection.
+/// Makes 40 calls that are never answered, one after another, each with a deadline of 50 ms; and before each ten of
+/// them a call that is answered after 300 ms. All are on one connection.
 void deadline(const Options& options) {
   asio::io_context context{1};
   auto client = connect(context, options);

@@ -17,7 +17,7 @@
 #include <vector>
 
 // The wire format of the peers that use sockets directly: a header of 16 bytes and a body. No checksum, deadline, limit
-// or error: calls cannot be made of less. Programs that read ahead use `Inbox` and `Outbox`.
+// or error: calls need at least this. Programs that read ahead use `Inbox` and `Outbox`.
 
 struct Header {
   std::uint32_t size = 0;  ///< Bytes of the body.

@@ -34,7 +34,9 @@
 struct Options {
   std::string role;             ///< serve, load, or idle (connect and stay silent); some programs have more roles.
   std::string style;            ///< Of the gRPC programs: cq, callback or generic.
-  std::string method = "echo";  ///< echo; push: `bytes` there, 16 back; pull: 16 there, `bytes` back; make: ours only.
+  /// echo: request and reply have `bytes` bytes; push: the reply has only 16; pull: the request has only 16; make: as
+  /// pull (ours only).
+  std::string method = "echo";
   /// A file of 16 bytes, mapped by both ends, for counting allocations. Empty: not counted.
   std::string counters;
   std::uint16_t port = 0;
@@ -47,11 +49,11 @@ struct Options {
   /// Most calls in flight on a connection that the server allows, if it has such a limit.
   std::size_t max_calls = 1024;
   std::size_t chunks = 0;  ///< 1: the server handles the body of a push chunk by chunk.
-  std::size_t budget = 0;  ///< Memory in MiB of what a worker keeps to send again; 0: it keeps nothing.
+  std::size_t budget = 0;  ///< Memory in MiB of what a worker keeps to send again; 0: its last contribution only.
   /// In MiB: measuring begins when the workers have pushed twice as much each (on average).
   std::size_t warm_budget = 0;
   std::size_t apply = 0;  ///< 1: the server adds the floats of each push to an array of its own.
-  int server = 0;  ///< The server's process id, for its CPU time; 0: that of this process.
+  int server = 0;  ///< The server's process id, for its CPU time; 0: the CPU time of this process is used.
   double warm = 0.1;  ///< Seconds of load before measuring begins.
   double seconds = 0.35;  ///< Seconds that are measured.
   bool latency = false;  ///< Report percentiles; only with one call in flight on one connection.

@@ -47,8 +47,8 @@ inline auto small() -> Small {
 /// The observer that counts the calls of these methods.
 using Metrics = distrib::RpcMetrics<Echo, Echo256, Push, Pull, Make, Hang, Sleep>;
 
-/// Returns a client that is connected to port `options.port` of 127.0.0.1. It neither pings nor gives up a silent
-/// server for 600 s, so that only calls are measured. `observer` must outlive it.
+/// Returns a client that is connected to port `options.port` of 127.0.0.1. For 600 s without bytes from the server it
+/// sends no ping and does not end the connection, so that only calls are measured. `observer` must outlive it.
 template <distrib::CallObserver Observes = const distrib::detail::NoCallObserver>
 auto connect(asio::io_context& context, const Options& options,
              Observes& observer = distrib::detail::no_call_observer) {

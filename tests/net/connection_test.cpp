@@ -297,7 +297,7 @@ TEST_CASE("Connection: when a write fails, the bytes that have arrived are read 
     CHECK(story.core.received == "refused: another model");
     CHECK(story.core.reads_done == 22);
   }
-  SECTION("only as long as the core wants bytes") {
+  SECTION("only while the core wants bytes") {
     story.core.buffer.resize(7);
     story.owner.activity = [&] { story.core.wants_bytes = false; };
     story.connection->settle();

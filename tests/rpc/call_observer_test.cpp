@@ -240,7 +240,7 @@ TEST_CASE("CallObserver: a stream instead of an answer counts as failed with pro
       loopback::connect(context, server.port()), {}, nullptr, nullptr, trace};
   std::optional<std::error_code> told;
   const auto tell = [&](std::error_code ec, const Bulk&) { told = ec; };
-  if (in_chunks) client.async_call_in_chunks<Fetch>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
+  if (in_chunks) client.async_call_in_chunks<Fetch>({""}, {}, [](distrib::ByteView) { FAIL("a chunk arrived"); }, tell);
   else client.async_call<Fetch>({""}, {}, tell);
   run_until(context, [&] { return told.has_value(); });
   CHECK(*told == rpc_errc::protocol);

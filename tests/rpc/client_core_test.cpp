@@ -109,7 +109,7 @@ TEST_CASE("ClientCore: errors of the server keep their category if the client kn
   }
 }
 
-TEST_CASE("ClientCore: a deadline ends only its own call, and the server is told", "[rpc]") {
+TEST_CASE("ClientCore: a deadline ends only its own call, also at the server", "[rpc]") {
   Pair pair;
   const auto slow = pair.call("a", {}, nullptr, 50ms);
   const auto other = pair.call("b", {}, nullptr, 5000ms);
@@ -419,7 +419,7 @@ void give_client(Pair& pair, const stream::Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("ClientCore: has_room says if one more call would be sent", "[rpc]") {
+TEST_CASE("ClientCore: has_room is true if one more call would be sent", "[rpc]") {
   distrib::RpcServerOptions few;
   few.max_calls = 2;
   Pair pair{few};

@@ -32,7 +32,7 @@ using support::run_until;
 
 namespace {
 
-/// Methods with the names of `Sum` and `Count` but another shape, as a server of another release may have.
+/// Methods with the names of `Sum` and `Count` but another kind, as a server of another release may have.
 struct SumAtOnce : Method<"test.Sum", Empty, std::uint64_t> {};
 struct CountAtOnce : Method<"test.Count", Text, Text> {};
 
@@ -117,7 +117,7 @@ TEST_CASE("ClientStream: the item of a cancelled write is not sent", "[rpc]") {
   CHECK(written == initial_credit + 1);
 }
 
-TEST_CASE("ClientStream: an answer of another shape ends only its call", "[rpc]") {
+TEST_CASE("ClientStream: an answer of another kind ends only its call", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere,
                    Router{on<SumAtOnce>([](Empty) { return ~std::uint64_t{0}; }),

@@ -242,8 +242,9 @@ TEST_CASE("FrameReader: small frames are parsed where they were received; only a
   CHECK(frame.head.data() == other.data());  // the header was used before, so it is not copied
 }
 
-TEST_CASE("FrameReader: refuses foreign bytes, damaged frames, and too large frames before it allocates memory",
-          "[rpc]") {
+TEST_CASE(
+    "FrameReader: refuses bytes of another protocol, damaged frames, and too large frames before it allocates memory",
+    "[rpc]") {
   auto garbage = Bytes(4096, std::byte{'G'});
   CHECK(first_error(garbage) == rpc_errc::not_ours);
 

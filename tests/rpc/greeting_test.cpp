@@ -48,7 +48,7 @@ TEST_CASE("Greeting: carries nonce and proof; the proof is the end of the head",
     }
 }
 
-TEST_CASE("Greeting: refuses bytes that do not decode, and versions that are missing or reversed", "[rpc]") {
+TEST_CASE("Greeting: refuses bytes that cannot be decoded, and versions that are missing or reversed", "[rpc]") {
   CHECK_FALSE(Greeting{}.decode({}));
   CHECK_FALSE(Greeting{}.decode(distrib::as_bytes("\x08")));
   Greeting wrong;

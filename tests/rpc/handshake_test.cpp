@@ -331,7 +331,7 @@ TEST_CASE("Handshake: close of the client and drain of the server in the middle 
   CHECK(pair.client.reason().code == rpc_errc::closed);
 }
 
-TEST_CASE("Handshake: the server takes over the client's reason for refusing it", "[rpc]") {
+TEST_CASE("Handshake: the server reports the reason for which the client has refused it", "[rpc]") {
   Friends pair;
   static_cast<void>(from_client(pair));
   distrib::WireWriter head;

@@ -36,7 +36,7 @@ TEST_CASE("remote errors: codes of unknown categories keep their condition", "[r
   CHECK(error.where == "/data (generic 28)");
 }
 
-TEST_CASE("remote errors: a head that does not decode becomes bad_message", "[rpc]") {
+TEST_CASE("remote errors: a head that cannot be decoded becomes bad_message", "[rpc]") {
   CHECK(distrib::decode_error(distrib::as_bytes("\x0a"), {}).code == rpc_errc::bad_message);
   CHECK(distrib::decode_error({}, {}).code == rpc_errc::bad_message);
 }

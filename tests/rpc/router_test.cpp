@@ -59,8 +59,8 @@ TEST_CASE("Router: each method goes to its handler", "[rpc]") {
   CHECK(stored->size() == 100);
 }
 
-TEST_CASE("Router: unknown methods and requests that do not decode are refused", "[rpc]") {
-  distrib::Router router{on<Echo>([](messages::Text, auto) { FAIL("called"); })};
+TEST_CASE("Router: unknown methods and requests that cannot be decoded are refused", "[rpc]") {
+  distrib::Router router{on<Echo>([](messages::Text, auto) { FAIL("the handler was called"); })};
   CHECK(asked(router, Store::id, {})[0].code == rpc_errc::unknown_method);
   const auto bad = asked(router, Echo::id, distrib::as_bytes("\x0a"));
   CHECK(bad[0].code == rpc_errc::bad_message);

@@ -161,7 +161,7 @@ TEST_CASE("RpcClientPool: calls wait for a server that starts late", "[rpc]") {
   CHECK(pool.waiting() == 0);
 }
 
-TEST_CASE("RpcClientPool: when a server dies and comes back, only idempotent calls are repeated", "[rpc]") {
+TEST_CASE("RpcClientPool: when a server ends and is started again, only idempotent calls are repeated", "[rpc]") {
   asio::io_context context{1};
   ToldEvents told;
   std::optional<Server> server{std::in_place, context, std::uint16_t{0}};

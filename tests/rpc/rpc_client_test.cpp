@@ -120,7 +120,8 @@ TEST_CASE("RpcClient: when it is destroyed, its calls in flight end with lost", 
   auto server = echo_server(context);
   std::vector<std::error_code> ends;
   {
-    RpcClient client{loopback::connect(context, server->port()), {}, [](const distrib::Error&) { FAIL("told"); }};
+    RpcClient client{
+        loopback::connect(context, server->port()), {}, [](const distrib::Error&) { FAIL("closed was called"); }};
     for (int i = 0; i < 3; ++i)
       client.async_call<Echo>({"never"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
     context.poll();
@@ -410,7 +411,7 @@ TEST_CASE("RpcClient: a stream instead of an answer in chunks fails its call wit
   RpcClient client{loopback::connect(context, server.port())};
   int ended = 0;
   client.async_call_in_chunks<Fetch>(
-      {""}, 10s, [](distrib::ByteView) { FAIL("a chunk"); },
+      {""}, 10s, [](distrib::ByteView) { FAIL("a chunk arrived"); },
       [&](std::error_code ec, const Bulk&) {
         CHECK(ec == rpc_errc::protocol);
         ++ended;
@@ -553,7 +554,8 @@ TEST_CASE("RpcClient: an answer whose codec throws fails its call with bad_messa
   RpcClient client{loopback::connect(context, server.port())};
   std::optional<std::error_code> end;
   const auto tell = [&](std::error_code ec, const FragileReply&) { end = ec; };
-  if (in_chunks) client.async_call_in_chunks<FetchFragile>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
+  if (in_chunks)
+    client.async_call_in_chunks<FetchFragile>({""}, {}, [](distrib::ByteView) { FAIL("a chunk arrived"); }, tell);
   else client.async_call<FetchFragile>({""}, {}, tell);
   while (!end) context.run_one();
   CHECK(*end == rpc_errc::bad_message);

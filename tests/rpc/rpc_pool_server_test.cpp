@@ -86,7 +86,7 @@ namespace {
 
 /// Refuses every client.
 struct Refuses {
-  void dispatch(const ServerConnection&, const ServerEvent&) const { FAIL("a call of one who was refused"); }
+  void dispatch(const ServerConnection&, const ServerEvent&) const { FAIL("a refused client made a call"); }
   void happened(const ServerConnection& connection, const ServerEvent& event) const {
     if (event.kind == ServerEvent::Kind::greeted) connection->refuse(rpc_errc::exhausted, "not today");
   }

@@ -74,7 +74,7 @@ TEST_CASE("ServerCore: reports the wanted service, and refuses an unknown servic
   CHECK(pair.server.finished());
   REQUIRE(pair.at_client.size() == 1);
   CHECK(pair.at_client[0].code == rpc_errc::unknown_service);
-  CHECK_THAT(pair.at_client[0].where, ContainsSubstring("service 3 of 3"));
+  CHECK_THAT(pair.at_client[0].where, ContainsSubstring("service 3 (counted from 0) of 3"));
 }
 
 TEST_CASE("ServerCore: closes an unknown client without an answer, a greeted client with an error", "[rpc]") {

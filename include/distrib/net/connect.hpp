@@ -42,14 +42,14 @@ struct ConnectOptions {
   Instant deadline = Instant::max();
   /// Pause after the first attempt that fails. It is doubled after each further failure.
   std::chrono::milliseconds first_pause{50};
-  /// The longest pause.
+  /// Limit of the doubled pauses. A pause ends at the deadline at the latest.
   std::chrono::milliseconds longest_pause{2'000};
   /// Longest time for one attempt. The next attempt resolves the name again, because a task may have moved.
   std::chrono::milliseconds longest_try{5'000};
-  /// Most attempts before it gives up, even before the deadline. 1: the caller repeats and pauses itself.
+  /// Most attempts before it gives up, even before the deadline. 1: the caller repeats and pauses itself. 0: no limit.
   unsigned most_tries = std::numeric_limits<unsigned>::max();
-  /// Called after each attempt that failed, unless it was the last: with the error, whose place is the address, and the
-  /// time since the connector was made.
+  /// Called after each attempt that failed, unless the connector gives up at once because the deadline has passed or
+  /// `most_tries` is reached. Gets the error, with the address as its place, and the time since the connector was made.
   std::function<void(const Error& missing, std::chrono::milliseconds waited)> waiting = {};
 };
 
@@ -59,8 +59,8 @@ struct ConnectOptions {
 /// the destructor; both may be called inside the callbacks. A name is resolved by Asio's resolver; an IP address is
 /// used directly.
 ///
-/// Errors: the error of the last attempt: `net_errc::unresolved`, `refused`, `unreachable`, `timed_out`, or the
-/// system's error; its place is the address.
+/// Errors: the error of the last attempt: `net_errc::unresolved`, `refused`, `unreachable`, `timed_out` (also if the
+/// deadline passes during an attempt), or the system's error; its place is the address.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
 template <class ExecutorType> class BasicConnector {

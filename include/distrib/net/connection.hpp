@@ -74,8 +74,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   /// True until the connection is lost, is closed, or has ended after its core was finished.
   [[nodiscard]] auto is_open() const noexcept -> bool { return open_; }
 
-  /// Sets how long a peer that makes no progress can delay the end of a connection whose core is finished; at most a
-  /// day.
+  /// Sets how long a peer that makes no progress can delay the end of a connection whose core is finished. Less than 0
+  /// counts as 0, more than a day as a day.
   void set_linger(std::chrono::milliseconds time) noexcept {
     using namespace std::chrono;
     linger_ = duration_cast<Linger>(std::clamp<milliseconds>(time, {}, hours{24}));
@@ -95,8 +95,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   }
 
   /// Called by the owner when it has handled one event of the core. After each 64 events the output is written, so that
-  /// the peer can begin while this end continues. Not if other connections are at work on this thread: they keep it
-  /// busy, and one write at the end is cheaper.
+  /// the peer can begin while this end continues. It is not written early if other connections are at work on this
+  /// thread: they keep the thread busy, and one write at the end is cheaper.
   void taken_one() {
     if (++taken_ % taken_together == 0 && is_alone_ && !writing_) start_write();
   }
@@ -219,9 +219,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     }
   }
 
-  /// Reads and drops bytes below the stream: they need not be decrypted. Only this shows when the peer has ended: after
-  /// its own end was sent, the stream itself cannot be read, and a read that is still outstanding ends only for that
-  /// reason.
+  /// Reads and drops bytes below the stream: they need not be decrypted. Only this shows when the peer has ended the
+  /// connection: after this end has sent its TLS end, the stream itself cannot be read, and a read of it that is still
+  /// outstanding fails for that reason alone.
   void drop_below() {
     stream_.next_layer().async_read_some(asio::mutable_buffer{buffer_.data(), buffer_.size()},
                                          [self = this->shared_from_this()](const std::error_code& ec, std::size_t) {
@@ -278,7 +278,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     }
   }
 
-  /// Returns the rest of the core's output, or the first pieces of it.
+  /// Returns the unwritten part of the core's output, or the first pieces of that part.
   [[nodiscard]] auto unwritten() { return detail::WritePieces{core_.output(), written_}; }
 
   void write_some() {

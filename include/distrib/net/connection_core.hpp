@@ -40,7 +40,8 @@ inline constexpr std::size_t least_read_bytes = std::size_t{64} << 10;
 ///   `written`, whatever is called in between. Bytes that are added meanwhile belong to the next output.
 /// - `written(now)`: all of the last `output()` was written.
 /// - `wake()`: when `woken` must be called at the latest; empty: never.
-/// - `woken(now)`: lets the core react to the time. Early and repeated calls do no harm.
+/// - `woken(now)`: called at the time of `wake()`; the core does what is due at `now`. Early and repeated calls do no
+///   harm.
 /// - `lost(reason)`: the connection has ended: the peer closed it (empty reason), or with the system's error. It is the
 ///   last event, is called at most once, and never after `finished()`.
 /// - `finished()`: true if nothing is left to do: the shell closes the connection when `output()` is written.

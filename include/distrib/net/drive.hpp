@@ -27,7 +27,7 @@ struct DriveAction {
   [[nodiscard]] static auto done(const std::error_code& result = {}) -> DriveAction {
     return {Kind::done, result, {}, 0, {}};
   }
-  /// Reads the bytes that are available, at least one.
+  /// Reads the bytes that are available, at least one. Without space it reads nothing.
   [[nodiscard]] static auto read_some(std::span<std::byte> space) -> DriveAction {
     return {Kind::read, {}, space, space.empty() ? std::size_t{0} : std::size_t{1}, {}};
   }
@@ -106,8 +106,8 @@ template <class Stream, class Core> struct DriveOperation {
 /// executor.
 ///
 /// Cancellation: terminal. The action that runs ends with `std::errc::operation_canceled`, and an unknown part of it
-/// may have been done; if no action runs, the next action ends so before it begins. The core gets this error once, like
-/// any other error. To close the stream has the same effect on the action that runs.
+/// may have been done; if no action runs, the next action ends with this error before it begins. The core gets this
+/// error once, like any other error. Closing the stream also ends the action that runs with this error.
 template <class Stream, DriveCore Core, asio::completion_token_for<DriveSignature> Token>
 auto async_drive(Stream& stream, Core& core, Token&& token) {
   return asio::async_compose<Token, DriveSignature>(detail::DriveOperation<Stream, Core>{stream, core}, token, stream);

@@ -11,7 +11,9 @@ inline namespace v0 {
 /// Why a server cannot be reached, or an address cannot be used. Other errors of the operating system keep their own
 /// code of `std::system_category()`.
 enum class net_errc {
-  bad_address = 1,  ///< The text is not HOST:PORT, or the port is 0. Write for example ps0:2222 or [::1]:2222.
+  /// The text is not HOST:PORT, the port to connect to is 0, or a certificate cannot be verified for the host. Write
+  /// for example ps0:2222 or [::1]:2222.
+  bad_address = 1,
   address_in_use,  ///< Another process listens on this address already. End that process, or choose another port.
   not_local,  ///< The host is not an address of this machine. Listen on one of its addresses, or on :PORT.
   unresolved,  ///< The host name has no address. Check its spelling, and the name service.
@@ -31,15 +33,19 @@ namespace detail {
 inline constexpr ErrorText net_texts[] = {
     {net_errc::bad_address, failure::invalid_argument, "not an address; write HOST:PORT or [IPV6]:PORT"},
     {net_errc::address_in_use, failure::unavailable, "the address is in use: another process listens there"},
-    {net_errc::not_local, failure::invalid_argument, "the host is not an address of this machine"},
-    {net_errc::unresolved, failure::unavailable, "the host's name has no address"},
+    {net_errc::not_local, failure::invalid_argument,
+     "the host is not an address of this machine: listen on one of its addresses, or on :PORT"},
+    {net_errc::unresolved, failure::unavailable,
+     "the host's name has no address: check its spelling, and the name service"},
     {net_errc::refused, failure::unavailable, "no process listens there"},
-    {net_errc::unreachable, failure::unavailable, "there is no route to the host"},
-    {net_errc::timed_out, failure::timeout, "the peer did not answer before the deadline"},
+    {net_errc::unreachable, failure::unavailable, "there is no route to the host: check the address and the network"},
+    {net_errc::timed_out, failure::timeout,
+     "the peer did not answer before the deadline: check its machine and firewall, or allow more time"},
     {net_errc::bad_tls_file, failure::invalid_argument,
      "no usable certificate, key or authority in PEM, or the key does not belong to the certificate"},
-    {net_errc::untrusted, failure::mismatch, "a certificate was not accepted"},
-    {net_errc::no_tls, failure::mismatch, "the TLS handshake failed"},
+    {net_errc::untrusted, failure::mismatch,
+     "a certificate was not accepted: check the certificate files of both ends"},
+    {net_errc::no_tls, failure::mismatch, "the TLS handshake failed: use TLS on both ends, or on none"},
 };
 
 /// Category "distrib.net".

@@ -23,7 +23,7 @@ inline namespace v0 {
 /// executor.
 ///
 /// Errors: an exception of a handler ends the whole pool: every thread stops after the handler that it is in, and
-/// `join()` throws the first exception. If `join()` was not called, the destructor ends the program by
+/// `join()` throws the first exception. If no `join()` has thrown it, the destructor ends the program by
 /// `std::terminate`, so that no exception is lost unnoticed.
 ///
 /// Threads: `executor`, `has_left` and `stop` may be called on any thread; `join` and the destructor on a thread that
@@ -33,9 +33,9 @@ class IoPool {
   /// The type of the executors: for posting handlers, and for making timers and sockets.
   using Executor = asio::io_context::executor_type;
 
-  /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw: an owner that waits for
-  /// the pool's work must be able to stop waiting. Throws `std::system_error` for 0 threads, and if the system cannot
-  /// start a thread.
+  /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw, so that an owner that
+  /// waits for the pool's work can stop waiting. It must not throw, and must not call `join`. Throws
+  /// `std::system_error` for 0 threads, and if the system cannot start a thread.
   DISTRIB_DECL explicit IoPool(std::size_t threads, std::function<void()> failed = {});
   IoPool(const IoPool&) = delete;
   auto operator=(const IoPool&) -> IoPool& = delete;
@@ -55,17 +55,18 @@ class IoPool {
     return executor(next_.fetch_add(1, std::memory_order_relaxed) % size());
   }
 
-  /// Waits until nothing is left to do: every handler has run, and no operation is outstanding. Then the threads have
-  /// ended, and handlers that are posted later never run. Throws the first exception of a handler.
+  /// Waits until nothing is left to do (every handler has run, and no operation is outstanding) or, after `stop` or an
+  /// exception of a handler, until each thread has left its present handler. Then the threads have ended, and handlers
+  /// that are posted later never run. Throws the first exception of a handler.
   void join() {
     for (Loop& loop : loops_) loop.work.reset();
     join_threads();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  /// True if the thread with this number has ended and will never run a handler again: some time after `stop` or after
-  /// an exception of a handler; in `join`, as soon as the thread has nothing left to do. The caller then sees
-  /// everything that the thread has written.
+  /// True if the thread with this number will never run a handler again: some time after `stop` or after an exception
+  /// of a handler; in `join`, as soon as the thread has nothing left to do. The caller then sees everything that the
+  /// thread has written.
   [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return loops_[thread].left; }
 
   /// Asks every thread to stop after the handler that it is in. Does not wait for that; `join()` and the destructor do.

@@ -17,7 +17,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// The work of a `PoolAhead`. `work(piece, dropped)` makes one piece, and may throw. It is called on several threads at
-/// once, each with another piece. `dropped` becomes true when no piece is needed any more.
+/// once, each with another piece. `dropped` becomes true when the `PoolAhead` is destroyed: then no piece is needed any
+/// more.
 ///
 /// `is_waited_for`: true if the destructor of `PoolAhead` waits for the pieces that are being made. If false, `work`
 /// must own everything that it reads, and must return soon after `dropped` has become true.
@@ -70,14 +71,15 @@ template <WorkAhead Work> class PoolAhead {
   [[nodiscard]] auto operator[](std::size_t at) noexcept -> Piece& { return ring_->slots[at].piece; }
   [[nodiscard]] auto operator[](std::size_t at) const noexcept -> const Piece& { return ring_->slots[at].piece; }
 
-  /// Marks piece `at` as wanted. It is made by `finish`.
+  /// Marks piece `at` as wanted; `finish` makes it. The piece must not be wanted already, unless it is finished or
+  /// dropped.
   void want(std::size_t at) noexcept {
     Slot& slot = ring_->slots[at];
     slot.thrown = nullptr;
     slot.state.store(State::wanted, std::memory_order_release);
   }
 
-  /// Marks piece `at` as wanted. It is made by a thread of the pool or by `finish`, whichever is first.
+  /// Does the same, but a thread of the pool may make the piece before `finish` is called.
   void want_ahead(std::size_t at) {
     want(at);
     if (pool_ == nullptr) return;

@@ -14,7 +14,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Decides when to try again after a failure. The pauses grow, and each pause is a random time in the second half of
-/// its length, so that clients that lost the same server do not all come back at once.
+/// its length, so that clients that lost the same server do not all connect again at the same time.
 ///
 /// A pause is counted from the beginning of the attempt that failed. So after an attempt that took long, or a
 /// connection that held long, the next attempt follows at once; but a server that greets and then fails is not tried

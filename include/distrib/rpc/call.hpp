@@ -45,12 +45,12 @@ template <detail::RpcMethod M, class Connection> class Call {
     return deadline_ == Instant::max() ? std::nullopt : std::optional{deadline_};
   }
 
-  /// True if the client still waits for the answer: the call was not answered or cancelled, and the connection exists.
-  /// For handlers that run long.
+  /// True if the client still waits for the answer: the call was neither answered nor cancelled, and the connection has
+  /// not ended. For handlers that run long.
   [[nodiscard]] auto is_awaited() const -> bool { return connection_->awaits(id_); }
 
-  /// Returns what the client sent beside the request (`CallOptions::metadata`). Valid until the handler returns; for a
-  /// coroutine until its body begins.
+  /// Returns what the client sent beside the request (`CallOptions::metadata`). Valid until the handler returns. Trap:
+  /// the body of a coroutine may begin after that, so it must not use the metadata.
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
 
   /// Answers the call and ends it.

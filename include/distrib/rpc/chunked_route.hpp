@@ -20,8 +20,9 @@ inline namespace v0 {
 /// An object that receives the body of one request while it arrives: any number of chunks in order (`chunk`), then the
 /// end (`end`). Each chunk is a multiple of 64 bytes, except for the last one, and is valid until `chunk` returns.
 ///
-/// Trap: only `end` says that all bytes have arrived and are correct. If the client cancels the call, the connection is
-/// lost or the checksum is wrong, the sink is destroyed without `end`; what it has done until then must have no effect.
+/// Trap: only the call of `end` means that all bytes have arrived and are correct. If the client cancels the call, the
+/// connection is lost or the checksum is wrong, the sink is destroyed without `end`; what it has done until then must
+/// have no effect.
 ///
 /// Once the call is answered, the sink is not called any more.
 template <class S>

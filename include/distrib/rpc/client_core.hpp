@@ -42,7 +42,7 @@ inline namespace v0 {
 ///
 /// Memory: the queued frames, and for the largest number of calls that were in flight at once: a slot
 /// (`detail::CallSlot`) and its entry in the list of free slots, and for deadlines an entry of the
-/// `detail::DeadlineWheel` and the wheel itself (about 2 KiB). Further calls allocate nothing.
+/// `detail::DeadlineWheel` and the wheel itself (about 2 KiB). Further calls that are sent allocate nothing.
 ///
 /// Threads: one at a time.
 class ClientCore {
@@ -52,8 +52,8 @@ class ClientCore {
   DISTRIB_DECL ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {});
 
   /// Starts a call and returns its id. The low half of the id is a slot number, which differs between all calls that
-  /// are not over. Never fails directly: a call that cannot be sent ends by a `failed` event (`closed`, `exhausted`,
-  /// `deadline_passed`, `too_large`).
+  /// are not over. Never fails directly: a call that cannot be sent ends by a `failed` event, with `closed`,
+  /// `exhausted`, `deadline_passed` (also for a deadline that is not after `now`) or `too_large`.
   ///
   /// Copies `head` and `metadata`. A body without an owner is copied; a body with an owner may be shared until it is
   /// written. `deadline`: empty for none.
@@ -61,7 +61,7 @@ class ClientCore {
                          Instant now, ByteView metadata = {}) -> std::uint64_t;
 
   /// Asks for a large body (over 4 KiB) of the reply in chunks: events `begun`, any number of `chunk`, `reply`. A small
-  /// body arrives with `reply`. Call it directly after `call`.
+  /// body arrives with `reply`. Call it directly after `call`. Does nothing if the call is over.
   void take_in_chunks(std::uint64_t id) {
     if (slots_.active(id)) slots_.of(id).in_chunks = true;
   }
@@ -79,7 +79,7 @@ class ClientCore {
   /// Reports that an item of an `item` event has been used: the server may send another item.
   DISTRIB_DECL void taken(std::uint64_t id);
 
-  /// Cancels a call: it fails with `reason`, and the server is told. Does nothing if the call is over.
+  /// Cancels a call: it fails with `reason`, and the server gets a cancel frame. Does nothing if the call is over.
   void cancel(std::uint64_t id, rpc_errc reason = rpc_errc::cancelled) {
     if (!slots_.active(id)) return;
     queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
@@ -91,8 +91,9 @@ class ClientCore {
     if (!std::exchange(closing_, true)) queue_.add({FrameKind::goodbye});
   }
 
-  /// Ends the connection: every call fails, with `reason` or, if its request had not begun to be written, with
-  /// `not_sent`. Only the first reason counts.
+  /// Ends the connection: every call fails with `reason`. Two exceptions: a call that the server will not start,
+  /// according to its goodbye, fails with `closed`; a call whose request had not begun to be written fails with
+  /// `not_sent`, unless the reason is `unauthorized` or `closed`. Only the first reason counts.
   void give_up(Error reason) {
     if (reason_) return;
     reason_ = std::move(reason);
@@ -125,7 +126,8 @@ class ClientCore {
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && slots_.used() == 0); }
 
-  /// Returns why the connection has ended; empty while it has not.
+  /// Returns why the connection has ended; empty while it has not ended, and if it ended as planned: after `close`,
+  /// when all calls were over.
   [[nodiscard]] auto reason() const noexcept -> const Error& { return reason_; }
 
   /// Returns the number of calls that are not over.

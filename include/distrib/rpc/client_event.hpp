@@ -26,7 +26,7 @@ struct ClientEvent {
   };
   Kind kind{};
   std::uint64_t call = 0;  ///< The id of the call; 0 for `greeted`.
-  ByteView head;  ///< Set for `reply`, `begun` and `item`.
+  ByteView head;  ///< Set for `reply` (empty there after `begun`), `begun` and `item`.
   FrameBody body;  ///< Set for `reply`, `chunk` and `item`.
   Error error;  ///< Set for `failed`.
 

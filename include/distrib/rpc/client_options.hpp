@@ -18,7 +18,8 @@ inline namespace v0 {
 struct RpcClientOptions {
   FrameLimits limits;  ///< The largest frame that is accepted from the server.
   std::uint32_t service = any_service;  ///< The number of the server's service that the client wants.
-  std::uint32_t max_calls = 1024;  ///< Most calls in flight. The server may allow fewer.
+  /// Most calls in flight; the server may allow fewer. A further call fails with `rpc_errc::exhausted`.
+  std::uint32_t max_calls = 1024;
   /// While more bytes than this wait to be written, further calls fail with `rpc_errc::exhausted`.
   std::size_t owed_bytes = std::size_t{1} << 30;
   std::chrono::milliseconds ping_after{10'000};  ///< Time without bytes from the server after which a ping is sent.

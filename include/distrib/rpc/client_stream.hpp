@@ -62,7 +62,8 @@ template <detail::StreamMethod M, class Client> class ClientStream {
   /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
   /// server has granted no credit.
   ///
-  /// Errors: if the call is over or `end_writes` was called. `async_read` or `async_finish` says why a call ended.
+  /// Errors: if the call is over, the error with which it ended, or `rpc_errc::closed` if it ended without one;
+  /// `closed` also after `end_writes`.
   template <class Token>
   auto async_write(typename M::Request item, Token&& token)
     requires M::streams_requests

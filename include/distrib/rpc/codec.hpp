@@ -36,8 +36,8 @@ struct MessageBody {
 /// Describes how values of a type travel in calls. It has
 /// - `static auto encode(const T& value, WireWriter& head) -> MessageBody`: writes the head and returns the body;
 /// - `static auto decode(const MessageReceived& received, T& value) -> bool`: reads a value; returns false, or throws,
-///   if the message is not one. The message comes from another process: check the range of every number before it is
-///   used.
+///   if the bytes are not a valid message. The message comes from another process: check the range of every number
+///   before it is used.
 ///
 /// The library has a codec for each of the following; specialise it for other types:
 /// - Types with `void encode(WireWriter&) const` and `bool decode(ByteView)`, which write and read the head. If the
@@ -82,8 +82,8 @@ concept ProtobufMessage = requires(const T& view, T& message, void* to, const vo
   { message.ParseFromArray(from, size) } -> std::same_as<bool>;
 };
 
-/// A value whose bytes in memory have the same meaning at both ends, so that it gets `PlainCodec` without being asked
-/// for.
+/// A value whose bytes in memory have the same meaning at both ends, so that `PlainCodec` is its codec unless another
+/// one is specialised.
 template <class T>
 concept PlainValue = (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
                       (std::is_class_v<T> && std::is_trivially_copyable_v<T> && !std::is_empty_v<T> &&

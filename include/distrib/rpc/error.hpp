@@ -12,9 +12,10 @@ inline namespace v0 {
 ///
 /// These codes end the connection: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `silent`,
 /// `unknown_service`, `unauthorized`, and `too_large` for a frame that was received. `lost` and `not_sent` mean that
-/// the connection has ended. `closed` means that, or that the server accepts no more calls. All other codes end only
-/// one call, and so do `too_large` for a call, answer or item that was not sent, and `protocol` for an answer of
-/// another kind than the method has.
+/// the connection has ended. `closed` means that, or that one end accepts no more calls. `bad_secret`, `secret_exposed`
+/// and `no_secret` report a secret that cannot be used; no connection is involved. All other codes end only one call,
+/// and so do `too_large` for a call, answer or item that was not sent, and `protocol` for an answer of another kind
+/// than the method has.
 enum class rpc_errc {
   /// The received bytes are not a frame of this protocol: another program uses this port. Check address and port.
   not_ours = 1,
@@ -31,15 +32,15 @@ enum class rpc_errc {
   /// The connection ended before the answer arrived; the call may have been carried out. Repeat it if running it twice
   /// does no harm.
   lost,
-  /// The connection had ended before the call, or the server accepts no more calls; the call was not carried out.
-  /// Connect again.
+  /// The connection had ended before the call, or one end accepts no more calls; the call was not carried out. Connect
+  /// again.
   closed,
   /// No answer arrived before the deadline; the call may have been carried out. Allow more time, or find out what the
   /// server waits for.
   deadline_passed,
   cancelled,  ///< The caller cancelled the call; it may have been carried out. Nothing to do.
   /// A limit of calls, or of bytes that wait to be written, is reached; the call was not carried out. Wait for answers,
-  /// or raise the limit in the options.
+  /// or raise the limit in the options of client and server.
   exhausted,
   /// The server has no such method. Build both ends from the same release, and check the server's address.
   unknown_method,
@@ -58,20 +59,26 @@ namespace detail {
 
 inline constexpr ErrorText rpc_texts[] = {
     {rpc_errc::not_ours, failure::corrupt, "the peer does not speak this protocol: check address and port"},
-    {rpc_errc::corrupt, failure::corrupt, "a frame does not match its checksum"},
+    {rpc_errc::corrupt, failure::corrupt,
+     "a frame does not match its checksum: a network card, or a device on the way, may have changed it"},
     {rpc_errc::unsupported_version, failure::unsupported,
      "the peer supports no protocol version of this end: build both from the same release"},
-    {rpc_errc::too_large, failure::exhausted, "a frame is larger than its receiver accepts"},
-    {rpc_errc::protocol, failure::corrupt, "a frame arrived that is not allowed there"},
-    {rpc_errc::silent, failure::timeout, "the peer sent nothing, or did not finish a frame, for too long"},
+    {rpc_errc::too_large, failure::exhausted,
+     "a frame is larger than its receiver accepts: raise the receiver's limits, or send less at once"},
+    {rpc_errc::protocol, failure::corrupt,
+     "a frame that is not allowed arrived: build both ends from the same release"},
+    {rpc_errc::silent, failure::timeout,
+     "the peer sent nothing, or did not finish a frame, in time: check its machine and the network"},
     {rpc_errc::lost, failure::unavailable, "the connection was lost"},
     {rpc_errc::closed, failure::unavailable, "the connection is closed"},
-    {rpc_errc::deadline_passed, failure::timeout, "no answer came before the deadline"},
+    {rpc_errc::deadline_passed, failure::timeout, "no answer arrived before the deadline"},
     {rpc_errc::cancelled, failure::cancelled, "the call was cancelled"},
-    {rpc_errc::exhausted, failure::exhausted, "too many calls are in flight, or too many bytes wait to be written"},
-    {rpc_errc::unknown_method, failure::unsupported, "the server has no such method"},
-    {rpc_errc::bad_message, failure::corrupt, "the message does not decode"},
-    {rpc_errc::unknown_service, failure::not_found, "the server has no such service"},
+    {rpc_errc::exhausted, failure::exhausted,
+     "too many calls are in flight, or too many bytes wait to be written: wait for answers, or raise the limit"},
+    {rpc_errc::unknown_method, failure::unsupported,
+     "the server has no such method: build both ends from the same release"},
+    {rpc_errc::bad_message, failure::corrupt, "the message cannot be decoded: build both ends from the same release"},
+    {rpc_errc::unknown_service, failure::not_found, "the server has no such service: check the number of shards"},
     {rpc_errc::not_sent, failure::unavailable, "the connection ended before the call was sent"},
     {rpc_errc::unauthorized, failure::mismatch,
      "client and server do not have the same shared secret: give every task of the job the same one, or none"},

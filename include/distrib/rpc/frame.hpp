@@ -20,15 +20,15 @@ inline namespace v0 {
 // u64, 24 body length u32, 28 CRC-32C of bytes 0 .. 27.
 
 inline constexpr std::size_t frame_header_bytes = 32;  ///< Size of the header of every frame.
-/// Size of the fixed part at the beginning of a request's head: milliseconds left (u32), length of the metadata (u32).
+/// Size of the fixed part at the beginning of a request's head: milliseconds until the deadline (u32; 2^32 - 1: no
+/// deadline), length of the metadata (u32).
 inline constexpr std::size_t request_prefix_bytes = 8;
 /// Size of the checksum after a head or body that is not empty.
 inline constexpr std::size_t frame_checksum_bytes = 4;
 inline constexpr std::uint32_t frame_magic = 0x42545344;  ///< The bytes "DSTB" in memory.
 
-/// The protocol version that this library sends, and the oldest version that it accepts.
-inline constexpr std::uint8_t rpc_version = 1;
-inline constexpr std::uint8_t oldest_rpc_version = 1;
+inline constexpr std::uint8_t rpc_version = 1;  ///< The protocol version that this library sends.
+inline constexpr std::uint8_t oldest_rpc_version = 1;  ///< The oldest protocol version that it accepts.
 
 /// The kind of a frame. A frame of an unknown kind ends the connection.
 enum class FrameKind : std::uint8_t {
@@ -39,7 +39,9 @@ enum class FrameKind : std::uint8_t {
   cancel,  ///< Client: cancels a call; the answer is no longer needed.
   ping,  ///< Asks the peer to answer with `pong`.
   pong,  ///< Answers a `ping`.
-  goodbye,  ///< Client: starts no more calls. Server: accepts no more calls. Calls in flight end as usual.
+  /// Client: starts no more calls. Server: accepts no more calls; the head is the number of requests that have arrived
+  /// (u64). Calls in flight end as usual.
+  goodbye,
   item,  ///< One item of a streaming call.
   end,  ///< Server: ends a streaming call without an error. Client: sends no more items on this call.
   credit,  ///< Allows the peer to send this many more items (u32, in the head) on this call.

@@ -44,7 +44,7 @@ class FrameQueue {
   ///
   /// `checksum`: CRC-32C of the body if it is known; empty: it is computed.
   /// `may_wait`: holds the frame back until a frame without `may_wait` is added or `hurry` is called; then both leave
-  /// together. It has no effect if a frame that does not wait is queued already.
+  /// together. It has no effect if a frame that does not wait is queued already and is not being written.
   void add(const FrameHeader& header, const FrameHead& head = {}, const FrameBody& body = {},
            std::optional<std::uint32_t> checksum = std::nullopt, bool may_wait = false) {
     waits_ = may_wait && (waits_ || next_.size() == 0);
@@ -91,11 +91,11 @@ class FrameQueue {
     if (queued_bytes() == 0) *this = FrameQueue{batch_};
   }
 
-  /// Returns the number of bytes that are not written yet.
+  /// Returns the number of bytes that are not written yet, including headers and checksums.
   [[nodiscard]] auto queued_bytes() const noexcept -> std::size_t { return writing_.size() + next_.size(); }
 
-  /// Returns the number of the batch to which a frame is added now. The number grows when `output` hands out that batch
-  /// for writing.
+  /// Returns the number of the batch to which a frame is added now. The number grows when `output` returns that batch
+  /// for the first time: then its frames may already be under way.
   [[nodiscard]] auto batch() const noexcept -> std::uint64_t { return batch_; }
 
  private:

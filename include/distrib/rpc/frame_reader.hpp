@@ -57,9 +57,9 @@ struct Frame {
 /// into memory of its own, and its checksum is computed while the bytes are still in the cache. If wanted, a large body
 /// is passed on in chunks instead.
 ///
-/// Memory: an incomplete frame takes the bytes that have arrived; a body over 4 KiB takes its full size as soon as its
-/// head has arrived. Its memory is reused for the next body of the same size. Bytes that were read but not used by
-/// `next` are kept.
+/// Memory: an incomplete frame takes the bytes that have arrived; a body over 4 KiB that is not read in chunks takes
+/// its full size as soon as its head has arrived, and so does a head over 16 KiB as soon as its header has arrived. The
+/// memory of a body is reused for the next body of the same size. Bytes that were read but not used by `next` are kept.
 ///
 /// Threads: one at a time.
 class FrameReader {
@@ -70,7 +70,7 @@ class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
 
-  /// Sets the limits for the frames that begin from now on.
+  /// Sets the limits for the frames whose headers `next` reads from now on.
   void set_limits(FrameLimits limits) noexcept { limits_ = limits; }
 
   // The next three functions are part of a `ConnectionCore`, see there. Its `reads` must be false after an error, and

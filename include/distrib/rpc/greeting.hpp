@@ -27,7 +27,8 @@ inline constexpr std::uint32_t any_service = 0xffffffff;
 inline constexpr FrameLimits greeting_limits{4 << 10, 0};
 
 /// The first message of each end. The client sends the versions that it supports and the service that it wants; the
-/// server answers with the version that it has chosen. Both send the limits of the frames that they accept.
+/// server answers with the version that it has chosen. Both send the limits of the frames that they accept. (A second
+/// greeting of a client that has a secret contains only its proof, and is not read into this.)
 struct Greeting {
   std::uint8_t version = rpc_version;  ///< Client: the newest supported version. Server: the chosen version.
   std::uint8_t oldest = oldest_rpc_version;  ///< The oldest supported version.
@@ -44,7 +45,8 @@ struct Greeting {
   /// Returns the head of a greeting frame.
   [[nodiscard]] DISTRIB_DECL auto encode() const -> std::vector<std::byte>;
 
-  /// Reads the head of a greeting frame. Returns false if it cannot be decoded; the contents are then unspecified.
+  /// Reads the head of a greeting frame. Returns false if it cannot be decoded or contains no valid range of versions;
+  /// the contents are then unspecified.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) noexcept -> bool;
 
  private:

@@ -57,9 +57,10 @@ class ClientHandshake {
   void greet(FrameQueue& queue) const { queue.add({FrameKind::greeting}, {{}, {}, head_}); }
 
   /// Reads the server's first frame into `server`, and ends the handshake. Adds to `queue` the client's proof if there
-  /// is a secret, or an error frame if the server's proof is not accepted.
+  /// is a secret, or an error frame if the result is `unauthorized`.
   ///
-  /// Errors: `rpc_errc::protocol`, `unsupported_version`, `unauthorized`.
+  /// Errors: `rpc_errc::protocol`, `unsupported_version`; `unauthorized` if the server's proof is wrong or missing, or
+  /// if only one end has a secret.
   [[nodiscard]] DISTRIB_DECL auto take(const Frame& frame, FrameQueue& queue, Greeting& server) -> Error;
 
  private:
@@ -75,7 +76,7 @@ class ClientHandshake {
 /// Threads: one at a time.
 class ServerHandshake {
  public:
-  /// `greeting`: the limits of the server. `services`: their number. `secret`: empty for none. Throws
+  /// `greeting`: the limits of the server. `services`: the number of services. `secret`: empty for none. Throws
   /// `rpc_errc::unauthorized` for a secret without a nonce.
   ServerHandshake(const Greeting& greeting, std::uint32_t services, SharedSecret secret, const Nonce& nonce)
       : greeting_{greeting}, services_{services}, secret_{std::move(secret)} {
@@ -83,7 +84,8 @@ class ServerHandshake {
     if (secret_) greeting_.nonce = nonce;
   }
 
-  /// Reads a frame of the client; call it until `over()`. Adds the server's greeting to `queue` after the first frame.
+  /// Reads a frame of the client; call it until `over()`. Adds the server's greeting to `queue` if the first frame is
+  /// accepted.
   ///
   /// Errors: `rpc_errc::protocol`, `unsupported_version`, `unknown_service`, `unauthorized`.
   [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue) -> Error {

@@ -15,7 +15,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A histogram of durations up to 2199 s; a longer duration counts as that.
+/// A histogram of durations up to 2199 s. A longer duration is counted in the last bucket; sum and maximum stay exact.
 ///
 /// The buckets are log-linear (as in HdrHistogram): each power of two is divided into 8 buckets. So a quantile differs
 /// from the exact one by at most 6.25 % for durations from 1 us on, and by at most 64 ns for shorter ones. To add a
@@ -44,12 +44,12 @@ class LatencyHistogram {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(max_)};
   }
 
-  /// Returns how many durations are shorter than `time`. Exact if `time` is 128 ns times a power of two; otherwise the
-  /// durations in the bucket of `time` are not counted.
+  /// Returns how many durations are shorter than `time`. Exact if `time` is 128 ns times a power of two, up to 1100 s;
+  /// otherwise the durations in the bucket of `time` are not counted.
   [[nodiscard]] DISTRIB_DECL auto count_below(std::chrono::nanoseconds time) const noexcept -> std::uint64_t;
 
-  /// Returns the quantile `q` (0..1): a fraction of `q` of all durations is not longer than the result, which is the
-  /// middle of a bucket. Returns 0 if there are no durations.
+  /// Returns the quantile `q`: the middle of the first bucket for which it and the buckets before it contain at least a
+  /// fraction `q` of all durations, and at least one. `q` is limited to 0..1. Returns 0 if there are no durations.
   [[nodiscard]] DISTRIB_DECL auto quantile(double q) const noexcept -> std::chrono::nanoseconds;
 
   DISTRIB_DECL auto operator+=(const LatencyHistogram& other) noexcept -> LatencyHistogram&;

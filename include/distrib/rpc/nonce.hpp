@@ -21,7 +21,7 @@ using Nonce = std::array<std::byte, 32>;
 /// the core. Throws the system's error if it has no random numbers.
 [[nodiscard]] inline auto draw_nonce() -> Nonce {
   Nonce nonce{};
-  // getrandom returns so few bytes completely, or fails.
+  // getrandom returns all of up to 256 bytes, or fails.
   while (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<::ssize_t>(nonce.size()))
     if (errno != EINTR) throw_error(detail::last_os_error(), "random numbers");
   return nonce;

@@ -48,9 +48,10 @@ inline auto condition_of(const std::error_code& code) noexcept -> failure {
 /// Writes the head of an error frame: 1 the category's name, 2 the value, 3 the shared condition, 4 a text for readers.
 DISTRIB_DECL void encode_error(WireWriter& head, const std::error_code& code, std::string_view where);
 
-/// Reads the head of an error frame. An error of an unknown category becomes a code of `remote_category()` with the
-/// same condition; the name of its category and its value are appended to the text. Returns `rpc_errc::bad_message` if
-/// the head cannot be decoded.
+/// Reads the head of an error frame. `categories`: the categories that are known besides "distrib.rpc". An error of an
+/// unknown category becomes a code of `remote_category()` with the same condition; the name of its category and its
+/// value are appended to the text. Returns `rpc_errc::bad_message` if the head cannot be decoded, if its value is 0, or
+/// if neither its category nor its condition is known.
 [[nodiscard]] DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Error;
 
 }  // namespace v0

@@ -10,12 +10,14 @@ inline namespace v0 {
 struct RetryOptions {
   unsigned most_attempts = 3;  ///< Most attempts at one call, including the first. 1: no call is repeated.
   double most_tokens = 1'000;  ///< Number of tokens at the beginning, and the largest number.
-  double per_success = 0.1;    ///< Number of tokens that each answered call adds.
+  double per_success = 0.1;    ///< Number of tokens that each call adds that is answered without an error.
 };
 
-/// Pauses between attempts that fail.
+/// Pauses between attempts that fail. Each pause is a random time between half of its length and all of it; see
+/// `Backoff`.
 struct BackoffOptions {
-  std::chrono::milliseconds first{50};       ///< Length of the first pause. Each further pause is twice as long.
+  /// Length of the first pause, at least 1 ms. Each further pause is twice as long.
+  std::chrono::milliseconds first{50};
   std::chrono::milliseconds longest{2'000};  ///< Length of the longest pause.
 };
 

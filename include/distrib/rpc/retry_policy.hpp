@@ -15,8 +15,8 @@ inline namespace v0 {
 /// - `rpc_errc::not_sent` and `closed`: the server has not carried out the call, so a call of any method is repeated.
 /// - `rpc_errc::lost` and `silent`: the server may have carried out the call. Only idempotent methods are repeated, and
 ///   each repeat takes a token. So a server that fails under its load gets at most `most_tokens` repeats, and then
-///   `per_success` (a tenth) for each call that it answers.
-/// - Any other error is an answer: the call is not repeated.
+///   `per_success` (a tenth) for each call that it answers without an error.
+/// - Any other error is final: the call is not repeated.
 ///
 /// Source: gRPC's retry design (A6): transparent retries, throttling by a bucket of tokens.
 ///
@@ -25,7 +25,7 @@ class RetryPolicy {
  public:
   explicit RetryPolicy(const RetryOptions& options = {}) noexcept : options_{options}, tokens_{options.most_tokens} {}
 
-  /// Reports that a call was answered.
+  /// Reports that a call was answered without an error.
   void succeeded() noexcept { tokens_ = std::min(options_.most_tokens, tokens_ + options_.per_success); }
 
   /// True if a call that failed with `code` should be repeated, after `attempts` attempts. Takes the token if the

@@ -36,8 +36,10 @@ inline namespace v0 {
 
 /// Options of one call. A duration converts to options with this deadline.
 struct CallOptions {
-  /// How long the answer may take; empty: no deadline. Counts from the beginning of the handler that makes the call,
-  /// because the clock is not read for each call. The call ends up to 4 ms late.
+  /// How long the answer may take; empty: no deadline. 0 or less: the call fails with `rpc_errc::deadline_passed`. The
+  /// clock is not read for each call: for a call made in a completion of the same client the time counts from the
+  /// beginning of the event that caused the completion; for any other call, from the first of the calls that are sent
+  /// together with it. The call ends up to 4 ms late.
   std::optional<std::chrono::milliseconds> within = std::nullopt;
   /// Bytes that the server's handler gets beside the request, as `Call::metadata`.
   std::string metadata = {};
@@ -59,7 +61,7 @@ struct CallOptions {
 ///
 /// Every call completes exactly once, on the executor, never inside `async_call`: with the answer, the server's error,
 /// or an `rpc_errc`. If the client is destroyed, its calls complete with `rpc_errc::lost` or `not_sent`. After the
-/// connection has ended every further call fails; make a new connection then.
+/// connection has ended every further call fails with `rpc_errc::closed`; make a new connection then.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
 /// Trap: a coroutine that owns the client and waits for one of its calls is kept alive by that call; let it end before
@@ -71,9 +73,9 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   /// Makes a client of a connected stream, and sends the greeting.
   ///
   /// `closed(error)` is called once when the connection has ended, after its calls were completed; not when the client
-  /// is destroyed. `available(true)` is called when the server has answered the greeting, `available(false)` when no
-  /// more calls are accepted: the server has sent a goodbye, or `drain` was called. Both may destroy the client.
-  /// `observer` must outlive the client.
+  /// is destroyed. The error is empty if the connection ended as planned, after `drain`. `available(true)` is called
+  /// when the server has answered the greeting, `available(false)` when no more calls are accepted: the server has sent
+  /// a goodbye, or `drain` was called. Both may destroy the client. `observer` must outlive the client.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
                           std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {},
                           Observes& observer = detail::no_call_observer)
@@ -97,7 +99,8 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   }
 
   /// Calls `M`; completes with `CallSignature<M>`. A body of the request that has an owner may be shared until it is
-  /// written. All calls that one handler makes are sent together when it returns.
+  /// written. All calls that one handler makes are sent together when it returns. If the codec of the request throws,
+  /// no call is made, and the exception leaves the function that starts it.
   ///
   /// Cancellation: of any type; it cancels the call, which completes with `rpc_errc::cancelled`, and tells the server.
   /// The server may have carried out the call.
@@ -137,6 +140,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
     const MessageBody body = RpcCodec<typename M::Request>::encode(request, state_->head);
     return ClientStream<M, State>{state_, state_->begin(M::id, body.body, options)};
   }
+  /// Does the same for a method whose client streams: all items of the client follow through the stream.
   template <detail::StreamMethod M>
     requires M::streams_requests
   [[nodiscard]] auto open(const CallOptions& options = {}) {
@@ -342,7 +346,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
     std::map<std::uint64_t, std::string*> error_texts;  // by call; of calls with `CallOptions::error_text`
     WireWriter head;
     [[no_unique_address]] detail::ObservedCalls<Observes> observed;
-    Instant now{};  // when the handler began that makes the calls
+    Instant now{};  // when the clock was last read; the calls that are made now count from it
     bool active = false;  // `complete_calls` runs
     bool over = false;  // the connection has ended, and its end was or will be reported
     bool was_available = false;

@@ -50,7 +50,7 @@ struct RpcClientPoolOptions {
   /// Time for one attempt to connect, from resolving the name to the server's greeting.
   std::chrono::milliseconds longest_try{5'000};
   BackoffOptions backoff;  ///< Pauses between attempts.
-  RetryOptions retry;  ///< Which failed calls are repeated, and how often.
+  RetryOptions retry;  ///< How often failed calls are repeated; see `RetryPolicy`.
   /// Seed of the random part of the pauses; empty: the clock. Clients of one server need different seeds.
   std::optional<std::uint64_t> seed = std::nullopt;
   /// Receives `Event::Kind::connected`, `lost`, and `waiting` (an attempt failed, another follows), with the address in
@@ -58,7 +58,7 @@ struct RpcClientPoolOptions {
   Observer observer = {};
 };
 
-/// Calls the methods of one server that may start late, end and come back. The pool opens its connections itself and
+/// Calls the methods of one server that may start late, end, and start again. The pool opens its connections itself and
 /// opens them again whenever they end; calls wait meanwhile.
 ///
 /// A call is sent on the connection with the fewest calls in flight. It waits, in order of arrival, while no connection
@@ -124,7 +124,8 @@ class BasicRpcClientPool {
   /// Returns the number of calls that wait for a connection.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return state_->waiting.size(); }
 
-  /// Calls `M`; completes with `CallSignature<M>`. The deadline in `options` starts now and covers all attempts.
+  /// Calls `M`; completes with `CallSignature<M>`. The deadline in `options` starts now and covers all attempts. A call
+  /// that must wait when `max_waiting` calls wait already fails with `rpc_errc::exhausted`.
   ///
   /// Cancellation: of any type; it cancels the call, whether it waits or is in flight, and the call completes with
   /// `rpc_errc::cancelled`. The server may have carried it out.
@@ -207,7 +208,7 @@ class BasicRpcClientPool {
     Handler handler;
   };
 
-  /// Lives as long as a handler or a call does.
+  /// Lives until the pool is destroyed and the last of its handlers and calls has ended.
   struct State : std::enable_shared_from_this<State> {
     template <class... How>
     State(const Executor& given, const Address& to, RpcClientPoolOptions told, Observes& of_calls, How... how)
@@ -315,7 +316,7 @@ class BasicRpcClientPool {
       }
     }
 
-    /// Called when an attempt at a call has ended. Returns true if the call goes on with another attempt.
+    /// Called when an attempt at a call has ended. Returns true if another attempt follows.
     auto goes_on(const std::shared_ptr<Call>& call, const std::error_code& code) -> bool {
       if (over) return false;
       if (!code) retry.succeeded();

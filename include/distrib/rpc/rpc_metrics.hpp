@@ -24,15 +24,17 @@ struct MethodMetrics {
   std::uint64_t ended = 0;
   std::uint64_t request_bytes = 0;  ///< Sum over all calls that have ended.
   std::uint64_t reply_bytes = 0;  ///< Sum over all calls that have ended.
-  /// How many calls have ended: index 0 without an error, index `failure` with an error of this condition.
+  /// How many calls have ended: index 0 without an error, index `failure` with an error of this condition
+  /// (`failure::io` also if the code has no shared condition).
   std::array<std::uint64_t, 11> outcomes{};
   LatencyHistogram latency;  ///< Durations of the calls that have ended without an error.
 
   /// Returns the number of calls that are not over.
   [[nodiscard]] auto in_flight() const noexcept -> std::uint64_t { return started - ended; }
 
-  /// Returns how many calls have failed: in all, or with one condition.
+  /// Returns how many calls have failed.
   [[nodiscard]] auto failed() const noexcept -> std::uint64_t { return ended - outcomes[0]; }
+  /// Returns how many calls have failed with this condition.
   [[nodiscard]] auto failed(failure condition) const noexcept -> std::uint64_t {
     return outcomes[static_cast<std::size_t>(condition)];
   }

@@ -46,8 +46,8 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
       : RpcPoolServer{pool, address, std::move(make_router), options,
                       [](std::size_t) -> auto& { return detail::no_call_observer; }} {}
-  /// Does the same with an observer of calls for each thread. `observer(thread)` returns a reference to it; it is
-  /// called on that thread and must outlive the server.
+  /// Does the same with an observer of calls for each thread. `observer(thread)` is called by this constructor and
+  /// returns a reference to the observer. The observer is called on its thread, and must outlive the server.
   template <class MakeRouter, class ObserverOf>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&
              std::is_invocable_r_v<Observes&, ObserverOf&, std::size_t>
@@ -73,7 +73,7 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
       detail::run_on(pool_, i, [&thread = *threads_[i]] { thread.end(); });
   }
 
-  /// Returns the port on which it listens.
+  /// Returns the port on which it listens, or listened before `drain`.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
 
   /// Accepts no more connections and calls. Each connection ends when its calls are answered, at the latest after

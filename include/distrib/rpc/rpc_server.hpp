@@ -28,7 +28,7 @@ inline namespace v0 {
 ///
 /// Instead of a router, any type with `dispatch(connection, event)` for requests can be used. If that type has
 /// `happened(connection, event)`, it gets all other events (greetings, cancelled calls, credits); if it has
-/// `closed(connection)`, that is called at the end of each connection.
+/// `closed(connection)`, that is called at the end of each connection, but not when the server is destroyed.
 ///
 /// Connections are TCP, or of the type that another `ListenerType` makes: `RpcServer{executor, address, router,
 /// options, TlsAccept{context}}` speaks TLS (`net/tls/tls_listener.hpp`), and its handlers get a
@@ -59,9 +59,9 @@ class RpcServer {
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
-  /// Ends every connection at once. Call `drain` first if calls are to be answered.
+  /// Ends every connection at once. Call `drain` first, and run the context, if calls are to be answered.
   ~RpcServer() {
-    listener_.close();  // first: when the router gets the end of a connection, it may listen on this port itself
+    listener_.close();  // first: the end of a connection may run code of a handler that listens on this port itself
     sessions_.close();
   }
 

@@ -23,7 +23,7 @@ struct ServerBudget {
 
   RpcServerOptions options;
   std::size_t calls = 0;  ///< Calls that are not answered.
-  std::size_t bytes = 0;  ///< Bytes of requests that are not answered, and of answers that are not written.
+  std::size_t bytes = 0;  ///< Bytes of requests not answered, of items not used, and of answers not written.
   std::uint32_t turn = 0;  ///< Counts clients that ask for no particular service; they get the services in turn.
   TakesChunks takes_chunks = nullptr;  ///< Null: no method takes chunks.
   WireWriter answer;       ///< The head of an answer is written here before it is copied into the queue.

@@ -92,13 +92,13 @@ class ServerCore {
     if (end(call)) queue({FrameKind::end, 0, 0, 0, call, 0});
   }
 
-  /// Reports that an item of an `item` event has been used: the client may send another item. `bytes`: its head and
-  /// body together.
+  /// Reports that an item of an `item` event has been used: the client may send another item. `bytes`: the size of its
+  /// head and body together. Does nothing if the call is over.
   DISTRIB_DECL void taken(std::uint64_t call, std::size_t bytes);
 
   /// Accepts no more calls, and tells the client. `finished()` becomes true when the calls in flight are answered.
-  /// Calls that are left at `by` fail with `rpc_errc::lost`. Before the greeting it ends the connection at once, with
-  /// `rpc_errc::closed`.
+  /// Calls that are left at `by` fail with `rpc_errc::lost`. Before the handshake is over it ends the connection at
+  /// once, with `rpc_errc::closed`. If it is called again, the earlier time counts.
   void drain(Instant by) {
     if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye is not allowed before the greeting
     drain_by_ = std::min(drain_by_, by);
@@ -112,8 +112,8 @@ class ServerCore {
     reason_ = code;
   }
 
-  /// Writes the next event to `event`; returns false if there is none, or if a limit of bytes is exceeded. What the
-  /// event points to is valid until the next call of the core.
+  /// Writes the next event to `event`. Returns false if there is none, if a limit of bytes is exceeded, or after
+  /// `finished()`. What the event points to is valid until the next call of the core.
   [[nodiscard]] DISTRIB_DECL auto next(Instant now, ServerEvent& event) -> bool;
 
   /// Leaves the budget, so that the connection can continue on another thread. Call `join` there before anything else.
@@ -149,7 +149,8 @@ class ServerCore {
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (draining_ && share_.calls() == 0); }
 
-  /// Returns why the connection has ended; empty while it has not.
+  /// Returns why the connection has ended; empty while it has not ended, and if it ended as planned: after `drain` or
+  /// the client's goodbye, when all calls were answered.
   [[nodiscard]] auto reason() const noexcept -> std::error_code { return reason_; }
 
   /// True if the call is not over: its answer is still awaited.

@@ -16,7 +16,7 @@ struct ServerEvent {
   enum class Kind : std::uint8_t {
     greeted,    ///< The greeting is over, with the client's proof if there is a secret. The client wants `service`.
     request,    ///< A call has begun. Answer it once: by `reply`, by `fail`, or by `item`s and `end_stream`.
-    chunk,      ///< A part of the body of a `request` that arrived without its body: see `FramePart::chunk`.
+    chunk,      ///< A part of the body of a `request` that was reported without its body: see `FramePart::chunk`.
     body_end,   ///< The whole body of that request has arrived, and its checksum is correct.
     item,       ///< One more item of a call whose client streams. Call `ServerCore::taken` when it has been used.
     ended,      ///< The client sends no more items of `call`.

@@ -14,8 +14,8 @@ inline namespace v0 {
 /// How a server behaves.
 ///
 /// Over a limit of calls, further requests fail at once with `rpc_errc::exhausted`. Over a limit of bytes, no further
-/// frame is taken until the bytes are below the limit: the connection fills up, and its client has to wait. The check
-/// is made before each frame, so the last frame may exceed a limit of bytes by its whole size.
+/// frame is taken until the bytes are no longer above the limit: the connection fills up, and its client has to wait.
+/// The check is made before each frame, so the last frame may exceed a limit of bytes by its whole size.
 ///
 /// A client that exceeds one of the times is disconnected. Time in which the server does not read from it because of
 /// `held_bytes` or `server_bytes` does not count.
@@ -27,14 +27,15 @@ struct RpcServerOptions {
   std::uint32_t max_calls = 1024;  ///< Most calls in flight on one connection.
   std::uint32_t server_calls = 1U << 16;  ///< Most calls in flight on all connections of one thread.
   std::size_t owed_bytes = std::size_t{64} << 20;  ///< Most bytes of answers that wait to be written on one connection.
-  /// Most bytes of unanswered requests on one connection. If handlers wait for further requests before they answer,
-  /// this must be larger than all the requests that they wait for: a request over the limit is not read.
+  /// Most bytes of unanswered requests, and of items that have not been used, on one connection. A body that is handled
+  /// in chunks does not count. If handlers wait for further requests before they answer, this must be larger than all
+  /// the requests that they wait for: a request over the limit is not read.
   std::size_t held_bytes = std::size_t{1} << 30;
-  /// Most bytes of unwritten answers and unanswered requests together, on all connections of one thread.
+  /// Most bytes of unwritten answers, unanswered requests and unused items together, on all connections of one thread.
   std::size_t server_bytes = std::size_t{4} << 30;
   /// Longest time until the client's greeting, and its proof of the secret if there is one.
   std::chrono::milliseconds greeting_within{5'000};
-  /// Longest time in which no bytes arrive from the client or are written to it.
+  /// Longest time in which no bytes arrive from the client and no batch of output to it is completely written.
   std::chrono::milliseconds silent_after{60'000};
   /// Longest time without progress in a frame that the client has begun: counted from its first byte, and again from
   /// each further 64 KiB.

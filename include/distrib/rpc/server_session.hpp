@@ -44,7 +44,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
    public:
     virtual ~Owner() = default;
     virtual void happened(const std::shared_ptr<BasicServerSession>& session, const ServerEvent& event) = 0;
-    /// Called once when the connection has ended; nothing follows.
+    /// Called once when the connection has ended, but not after `close` or `release`. No call of the owner follows.
     virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;
   };
 
@@ -102,7 +102,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   /// See `ServerCore::writer`.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
 
-  /// See `ServerCore::reply`, `fail`, `item`, `taken` and `end_stream`.
+  /// See `ServerCore::reply`.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!core().allows(head, body)) return fail(call, rpc_errc::too_large);
@@ -111,12 +111,14 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     (void)core().call_table().take_sink(call);
     answered();
   }
+  /// See `ServerCore::fail`.
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     core().fail(call, code, where);
     observe_end(call, code, 0);
     (void)core().call_table().take_sink(call);
     answered();
   }
+  /// See `ServerCore::item`.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
     if (!core().allows(head, body)) {
       const auto sink = core().call_table().take_sink(call);
@@ -129,10 +131,12 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     answered();
     return taken;
   }
+  /// See `ServerCore::taken`.
   void taken(std::uint64_t call, std::size_t bytes) {
     core().taken(call, bytes);
     answered();
   }
+  /// See `ServerCore::end_stream`.
   void end_stream(std::uint64_t call) {
     core().end_stream(call);
     observe_reply(call, 0);
@@ -206,8 +210,8 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     return sink != nullptr;
   }
 
-  // Called after each answer. For an answer from outside of `on_activity` it has the output written. It takes no
-  // request: a handler must not be called while it answers another call.
+  // Called after each answer. After an answer from outside of `on_activity` it causes the output to be written. It
+  // takes no request: a handler must not be called while it answers another call.
   void answered() {
     if (active_ || owner_ == nullptr) return;
     settle_soon();
@@ -229,7 +233,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   bool active_ = false;
   bool is_paused_ = false;
-  Owner* owner_;  // null: the owner has let the session go, or the connection is over
+  Owner* owner_;  // null: the owner has closed or released the session, or the connection is over
   [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
   [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // the time of the last event
 };

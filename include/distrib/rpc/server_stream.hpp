@@ -33,9 +33,10 @@ using StreamWriteSignature = void(std::error_code);
 /// One streaming call of method `M` at the server: the handler reads the client's items, writes items of its own, and
 /// ends the call exactly once. Which of these exist depends on the method. A value; copies refer to the same call.
 ///
-/// At most `initial_credit` items wait here to be read; the client can send more only when they are read. If the client
-/// cancels the call, reads and writes complete with `rpc_errc::cancelled`; if the connection ends, with
-/// `rpc_errc::closed`.
+/// At most `initial_credit` items wait here to be read; the client can send more only when they are read. Items that
+/// have arrived can still be read after the end of the call. After them, and at once for writes, an end is reported:
+/// `rpc_errc::cancelled` if the client has cancelled the call, `closed` if the connection has ended, `bad_message` if
+/// an item could not be decoded, `too_large` if an item was too large for the client.
 ///
 /// Cancellation: a read or a write can be cancelled by its slot; it completes with `rpc_errc::cancelled`, and the
 /// stream continues. The item of a cancelled write is not sent.
@@ -51,8 +52,9 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
 
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return call_.connection(); }
   [[nodiscard]] auto get_executor() const noexcept { return connection()->get_executor(); }
-  /// See `Call::deadline` and `Call::metadata`.
+  /// See `Call::deadline`.
   [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> { return call_.deadline(); }
+  /// See `Call::metadata`.
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return call_.metadata(); }
 
   /// Reads the next item; completes with `StreamReadSignature<typename M::Request>`.
@@ -77,7 +79,8 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         token);
   }
 
-  /// Ends the call without an error.
+  /// Ends the call without an error. Trap: an item whose write still waits is not sent; that write completes with
+  /// `rpc_errc::closed`.
   void end() const
     requires M::streams_replies
   {

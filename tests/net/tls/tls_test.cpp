@@ -432,7 +432,8 @@ TEST_CASE("TlsContext: a wildcard stands for a whole part of a name, not for a p
   }
 }
 
-TEST_CASE("TlsContext: both ends set TLS 1.2 as the least version, whatever the system's default is", "[net][tls]") {
+TEST_CASE("TlsContext: both ends set TLS 1.2 as the least version, independently of the system's default",
+          "[net][tls]") {
   asio::io_context context{1};
   const support::Authority ours{"ours"};
   const TlsContext server{TlsSide::server, ours.issue("server", here)};

@@ -1036,7 +1036,8 @@ TEST_CASE("ShardService: refuses a method that does not exist and a message that
   greeted.kind = ServerEvent::Kind::greeted;
   bench.service.happened(&bench.of('a'), greeted, bench.now);
   CHECK(bench.told ==
-        Texts{"a1 failed: the server has no such method", "a2 failed: the message does not decode (distrib.ps.Pull)"});
+        Texts{"a1 failed: the server has no such method: build both ends from the same release",
+              "a2 failed: the message cannot be decoded: build both ends from the same release (distrib.ps.Pull)"});
 }
 
 TEST_CASE("ShardService: rows are sent with values, and a parked pull keeps its rows", "[ps]") {

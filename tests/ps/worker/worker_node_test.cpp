@@ -464,8 +464,8 @@ TEST_CASE("WorkerNode: a refusal by a shard ends it, with the text of the shard"
       {ps_errc::job_mismatch, "the first line",
        "this belongs to another job: use the same program and flags, or another directory (shard 1: the first line)"},
       {ps_errc::unknown_rank, "", "the job has no such rank (shard 1)"},
-      {rpc_errc::unknown_method, "", "the server has no such method (shard 1)"},
-      {rpc_errc::bad_message, "x", "the message does not decode (shard 1: x)"},
+      {rpc_errc::unknown_method, "", "the server has no such method: build both ends from the same release (shard 1)"},
+      {rpc_errc::bad_message, "x", "the message cannot be decoded: build both ends from the same release (shard 1: x)"},
       {std::make_error_code(std::errc::permission_denied), "x",
        "input or output failed (at the peer) (shard 1: x (generic 13))"},
   };
@@ -501,7 +501,9 @@ TEST_CASE("WorkerNode: an answer that does not decode, or a block of another siz
     bench.links[0]->server.reply(call, distrib::as_bytes(head), body);
     bench.carry();
   };
-  const std::string failed = "shell failed: the message does not decode (shard 0, answer to distrib.ps.";
+  const std::string failed =
+      "shell failed: the message cannot be decoded: build both ends from the same release (shard 0, answer to "
+      "distrib.ps.";
   for (const distrib::SharedBuffer& body : {distrib::SharedBuffer{}, stream::body(32)}) {
     NodeBench bench{node_job(1, 9, 9)};
     bench.connect(0);
@@ -578,7 +580,8 @@ TEST_CASE("WorkerNode: blocks have the size of the wire format", "[ps]") {
     const bool good = size == 64;  // half of the block
     bench.tell({{"values", bench.reply<Pull>(0, {{0, {0}}, false, 0, values}),
                  good ? Texts{"shell compute 1 of w=0"}
-                      : Texts{"shell failed: the message does not decode (shard 0, answer to distrib.ps.Pull)"}}});
+                      : Texts{"shell failed: the message cannot be decoded: build both ends from the same release "
+                              "(shard 0, answer to distrib.ps.Pull)"}}});
   }
 }
 
@@ -708,7 +711,8 @@ TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and pulls t
   });
   bench.tell({{"more rows than were asked for",
                bench.rows(0, 1, {1, 2}),
-               {"shell failed: the message does not decode (shard 0, answer to distrib.ps.Pull)"}}});
+               {"shell failed: the message cannot be decoded: build both ends from the same release (shard 0, answer "
+                "to distrib.ps.Pull)"}}});
   CHECK(bench.node.over());
 }
 

@@ -17,7 +17,8 @@ inline auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffe
           asio::mutable_buffer{space.back.data(), space.back.size()}};
 }
 
-/// Reads what the system has, as much as fits into `space`. Returns the number of bytes.
+/// Reads the bytes that have arrived, as many as fit into `space`, without waiting. Returns their number. Sets `ec` if
+/// there are none (`would_block`), at the end of the stream (`eof`), or to the system's error.
 template <class Stream> auto read_some(Stream& stream, const ReadSpace& space, std::error_code& ec) -> std::size_t {
   const auto buffers = buffers_of(space);
   const bool is_one = space.back.empty();  // the system has a cheaper call for a single buffer

@@ -11,7 +11,8 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL IoPool::IoPool(std::size_t threads, std::function<void()> failed) : failed_{std::move(failed)} {
-  if (threads == 0) throw_error(std::make_error_code(std::errc::invalid_argument), "IoPool of 0 threads");
+  if (threads == 0)
+    throw_error(std::make_error_code(std::errc::invalid_argument), "an IoPool needs at least one thread");
   try {
     for (std::size_t i = 0; i < threads; ++i) loops_.emplace_back();
     for (Loop& loop : loops_) loop.thread = std::thread{[this, &loop] { run(loop); }};

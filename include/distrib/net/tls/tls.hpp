@@ -33,9 +33,9 @@ struct TlsFiles {
   std::string certificate;
   /// The private key of the certificate, without a passphrase.
   std::string key;
-  /// The certificates of the authorities that sign the certificates of the peers. Empty: a client uses the authorities
-  /// of the system; a server accepts all clients. A server with an authority accepts only clients with a certificate of
-  /// that authority.
+  /// The certificates of the authorities that sign the certificates of the peers, in one file. Empty: a client uses the
+  /// authorities of the system; a server accepts all clients. A server with an authority accepts only clients with a
+  /// certificate of that authority.
   std::string authority;
 };
 
@@ -75,7 +75,7 @@ class TlsContext {
   /// Reads the files. Throws the system's error for a file that cannot be read, or `net_errc::bad_tls_file`; both with
   /// the path, or with what is missing.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// Does the same, but sets `to` instead of throwing. After a failure only `reload` may be called.
+  /// Does the same, but sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
   TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
   /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.
@@ -86,6 +86,7 @@ class TlsContext {
     reload(error);
     throw_if(error);
   }
+  /// Does the same, but sets `to` instead of throwing.
   void reload(ErrorRef to) {
     detail::ErrorOut error{to};
     auto loaded = load(error);
@@ -94,7 +95,7 @@ class TlsContext {
     state_->context = std::move(loaded);
   }
 
-  /// Returns the end of the connection that this context is for.
+  /// Returns the end of the connection for which this context was made.
   [[nodiscard]] auto side() const noexcept -> TlsSide { return state_->side; }
 
   /// Returns a stream over a connected socket; the handshake must follow. `host`: the name or IP address that the

@@ -23,8 +23,8 @@ using TlsConnectSignature = void(std::error_code, std::optional<TlsStream>);
 /// Connects with TLS as a `TlsConnector` does: `auto stream = co_await async_connect(executor, address, options, how,
 /// asio::use_awaitable);` For everything else see `async_connect` without a `TlsConnect`.
 ///
-/// The stream is empty exactly if there is an error. Why a certificate was refused is only reported by a
-/// `TlsConnector`: a code does not contain that text.
+/// The stream is empty exactly if there is an error. Only a `TlsConnector` reports why a certificate was refused: a
+/// code does not contain that text.
 template <asio::completion_token_for<TlsConnectSignature> Token>
 auto async_connect(const TlsConnector::Executor& executor, const Address& address, ConnectOptions options,
                    TlsConnect how, Token&& token) {

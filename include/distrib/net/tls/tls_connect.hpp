@@ -38,8 +38,9 @@ struct TlsConnect {
 /// destructor; both may be called inside the callbacks. The server's certificate must be valid for the host of the
 /// address.
 ///
-/// Errors: as a `Connector`; `net_errc::untrusted`, `no_tls` or `timed_out` for the handshake; `bad_tls_file` for a
-/// context whose files could not be read. The place of the error is the address.
+/// Errors: as a `Connector`; `net_errc::untrusted`, `no_tls` or `timed_out` for the handshake, with the address and the
+/// reason as its place; `bad_tls_file` for a context whose files could not be read, and `bad_address` for a host for
+/// which a certificate cannot be verified. Place of these two: a text about the context, and the host.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
 class TlsConnector {

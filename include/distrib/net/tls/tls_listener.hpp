@@ -31,7 +31,8 @@ struct TlsAccept {
   TlsContext context;  ///< A context of `TlsSide::server`.
   std::chrono::milliseconds handshake_within{5'000};  ///< Longest time for a handshake; then the connection is closed.
   std::size_t max_handshakes = 1024;  ///< Most handshakes at once; further connections are closed.
-  /// Called for each handshake that failed, with the error; its place is the client's address. Empty: not called.
+  /// Called for each handshake that failed, with the error; its place is the client's address and the reason. Not
+  /// called for a connection beyond `max_handshakes`. Empty: not called.
   std::function<void(const Error&)> refused = {};
 
   using Listener = TlsListener;
@@ -40,8 +41,8 @@ struct TlsAccept {
 /// A `Listener` that passes streams to the callback after their TLS handshake. A handshake that fails or hangs does not
 /// affect other connections. The client gets a TLS alert if there is one for the error.
 ///
-/// Errors: a failed handshake is reported to `TlsAccept::refused` only. As long as the files of the context were never
-/// read successfully, all connections are refused with `net_errc::bad_tls_file`.
+/// Errors: a failed handshake is reported to `TlsAccept::refused` only. Until the files of the context have been read
+/// successfully, all connections are refused with `net_errc::bad_tls_file`.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
 /// and keeps that context's `run()` busy until it is closed.

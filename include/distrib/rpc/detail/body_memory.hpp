@@ -18,7 +18,8 @@ namespace detail {
 /// Threads: one at a time; the returned buffers may be released on any thread.
 class BodyMemory {
  public:
-  /// Returns a buffer of `bytes` bytes with arbitrary contents. When its last owner releases it, it comes back here.
+  /// Returns a buffer of `bytes` bytes with arbitrary contents. When its last owner releases it, it is kept here for
+  /// the next `take`, unless `release` was called meanwhile.
   [[nodiscard]] auto take(std::size_t bytes) -> std::shared_ptr<AlignedBuffer> {
     if (kept_ == nullptr) kept_ = std::shared_ptr<Kept>{new Kept};
     kept_->wanted.store(true, std::memory_order_relaxed);
@@ -30,12 +31,12 @@ class BodyMemory {
     return {buffer, GiveBack{kept_}};  // if this throws, GiveBack is called for the buffer
   }
 
-  /// True if a buffer is kept, or will be kept when it comes back.
+  /// True if a buffer is kept, or will be kept when its last owner releases it.
   [[nodiscard]] auto keeps() const noexcept -> bool {
     return kept_ != nullptr && kept_->wanted.load(std::memory_order_relaxed);
   }
 
-  /// Frees the kept buffer, and keeps none that comes back until the next `take`.
+  /// Frees the kept buffer, and keeps no released buffer until the next `take`.
   void release() noexcept {
     if (kept_ == nullptr) return;
     kept_->wanted.store(false, std::memory_order_relaxed);

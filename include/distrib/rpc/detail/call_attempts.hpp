@@ -9,8 +9,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The attempts at one call. If an attempt may have been carried out and later attempts were not, the call fails with
-/// the code of the former: otherwise the caller would believe that the call was not carried out at all.
+/// The attempts at one call. If an attempt may have been carried out and a later attempt was not, the call fails with
+/// the code of the earlier attempt: otherwise the caller would believe that the call was not carried out at all.
 class CallAttempts {
  public:
   /// Counts an attempt that begins; returns its number, from 1.

@@ -39,8 +39,8 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   [[nodiscard]] auto call() const noexcept -> std::uint64_t { return call_; }
 
   /// Reads the next item. Completes `void(std::error_code, std::optional<In>)`: with the item, with no item and no
-  /// error after the last item, or with an error. With `one` it completes `void(std::error_code, In)`. One read at a
-  /// time.
+  /// error after the last item, or with an error. With `one` it completes `void(std::error_code, In)`, and a stream
+  /// that ends without an item is the error `rpc_errc::protocol`. One read at a time.
   template <class Handler> void read(Handler handler) {
     await(reader_, std::move(handler), [](CallStream& self) {
       if (self.reader_) self.give(rpc_errc::cancelled);
@@ -56,7 +56,9 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   }
 
   /// Sends an item. Completes `void(std::error_code)` when the item is queued for sending; waits for the peer's credit
-  /// if necessary. One write at a time. If the item's codec throws, so does this function, and `handler` is not called.
+  /// if necessary. One write at a time. After the end of the call it completes with the error of that end, or with
+  /// `rpc_errc::closed` if there was none; after `end_writes` with `rpc_errc::closed`. If the item's codec throws, so
+  /// does this function, and `handler` is not called.
   template <class Handler> void write(Out item, Handler handler) {
     const bool is_sent = !over_ && !end_asked_ && send(item);
     await(writer_, std::move(handler), [](CallStream& self) {

@@ -55,7 +55,8 @@ template <class Executor> class CallWaiter {
     operate_ = &operate<Waiting>;
   }
 
-  /// Completes the call with its last event, as `complete_call` does. The memory is free before the handler is called.
+  /// Completes the call with its last event, as `complete_call` does. There must be a handler. This object is empty
+  /// before the handler is called, so the handler may make a call whose handler is stored here.
   void complete(const ClientEvent& event) { std::exchange(operate_, nullptr)(*this, &event); }
 
  private:

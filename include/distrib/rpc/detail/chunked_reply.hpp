@@ -16,8 +16,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// A call whose reply body goes to `sink` while it arrives, and whose end goes to `handler`. `client` makes the call,
-/// and must live as long as this object receives events.
+/// The sink of a call whose reply is taken in chunks: passes the body to `sink` while it arrives, and completes
+/// `handler` at the end of the call. `client` has made the call, and must live as long as this object receives events.
 template <UnaryMethod M, class Sink, class Handler, class Client> class ChunkedReply final : public ClientCallSink {
  public:
   ChunkedReply(Client& client, Sink sink, Handler handler)

@@ -40,7 +40,8 @@ class DeadlineWheel {
     return Instant{next_used() * tick};
   }
 
-  /// Returns a slot whose deadline has passed, and removes that deadline; empty if no deadline has passed.
+  /// Returns a slot whose deadline has passed, and removes that deadline; empty if no deadline has passed. Call it
+  /// until it returns an empty result.
   [[nodiscard]] DISTRIB_DECL auto expired(Instant now) noexcept -> std::optional<std::uint32_t>;
 
  private:

@@ -23,8 +23,8 @@ template <class... Results> class HandlerSlot {
   /// True if a handler waits.
   [[nodiscard]] explicit operator bool() const noexcept { return waiting_ != nullptr; }
 
-  /// Posts the handler with these results to its executor, and empties the slot at once. The handler is never called
-  /// inside this function.
+  /// Posts the handler, which must exist, with these results to its executor, and empties the slot at once. The handler
+  /// is never called inside this function.
   void complete(const std::error_code& ec, Results... results) {
     const auto waiting = std::move(waiting_);
     waiting->complete(ec, std::move(results)...);

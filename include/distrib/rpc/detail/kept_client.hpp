@@ -26,14 +26,15 @@ namespace detail {
 /// One connection of a pool: a client that is made again whenever its connection ends.
 ///
 /// The owner has the members `address`, `options`, an `observer` of calls, and `connector(options, connected)`, which
-/// makes a connector. It calls `woken` when `wake()` says so (`arm()` tells it that the time has changed). It is
-/// informed by
+/// makes a connector. The owner must call `woken` at the time that `wake()` returns. This object calls these functions
+/// of the owner:
+/// - `arm()`: the result of `wake()` has changed; after the other functions it may have changed too;
 /// - `came()`: the client accepts calls;
 /// - `went(code, text)`: the client accepts no more calls;
 /// - `missed(error)`: an attempt to connect has failed.
 ///
-/// In these functions the owner may call `end()`. When a connection ends, its calls complete before `went` or `missed`
-/// is called.
+/// In the last three functions the owner may call `end()`. When a connection ends, its calls complete before `went` or
+/// `missed` is called.
 template <class Connector, class Owner, CallObserver Observes> class KeptClient {
  public:
   using Socket = typename Connector::Socket;

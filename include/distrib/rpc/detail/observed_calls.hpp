@@ -84,8 +84,8 @@ template <CallObserver Observes> class ObservedCalls {
     return none;
   }
 
-  /// Reports that every open call has ended with `code`, because the connection has ended or the observer is about to.
-  /// Nothing is reported afterwards.
+  /// Reports that every open call has ended with `code`, because the connection has ended or the observer may be
+  /// destroyed soon. Nothing is reported afterwards.
   void end_all(const std::error_code& code) {
     if (observer_ == nullptr) return;
     for (std::size_t slot = 0; slot < calls_.size(); ++slot)

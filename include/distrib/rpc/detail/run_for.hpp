@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Returns the error with which a call fails whose handler threw `thrown`. A code that speaks about a call of the
+/// Returns the error with which a call fails if its handler threw `thrown`. A code that speaks about a call of the
 /// handler itself (`not_sent`, `closed`, `lost`, ...) becomes a code of `remote_category()` with the same condition:
 /// otherwise a pool would repeat the outer call, although the handler had already started to carry it out.
 DISTRIB_DECL auto error_of_handler(const std::system_error& thrown) -> Error;

@@ -57,12 +57,13 @@ class ServerCalls {
   void attach(std::uint64_t id, std::shared_ptr<ServerCallSink> sink) noexcept {
     if (ServerCall* const call = open(id)) call->sink = std::move(sink);
   }
-  /// Returns the sink of a call that is open or was the last call in its slot; null if it has no sink.
+  /// Returns the sink of a call that is open or was the last call in its slot; null if it has no sink, and for any
+  /// other id.
   [[nodiscard]] auto sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : call->sink;
   }
-  /// Removes the sink of such a call and returns it; null if it has no sink.
+  /// Does the same, and removes the sink from the call.
   auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : std::move(call->sink);

@@ -41,8 +41,8 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
     session->start();
   }
 
-  /// Continues with a connection of another set whose greeting is over. `greeted`: the event that said so there; it is
-  /// repeated here.
+  /// Continues with a connection of another set whose greeting is over. `greeted`: the event by which the greeting was
+  /// reported there; it is reported here again.
   void add(Stream stream, ServerCore core, const ServerEvent& greeted) {
     core.join(budget_);
     const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core), observer_);

@@ -18,9 +18,9 @@ inline constexpr std::string_view server_label = "distrib server";
 
 inline constexpr std::string_view client_label = "distrib client";
 
-// Returns the proof by which one end shows that it has the secret: a code of both greetings, as they were on the wire.
-// The label prevents that an end accepts its own proof, sent back. The lengths prevent that bytes move from one
-// greeting to the other.
+// Returns the proof by which one end shows that it has the secret: the HMAC of both greetings, as they were on the
+// wire. The label makes the proofs of the two ends different, so no end accepts its own proof if it is sent back. The
+// lengths fix where the first greeting ends, so that bytes cannot be moved from one greeting to the other.
 DISTRIB_DECL auto greeting_proof(const SharedSecret& secret, std::string_view label, ByteView client_head,
                                  ByteView server_head) -> Sha256Digest {
   std::array<std::byte, 4> client_bytes;
@@ -70,7 +70,7 @@ DISTRIB_DECL auto ServerHandshake::take_greeting(const Frame& frame, FrameQueue&
   if (!client.nonce && secret_) return {rpc_errc::unauthorized, "the client has no shared secret, the server has one"};
   if (client.service >= services_ && client.service != any_service)
     return {rpc_errc::unknown_service,
-            "service " + std::to_string(client.service) + " of " + std::to_string(services_)};
+            "service " + std::to_string(client.service) + " (counted from 0) of " + std::to_string(services_)};
   service_ = client.service;
   limits_ = client.limits;
   greeting_.version = std::min(client.version, rpc_version);

@@ -30,7 +30,7 @@ DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Err
       case wire_tag(3, WireType::varint): condition = reader.uint64(); break;
       case wire_tag(4, WireType::bytes): where = reader.text(); break;
     }
-  if (!reader.ok() || value == 0) return {rpc_errc::bad_message, "an error that the peer sent"};
+  if (!reader.ok() || value == 0) return {rpc_errc::bad_message, "in an error that the peer sent"};
   if (category == detail::rpc_category().name()) return {{value, detail::rpc_category()}, std::string{where}};
   for (const std::error_category* known : categories)
     if (category == known->name()) return {{value, *known}, std::string{where}};
@@ -40,7 +40,7 @@ DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Err
       text.append(" (").append(category).append(" ").append(std::to_string(value)).append(")");
       return {{static_cast<int>(shared), remote_category()}, std::move(text)};
     }
-  return {rpc_errc::bad_message, "an error that the peer sent"};
+  return {rpc_errc::bad_message, "in an error that the peer sent"};
 }
 
 }  // namespace v0

@@ -20,8 +20,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Ends a TCP connection so that the peer gets the last bytes that were written (for at most 1 s). If it were closed
-/// with unread bytes, TCP would reset it, and the peer might not get the reason.
+/// Ends a TCP connection so that the peer gets the last bytes that were written: reads until the peer ends too, for at
+/// most 1 s. If the connection were closed with unread bytes, TCP would reset it, and the peer might not get the
+/// reason.
 class PoliteEnd : public std::enable_shared_from_this<PoliteEnd> {
  public:
   explicit PoliteEnd(TcpSocket socket) : socket_{std::move(socket)}, timer_{socket_.get_executor()} {}
@@ -61,8 +62,8 @@ class TlsHandshake : public std::enable_shared_from_this<TlsHandshake> {
   TlsHandshake(TlsStream stream, std::string peer)
       : stream_{std::move(stream)}, peer_{std::move(peer)}, timer_{stream_.get_executor()} {}
 
-  /// Starts the handshake. Calls `done` once, never inside this function; not after `cancel`. A deadline that passes
-  /// gives `net_errc::timed_out`.
+  /// Starts the handshake. Calls `done` once, never inside this function; not after `cancel`. If the deadline passes
+  /// first, the error is `net_errc::timed_out`.
   void start(TlsSide side, Instant deadline, Done done) {
     done_ = std::move(done);
     timer_.expires_at(deadline);
