@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core of a parameter server without a server: events go in, actions come out, so every order of events can be
-// tried.
-// Rank 0 pulls step 1 before that is done, and pushes its gradient twice; rank 1 is late. This is the only example that
-// shows the inside of the library: the headers of the cores are internal, and no facade exports them.
+// tried. Here rank 0 pulls the values of step 1 before the step is done, and pushes its gradient twice; rank 1 is late.
+// This is the only example that shows the inside of the library: the headers of the cores are internal, and no facade
+// exports them.
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>

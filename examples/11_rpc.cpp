@@ -63,7 +63,7 @@ auto main() -> int try {
     --open;
   });
   client.async_call<Nobody>({}, 5s, [&](std::error_code ec, distrib::Empty) {
-    std::printf("nobody: %s\n", ec.message().c_str());
+    std::printf("unknown: %s\n", ec.message().c_str());
     --open;
   });
   client.async_call<Sleep>({}, 50ms, [&](std::error_code ec, distrib::Empty) {

@@ -61,7 +61,7 @@ auto main() -> int try {
   const distrib::TlsContext trusting{distrib::TlsSide::client, {{}, {}, certificate}};
   distrib::RpcClientOptions known;
   known.secret = options.secret;
-  call(context, address, trusting, known, "one of us");
+  call(context, address, trusting, known, "with secret and certificate");
   call(context, address, trusting, {}, "without the secret");
   call(context, address, distrib::TlsContext{distrib::TlsSide::client, {}}, known, "without the certificate");
   std::filesystem::remove_all(directory);

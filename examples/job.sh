@@ -6,9 +6,8 @@
 #   switches   flags of its program without a value
 # and calls, in this order:
 #   read_flags ARGUMENT...   sets ps, workers, restart, out, and options, the flags for the program. First it offers
-#   each
-#                            flag to the job's own_flag ARGUMENT..., which sets `used` to the number of arguments that
-#                            it has used, or leaves it 0
+#                            each flag to the job's own_flag ARGUMENT..., which sets `used` to the number of arguments
+#                            that it has used, or leaves it 0
 #   ensure_packages GROUP... of tools/setup.sh
 #   build_job TARGET...      builds these programs of the job, and the programs that all jobs use
 #   train_job RECORDS        trains on these records, in several processes or in one, and draws the curves; returns only

@@ -30,7 +30,7 @@ def check(template, text):
     if re.search(r"\.(sh|bash|sbatch)$", name) or text.startswith("#!/bin/"):
         done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
         return done.stderr.splitlines() if done.returncode else [], "syntax of a shell script"
-    return [] if text.strip() else ["it is empty"], "not empty; of this form nothing else is known"
+    return [] if text.strip() else ["it is empty"], "not empty; there are no rules for this format"
 
 
 def load_yaml(text):

@@ -59,4 +59,4 @@ def marathon_rules(apps):
             ports.setdefault(definition.get("port"), []).append((app_id, app))
         for check in app.get("healthChecks", []):
             if check.get("portIndex", 0) >= len(defined) and "port" not in check and check["protocol"] != "COMMAND":
-                yield f"{app_id}: a health check has portIndex {check.get('portIndex', 0)}, of {len(defined)} ports"
+                yield f"{app_id}: a health check has portIndex {check.get('portIndex', 0)}; the app's ports: {len(defined)}"

@@ -50,7 +50,9 @@ class Target {
 
   void close() {
     if (train_.records() == 0 || test_.records() == 0)
-      throw std::runtime_error("there are no examples for the training, or none for the test");
+      throw std::runtime_error(
+          "there are no examples for the training, or none for the test: each needs at least one (of Criteo's lines "
+          "each tenth is for the test)");
     train_.close();
     test_.close();
     std::printf("train: %llu examples in %zu files\ntest: %llu examples in %zu files\n",
@@ -124,7 +126,8 @@ auto number(std::string_view text) -> std::uint64_t {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value > std::uint64_t{1} << 40)
-    throw std::runtime_error("'" + std::string{text} + "' is not a number of examples, or not a seed");
+    throw std::runtime_error("'" + std::string{text} +
+                             "' is not a number of examples or a seed: write a whole number, at most 2^40");
   return value;
 }
 

@@ -17,7 +17,7 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps 
   --examples N  generate N examples for training, and N / 10 for the test (600000)
   --data FILE.. use Criteo'"'"'s text files, plain or gzip (train.txt of its Display Advertising Challenge). Every tenth
                 line is for the test, until there are 100000. Above a few million lines, set --min_count too
-  --min_count N a value gets rows in the tables once N contributions have had it (1)
+  --min_count N a value gets rows in the tables once N contributions have contained it (1)
 Example: examples/click/run.sh --ps 2 --workers 3 --restart --out out/click'
 set -euo pipefail
 job=click switches=

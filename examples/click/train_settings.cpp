@@ -39,7 +39,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")
       ->check(rate)
       ->capture_default_str();
-  app.add_option("--min_count", s.min_count, "A value gets rows in the tables once this many contributions have had it")
+  app.add_option("--min_count", s.min_count,
+                 "A value gets rows in the tables once this many contributions have contained it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
   app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")

@@ -39,7 +39,7 @@ struct WideDeep {
 
   using Example = ClickExample;
 
-  /// How many contributions must have a value before it gets a weight and an embedding.
+  /// How many contributions must contain a value before it gets a weight and an embedding.
   std::uint32_t min_count = 1;
 
   auto variables() const -> Variables {
@@ -54,9 +54,8 @@ struct WideDeep {
             {{hidden2, 1}, distrib::GlorotUniformInitializer{}}};
   }
 
-  /// Returns the key of a value: its column (0 .. 25) in the upper 8 bits; in the others token + 1, or 0 if it is
-  /// missing.
-  /// So the tokens of 32 bits of different columns never have the same key.
+  /// Returns the key of a value: its column (0 .. 25) in the upper 8 bits; token + 1 in the other bits, or 0 if the
+  /// token is missing (-1). So the tokens of 32 bits of different columns never have the same key.
   static constexpr auto key_of(std::size_t column, std::int64_t token) -> std::uint64_t {
     return std::uint64_t{column} << 56 | ((static_cast<std::uint64_t>(token) + 1) & 0xffffffffffffff);
   }

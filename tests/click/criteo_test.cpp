@@ -54,8 +54,10 @@ TEST_CASE("parse_criteo: an error says what is wrong", "[click]") {
   CHECK_THROWS_WITH(parse_criteo(line("")), ContainsSubstring("field 1: '' is neither 0 nor 1"));
   CHECK_THROWS_WITH(parse_criteo(line("2")), ContainsSubstring("field 1: '2'"));
   for (const std::string number : {"1.5", "x", "1 ", "0x1", "99999999999999999999"})
-    CHECK_THROWS_WITH(parse_criteo(line("1", number)), ContainsSubstring("field 2: '" + number + "' is no whole"));
+    CHECK_THROWS_WITH(parse_criteo(line("1", number)),
+                      ContainsSubstring("field 2: '" + number + "' is not a whole number"));
   for (const std::string token : {"68fd1e640", "-8fd1e64", "68fd1e6g", "68fd1e64\r"})
-    CHECK_THROWS_WITH(parse_criteo(line("1", "", token)), ContainsSubstring("field 15: '" + token + "' is no token"));
+    CHECK_THROWS_WITH(parse_criteo(line("1", "", token)),
+                      ContainsSubstring("field 15: '" + token + "' is not a token"));
   CHECK_THROWS_AS(parse_criteo(line("1", std::string(1'000, '7'))), std::invalid_argument);
 }

@@ -9,7 +9,7 @@ set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need java openjdk-17-jdk-headless
 need mvn maven
-outside() { python3 -B "$root/tests/interop/hadoop/jars.py" >/dev/null || skip 'Maven Central did not give Hadoop'; }
+outside() { python3 -B "$root/tests/interop/hadoop/jars.py" >/dev/null || skip 'Hadoop could not be fetched from Maven Central'; }
 alone "$@"
 class_path=$(python3 -B "$root/tests/interop/hadoop/jars.py") || fail 'no Hadoop in the cache'
 prepare "$1"

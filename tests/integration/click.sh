@@ -85,7 +85,7 @@ refused 'cannot open nowhere' "${convert[@]}" nowhere
 sed '7s/\t/ /' part.txt >bad.txt
 refused 'bad\.txt, line 7: 39 fields between tabs, not 40' "${convert[@]}" part.txt bad.txt
 sed '1900s/$/g/' part.txt >bad.txt
-refused "bad\.txt, line 1900: field 40: '.*g' is no token" "${convert[@]}" bad.txt
+refused "bad\.txt, line 1900: field 40: '.*g' is not a token" "${convert[@]}" bad.txt
 head -c 3000 /dev/zero | tr '\0' '\t' | cat part.txt - - >bad.txt
 head -c 5000 /dev/zero | tr '\0' '\t' >>bad.txt
 refused 'bad\.txt, line 2001: longer than 4094 bytes' "${convert[@]}" bad.txt

@@ -83,7 +83,7 @@ refused "$work/file" train --out "$work/file/deeper" --steps 5
 cp -r "$work/data" "$work/damaged"
 printf 'X' | dd of="$work/damaged/train-00003-of-00010" bs=1 seek=100000 conv=notrunc status=none
 refused 'train-00003-of-00010.*record 1[0-9]+ at offset' "$programs/fashion_mnist_train" --data "$work/damaged" --out "$work/x" --steps 400
-refused 'no file of Fashion-MNIST|cannot open' "$programs/fashion_mnist_convert" "$work/empty" "$work/x"
+refused 'is not a file of Fashion-MNIST|cannot open' "$programs/fashion_mnist_convert" "$work/empty" "$work/x"
 
 [ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

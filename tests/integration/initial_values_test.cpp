@@ -76,8 +76,10 @@ TEST_CASE("initial values: also in an asynchronous job", "[integration]") {
   CHECK(loopback_cluster::run(warm, 2, 1).parameters_sha256 == local.result().parameters_sha256);
 }
 
-TEST_CASE("initial values: a checkpoint that is missing or of another model ends the job before it starts, by name",
-          "[integration]") {
+TEST_CASE(
+    "initial values: a checkpoint that is missing or of another model ends the job before it starts; the error names "
+    "it",
+    "[integration]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());
   const auto missing = table_model::builder(data, 1, 1, 10).with_initial_checkpoint((directory / "none").string());

@@ -31,7 +31,7 @@ namespace {
 
 constexpr Step second_job_steps = 60;
 
-// Waits in step 5 until it is told to continue.
+// Writes a byte to `tell` in step 5, then waits until it can read a byte from `go_on`.
 struct WaitsInStep {
   int tell;
   int go_on;
@@ -41,7 +41,8 @@ struct WaitsInStep {
   }
 };
 
-// A job in a process of its own. When the constructor returns, it is in the middle of training. It dies with its owner.
+// A job in a process of its own. When the constructor returns, the job is in the middle of training. The process is
+// killed when this object is destroyed, or when the test program ends.
 class LocalProcess {
  public:
   template <class Builder> explicit LocalProcess(const Builder& builder) {

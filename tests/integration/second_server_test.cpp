@@ -45,7 +45,8 @@ auto serve(const std::string& directory, std::chrono::milliseconds within, int t
   return error.what();
 }
 
-// A server in a process of its own. When the constructor returns, the server exists. It dies with its owner.
+// A server in a process of its own. When the constructor returns, the server exists. The process is killed when this
+// object is destroyed, or when the test program ends.
 class Process {
  public:
   explicit Process(const std::string& directory) {

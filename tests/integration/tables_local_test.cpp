@@ -36,7 +36,8 @@ TEST_CASE("tables: a key that a table does not have ends the job; the error name
   CHECK_THROWS_WITH(trainer.run(), ContainsSubstring("items: key 40 of 40 rows"));
 }
 
-TEST_CASE("tables: RowMean::of_all gives other bits, and the number of shards changes nothing", "[train]") {
+TEST_CASE("tables: with RowMean::of_all the result has other bits, and the number of shards changes nothing",
+          "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   const auto hash = [&](std::uint32_t workers, std::uint32_t shards, RowMean mean) {

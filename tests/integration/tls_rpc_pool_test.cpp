@@ -222,8 +222,8 @@ TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tl
 
 TEST_CASE("RpcClientPool over TLS: the time limit of an attempt includes the handshake", "[tls]") {
   TlsPoolHouse house;
-  support::Acceptor silent{house.context,
-                           support::loopback()};  // the system accepts connections, but no server answers
+  // The system accepts connections, but no server answers.
+  support::Acceptor silent{house.context, support::loopback()};
   house.port = silent.local_endpoint().port();
   RpcClientPoolOptions options = house.options();
   options.longest_try = 20ms;

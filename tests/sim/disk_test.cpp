@@ -180,7 +180,7 @@ TEST_CASE("Disk: it is full until the latest time that was given", "[sim]") {
   machine.perform({machine.write("file", "text")});
 }
 
-TEST_CASE("Disk: a bit flips in files that are durable only", "[sim]") {
+TEST_CASE("Disk: a bit flips only in a file that is durable", "[sim]") {
   const support::TempDirectory folder;
   Machine machine{folder};
   machine.perform({machine.write("file", "text"), machine.write("empty", "")});

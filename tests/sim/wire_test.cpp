@@ -222,7 +222,8 @@ TEST_CASE("Wire: after a stall everything that was sent arrives, in order", "[si
   CHECK_FALSE(pair.wire->broken());
 }
 
-TEST_CASE("Wire: half open: an end that is told knows at once, the other one after its own deadlines", "[sim]") {
+TEST_CASE("Wire: half open: an end that is told knows at once, an end that is not told after its own deadlines",
+          "[sim]") {
   for (const bool server_knows : {true, false}) {
     Pair pair;
     run_until(pair, 1s);
@@ -481,7 +482,7 @@ TEST_CASE("Wire: a stall lasts until the latest time that was given", "[sim]") {
   CHECK(tapes.b.received == "text");
 }
 
-TEST_CASE("Wire: a core is woken at the time that it asked for last", "[sim]") {
+TEST_CASE("Wire: a core is woken once, at the earliest time that it has asked for", "[sim]") {
   Tapes tapes;
   tapes.a.alarm = tapes.begun + 5ms;
   tapes.wire->flush();

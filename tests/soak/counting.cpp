@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that counts its own contributions, for kills.py: each contribution adds 1 where no other one adds anything.
 //   counting write FILE COUNT         writes COUNT records, which are numbered
-//   counting check DIRECTORY COUNT    reads the newest checkpoint; true if each of COUNT contributions was counted once
+//   counting check DIRECTORY COUNT    reads the newest checkpoint; fails unless each of COUNT contributions was counted
+//                                     exactly once
 //   counting train ...                runs one task of the job, see `Settings`
 // "seen" has an element for each step of each rank, "numbers" and "any" have a row for each record, and "total" is one
 // number for all. A step uses one record. There are as many steps as records, so each record is used once.
@@ -161,7 +162,7 @@ auto read(const distrib::BundleReader& checkpoint, std::string_view name) -> std
   return values;
 }
 
-/// Prints what was not counted exactly once; returns how many these are.
+/// Prints the first five elements that were not counted exactly once. Returns the number of all such elements.
 auto count_wrong(const char* what, std::span<const float> times) -> std::size_t {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < times.size(); ++i)
@@ -172,7 +173,7 @@ auto count_wrong(const char* what, std::span<const float> times) -> std::size_t 
 auto check(const std::string& directory, std::int64_t count) -> int {
   std::vector<distrib::Error> refused;
   const auto checkpoint = distrib::newest_complete(directory, refused);
-  if (!checkpoint) throw std::runtime_error{directory + " has no whole checkpoint"};
+  if (!checkpoint) throw std::runtime_error{directory + " has no complete checkpoint"};
   const std::int64_t step = read<std::int64_t>(*checkpoint, "global_step").at(0);
   if (step != count) throw std::runtime_error{"the newest checkpoint is of step " + std::to_string(step)};
   const std::vector<float> seen = read<float>(*checkpoint, "seen");

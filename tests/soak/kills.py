@@ -4,11 +4,12 @@
 
 usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [-- TRAIN_OPTION...]
 
-TEST is one of these; by default all of them run. A killed process is restarted at once; nothing else helps.
+TEST is one of these; by default all of them run. A killed process is restarted at once; nothing else is done for the
+job.
   pauses      --count jobs (20) in which random processes are stopped for 5 to 200 ms
   kills       --count jobs (20) with 2 to 10 kills of random processes at random moments
   partitions  --count jobs (6) in which parameter servers are cut off the network for 0.1 to 3 s, in one direction or
-              in both; some are killed during that time, and no worker is told. As root, in a network of its own
+              in both; some are killed during that time. Workers are not notified. As root, in a network of its own
   boundaries  --count cases (60; 0: all, 700 or more). In each case a process is killed just before its n-th call of one
               kind that moves something (sends, writes, syncs, renames), alone or together with another process; for
               every n of a job that makes 3 cuts

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parameter server with dense variables and tables of both kinds, under the highest load that its workers can make,
-// for any time: the memory of the server does not grow, and that of the workers stays below its limit. Each is a
-// process of its own, as in production.
+// for any time: the memory of the server does not grow, and the memory of each worker stays below its limit. Server and
+// workers are processes of their own, as in production.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/adagrad.hpp>
@@ -263,7 +263,7 @@ class Cluster {
   /// Returns the number of contributions that all ranks have made so far.
   [[nodiscard]] auto contributions() const -> std::uint64_t { return *count_; }
 
-  /// Waits until then. Returns false if one of the processes has ended before.
+  /// Waits until the time `then`. Returns false if one of the processes ends before.
   auto lasts_until(Clock::time_point then) -> bool {
     std::vector<::pollfd> ends{{server_.said(), POLLIN, 0}};
     for (const auto& worker : workers_) ends.push_back({worker->said(), POLLIN, 0});
@@ -328,8 +328,8 @@ TEST_CASE("Server: processes that push and pull rows and blocks as fast as they 
 // Runs for DISTRIB_SOAK_SECONDS; 60 if that is not set.
 TEST_CASE("Server: under the highest load of its workers memory does not grow", "[.soak]") {
   constexpr double most_growth = 1.03;  // of the server, from the third quarter of the time to the last
-  // Of a worker: what it keeps to send again, which depends on how long a cut takes, and the same amount again, because
-  // its blocks have many sizes and are reused.
+  // Of a worker: what it keeps to send again, which depends on how long a cut takes, and as much again, because its
+  // blocks have many sizes and are reused.
   constexpr double most_of_worker = 2 * replay_budget_mib;
   const char* const told = std::getenv("DISTRIB_SOAK_SECONDS");
   const std::chrono::seconds time{told == nullptr ? 60 : std::max(4, std::atoi(told))};

@@ -114,7 +114,8 @@ class Reset {
     Said much;
     for (int i = 0; i < 64; ++i) much.call("much");
     much_ = much.bytes();
-    distrib::TcpSocket{context_}.open(asio::ip::tcp::v4());  // with its first socket a context opens own descriptors
+    // With its first socket a context opens descriptors of its own.
+    distrib::TcpSocket{context_}.open(asio::ip::tcp::v4());
     idle_descriptors_ = descriptors();
   }
   Reset(const Reset&) = delete;
@@ -164,7 +165,8 @@ class Reset {
     }
   }
 
-  /// Disconnects all peers, and waits until the server has noticed that. Returns the number of open descriptors.
+  /// Disconnects all peers, and waits until the server has noticed that, for at most 20 s. Returns the number of open
+  /// descriptors.
   auto all_leave() -> std::size_t {
     while (!staying_.empty()) leave(false);
     const auto deadline = Clock::now() + 20s;

@@ -85,7 +85,7 @@ def hosts_agree(documents, values):
     told = dict(render_hosts.told_hosts(documents))
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
     if not told:
-        assert documents[-1].get("kind") == "TFJob", "nothing tells the tasks' hosts"
+        assert documents[-1].get("kind") == "TFJob", "the file has no list of the tasks' hosts"
         return  # its operator sets them
     if "kind" in documents[0]:
         made = render_kubernetes.created_hosts(documents)

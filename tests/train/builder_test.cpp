@@ -20,7 +20,7 @@ struct Count {
 
 }  // namespace
 
-TEST_CASE("train: roles come in any order, hooks accumulate, the last setting of a role counts", "[train]") {
+TEST_CASE("train: roles may be set in any order, hooks accumulate, the last setting of a role counts", "[train]") {
   const support::TempDirectory directory;
   int steps = 0, also = 0;
   const auto builder = distrib::train(LineModel{})

@@ -130,7 +130,8 @@ TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks +
   CHECK(contribution(source, job, 1, 4)[3] == Approx(bias_gradient).margin(1e-5));
 }
 
-TEST_CASE("Contributor: after its last step a rank requests others' rows and the digests, then nothing", "[train]") {
+TEST_CASE("Contributor: after its last step a rank requests the rows of `others` and the digests, then nothing",
+          "[train]") {
   const support::TempDirectory directory;
   const auto source = table_model::write(directory.path()).batch(16).open();
   const TableModel model;

@@ -16,7 +16,8 @@ using line_job::Heard;
 using line_job::Setup;
 using line_job::StopAfter;
 
-TEST_CASE("Trainer: hooks receive the events in order; a job that is complete starts and ends", "[train]") {
+TEST_CASE("Trainer: hooks receive the events in order; a job that is complete already only starts and ends",
+          "[train]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   const distrib::SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 20};

@@ -23,18 +23,21 @@ struct EventRuns {
   std::set<std::string> directories;
   std::vector<std::string> loops;        ///< Links that lead to a directory above them, or to themselves.
   std::vector<std::string> dead_links;   ///< Links whose target does not exist.
-  std::vector<distrib::Error> failures;  ///< Directories that cannot be read; the search continues after them.
+  /// Directories and files that cannot be read; the search continues after them. If the limit on directories is
+  /// reached: the last directory that was searched, with `too_many_symbolic_link_levels`; then the result is
+  /// incomplete.
+  std::vector<distrib::Error> failures;
 };
 
 /// Searches for runs as TensorBoard does: in a directory and everywhere below it, following links. A directory to which
 /// several links lead counts as several runs; a link to a directory above it is not followed.
 class EventRunSearch {
  public:
-  /// `most_directories`: how many directories are searched at most. Directories with links to each other can have a
-  /// huge number of paths.
+  /// `most_directories`: most directories that are searched; at least 1. Directories with links to each other can have
+  /// a huge number of paths.
   explicit EventRunSearch(std::size_t most_directories = 100'000) : left_{most_directories} {}
 
-  /// Returns the runs in and below the directory `root`.
+  /// Returns the runs in and below the directory `root`. Must be called only once.
   [[nodiscard]] auto find(const std::string& root) -> EventRuns {
     struct ::stat status{};
     if (::stat(root.c_str(), &status) == 0) enter(root, status);

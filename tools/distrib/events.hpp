@@ -10,7 +10,7 @@ namespace tools {
 struct EventsOptions {
   std::string path;               ///< An event file, or a directory with runs in or below it.
   std::vector<std::string> tags;  ///< Which curves; empty: all.
-  bool all = false;               ///< Also show points from before the run went back to an earlier step.
+  bool all = false;               ///< Also show the points that a run dropped when it went back to an earlier step.
   bool json = false;              ///< Print a line of JSON for each point.
 };
 

@@ -28,7 +28,7 @@ namespace tools {
   return {};
 }
 
-/// Returns a feature as {"int64_list":[1,2]}; bytes are base64. {} if it has no kind.
+/// Returns a feature as {"int64_list":[1,2]}; bytes are base64. Returns {} if the feature has no kind.
 [[nodiscard]] inline auto feature_json(const distrib::FeatureView& feature) -> std::string {
   const std::string_view name = list_name(feature.kind());
   if (name.empty()) return "{}";
@@ -76,8 +76,8 @@ namespace tools {
 }
 
 /// Returns one record as JSON: {"feature":{...}}; if it has feature lists, or if `sequence` says that it is a
-/// SequenceExample: {"context":{"feature":{...}},"feature_lists":{"feature_list":{...}}}. `ec`:
-/// `example_errc::malformed`.
+/// SequenceExample: {"context":{"feature":{...}},"feature_lists":{"feature_list":{...}}}. If the record is not what it
+/// should be, sets `ec` to `example_errc::malformed` and returns an empty text.
 [[nodiscard]] inline auto record_json(distrib::ByteView record, bool sequence, std::error_code& ec) -> std::string {
   const distrib::ExampleView example{record, ec};
   if (ec) return {};

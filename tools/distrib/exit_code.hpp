@@ -20,11 +20,11 @@ struct Ending {
 /// What the protocol says about the end of a task.
 enum class Verdict {
   done,       ///< Code 0.
-  retry,      ///< Code 1, a signal, or a shell's code for a signal (129 and above): start the task again.
+  retry,      ///< Code 1, a signal, or a shell's code for a signal (129 to 192): start the task again.
   permanent,  ///< 64 to 78, and every other code: another start is not known to help.
 };
 
-/// Returns the ending for a status of waitpid(2).
+/// Returns the ending for a status of waitpid(2) of a process that has ended.
 [[nodiscard]] inline auto ending_of(int wait_status) noexcept -> Ending {
   if (WIFSIGNALED(wait_status)) return {.code = 0, .signal = WTERMSIG(wait_status)};
   return {.code = WEXITSTATUS(wait_status), .signal = 0};

@@ -10,10 +10,12 @@ namespace tools {
 // Exit codes of this command; those from 64 on are from sysexits.h.
 inline constexpr int exit_good = 0;
 inline constexpr int exit_damage = 1;        ///< Something that was read is damaged.
-inline constexpr int exit_usage = 64;        ///< EX_USAGE; also for a limit that an option can raise.
+/// EX_USAGE: wrong usage. Also for a limit that an option can raise, and for every failure that has no other code.
+inline constexpr int exit_usage = 64;
 inline constexpr int exit_no_input = 66;     ///< EX_NOINPUT: the input does not exist, or may not be read.
-inline constexpr int exit_unavailable = 69;  ///< EX_UNAVAILABLE: no server answered.
-inline constexpr int exit_io = 74;           ///< EX_IOERR
+/// EX_UNAVAILABLE: no server answered, or a program that is needed is not installed.
+inline constexpr int exit_unavailable = 69;
+inline constexpr int exit_io = 74;  ///< EX_IOERR: reading or writing failed.
 
 /// Returns the exit code for a failure.
 [[nodiscard]] inline auto exit_status(const std::error_code& code) noexcept -> int {

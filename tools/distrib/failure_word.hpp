@@ -8,7 +8,8 @@
 
 namespace tools {
 
-/// Returns the kind of a failure as one word: the enumerator of `distrib::failure`.
+/// Returns the kind of a failure as one word: the enumerator of `distrib::failure`. For a code without such a kind: the
+/// name of its category, such as "generic".
 [[nodiscard]] inline auto failure_word(const std::error_code& code) -> std::string {
   using distrib::failure;
   for (const failure kind :

@@ -14,8 +14,9 @@
 
 namespace tools {
 
-/// Returns different TCP ports of the loopback address on which no process listens. They are chosen by the system.
-/// Trap: they are free only at the time of the return, so use them soon. Throws `std::system_error`.
+/// Returns `count` different TCP ports of the loopback address on which no process listens. They are chosen by the
+/// system. Trap: they are free only at the time of the return, so use them soon. Throws `std::system_error` if the
+/// system has no more ports or sockets.
 [[nodiscard]] inline auto free_ports(std::size_t count) -> std::vector<std::uint16_t> {
   std::vector<Descriptor> held;  // all open at the same time, so that no port occurs twice
   std::vector<std::uint16_t> ports;

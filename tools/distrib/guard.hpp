@@ -14,8 +14,9 @@ namespace tools {
 /// parent has died. `work` runs with all these signals blocked, so it must read SIGTERM and SIGUSR1 with signalfd(2) or
 /// sigwait(3).
 ///
-/// Returns what `work` returned, or 128 plus the signal that ended it. To be called before the process has other
-/// threads.
+/// Returns what `work` returned; 128 plus the signal if a signal ended the child; 70 if `work` threw an exception,
+/// whose text is then on stderr. Throws `std::system_error` if the child process cannot be started. To be called before
+/// the process has other threads.
 [[nodiscard]] auto run_guarded(const std::function<int()>& work) -> int;
 
 /// Kills the children of this process, including adopted ones, then their children, until there are none.

@@ -16,7 +16,8 @@ struct LaunchOptions {
   std::vector<std::string> program;  ///< PROGRAM and its arguments.
 };
 
-/// `distrib launch`: runs a cluster of processes on this machine. Returns the exit code of the whole.
+/// `distrib launch`: runs a cluster of processes on this machine. Returns the exit code of the whole (see
+/// `LaunchCore::exit_code`), 126 or 127 if the program cannot be run, 74 if stdout could not be written.
 [[nodiscard]] auto launch(const LaunchOptions& options) -> int;
 
 }  // namespace tools

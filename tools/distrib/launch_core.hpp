@@ -19,7 +19,7 @@ using Instant = std::chrono::time_point<std::chrono::steady_clock, std::chrono::
 
 struct LaunchRules {
   bool restart = false;                     ///< Start a task again if it ended with the verdict `retry`.
-  std::uint32_t max_restarts = 10;          ///< Restarts of each task, over the whole job.
+  std::uint32_t max_restarts = 10;          ///< Most restarts of each task, over the whole job.
   std::chrono::milliseconds grace{10'000};  ///< Time between asking the tasks to end and killing them.
 };
 
@@ -54,7 +54,8 @@ class LaunchCore {
     for (std::size_t i = 0; i < tasks_.size(); ++i) start(i, out);
   }
 
-  /// Event: a task that was started has ended.
+  /// Event: a task that was started has ended. Starts it again after a pause, or, if it failed for another reason or
+  /// too often, asks all tasks to end.
   template <class Out>
   void ended(std::size_t number, const Ending& ending, Instant now, Out&& out) {
     Task& task = tasks_[number];
@@ -87,7 +88,8 @@ class LaunchCore {
     end_all(now, out);
   }
 
-  /// Event: everything must end at once.
+  /// Event: everything must end at once. Kills all tasks without grace time; tasks that wait for a restart are not
+  /// started.
   template <class Out>
   void kill(Out&& out) {
     deadline_ = Instant{};

@@ -43,7 +43,7 @@ int main(int argc, char** argv) try {
   launch->add_option("--workers", options.workers, "Number of workers")->required()->check(tasks);
   CLI::Option* restart = launch->add_flag("--restart", options.rules.restart,
                                           "Restart a task that was killed by a signal, or ended with code 1 or a "
-                                          "shell's code for a signal (129 and above)");
+                                          "shell's code for a signal (129 to 192)");
   launch->add_option("--max-restarts", options.rules.max_restarts, "How often each task is restarted, at most")
       ->needs(restart)
       ->check(CLI::Range(0, 1'000'000).description(""))
@@ -70,7 +70,7 @@ int main(int argc, char** argv) try {
   events->add_option("PATH", curves.path, "An event file, or a directory; runs may be in its subdirectories")
       ->required();
   events->add_option("--tag", curves.tags, "Show only the curves with these tags");
-  events->add_flag("--all", curves.all, "Also show points that a run wrote before it went back to an earlier step");
+  events->add_flag("--all", curves.all, "Also show the points that a run dropped when it went back to an earlier step");
   events->add_flag("--json", curves.json, "Print one JSON object per line, one for each point");
   events->footer(
       "Exit code: 0 no error, 1 an event file is damaged, 64 a file is not an event file, 66 there is no event\n"

@@ -19,8 +19,9 @@ struct Process {
 };
 
 /// Starts `arguments[0]`, a path, with these arguments and this environment ("NAME=value"), in a process group of its
-/// own and without input. It dies with this process. If the program cannot be executed, the child says so on its stderr
-/// and ends with 126. `ec` is set if the system has no resources for another process or pipe.
+/// own and without input. The system kills it when this process ends. If the program cannot be executed, the child
+/// reports that on its stderr and ends with 126. If the system has no resources for another process or pipe, sets `ec`,
+/// and `id` is -1.
 [[nodiscard]] auto start_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                                  std::error_code& ec) -> Process;
 

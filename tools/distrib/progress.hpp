@@ -33,7 +33,7 @@ class Progress {
     ++number_;
   }
 
-  /// Reports that this number of bytes more was done.
+  /// Reports that this number of further bytes is done.
   void add(std::uint64_t bytes) {
     bytes_ += bytes;
     if (bytes_ - asked_ < (1U << 20)) return;

@@ -93,7 +93,7 @@ void add_records(CLI::App& app, RecordsOptions& options, int& code) {
   CLI::App& index = add(*records, "index", "Writes an index beside each file, .NAME.index, for fast opening.", options,
                         code, records_index);
   index.add_flag("--dali", options.dali, "Write the index of NVIDIA DALI, NAME.idx, instead");
-  index.add_flag("--force", options.force, "Replace existing files");
+  index.add_flag("--force", options.force, "Replace an existing NAME.idx; .NAME.index is always replaced");
 
   CLI::App& split = add(*records, "split", "Shows where each file can be split into parts of about the same size.",
                         options, code, records_split);

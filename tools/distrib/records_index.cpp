@@ -35,7 +35,7 @@ void write_part(const std::string& file, const distrib::RecordSplit& split, cons
 /// True if no output exists, or all may be replaced; otherwise reports wrong usage.
 auto outputs_are_free(const RecordsOptions& options, std::size_t files, Report& report) -> bool {
   if (options.output.empty()) return true;
-  if (files > 1) report.refuse("--output", "only possible with one input file, and there are several");
+  if (files > 1) report.refuse("--output", "only possible with one input file: split the files one after the other");
   if (files > 1) return false;
   for (std::size_t part = 0; part < options.parts; ++part)
     if (!report.may_write(part_path(options.output, part, options.parts), options.force)) return false;

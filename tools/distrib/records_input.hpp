@@ -66,7 +66,7 @@ inline void tell_failure(Report& report, distrib::Error error) {
          range.code.message() + "; " + std::to_string(range.bytes) + " bytes lost";
 }
 
-/// Returns the kind of a damage as one word: the enumerator of `record_errc`.
+/// Returns the kind of a damage as one word: the enumerator of `record_errc`. For any other code: its message.
 [[nodiscard]] inline auto damage_kind(const std::error_code& code) -> std::string {
   using distrib::record_errc;
   if (code == record_errc::corrupt_length) return "corrupt_length";

@@ -62,7 +62,9 @@ auto outputs_are_told(const std::vector<std::string>& files, const RecordsOption
   else if (!options.output.empty() && files.size() > 1)
     report.refuse("--output", "only possible with one input file: with several, write --directory DIRECTORY");
   else if (std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end())
-    report.refuse("--directory", "two input files have the same name");
+    report.refuse("--directory",
+                  "two input files have the same name, and so have their outputs: rewrite them one after the other, "
+                  "into different directories");
   else return true;
   return false;
 }

@@ -15,11 +15,12 @@ namespace tools {
 /// True if a name is a URL of a file on another machine: hdfs, webhdfs, swebhdfs, http, https.
 [[nodiscard]] auto is_remote(const std::string& name) noexcept -> bool;
 
-/// Returns the files that a URL stands for. `error` is also set if this command was built without the component http.
+/// Returns the files that a URL stands for: for http and https the URL itself, without asking the server. On failure
+/// sets `error`, also if this command was built without the component http.
 [[nodiscard]] auto find_remote(const std::string& url, const RecordsOptions& options, distrib::Error& error)
     -> std::vector<std::string>;
 
-/// Returns the bytes of one of these files.
+/// Returns a source of the bytes of one of these files. A failure, also to open the file, is an error of its reads.
 [[nodiscard]] auto open_remote(const std::string& url, const RecordsOptions& options) -> distrib::AnyByteSource;
 
 }  // namespace tools

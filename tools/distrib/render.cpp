@@ -31,13 +31,15 @@ auto script_path() -> std::string {
 auto render(const std::vector<std::string>& arguments) -> int {
   std::string file = script_path();
   if (::access(file.c_str(), R_OK) != 0) {
-    std::fprintf(stderr, "error: %s: %s\n", file.c_str(), std::strerror(errno));
+    std::fprintf(stderr, "error: %s: %s: this script is a part of the command; install the command again\n",
+                 file.c_str(), std::strerror(errno));
     return exit_no_input;
   }
   const char* path = std::getenv("PATH");
   const FoundProgram python = find_program("python3", path == nullptr ? "/bin:/usr/bin" : path);
   if (python.code != 0) {
-    std::fprintf(stderr, "error: python3 %s: apt-get install python3 python3-jinja2 python3-yaml\n",
+    std::fprintf(stderr,
+                 "error: python3 %s: install it, on Debian with: apt-get install python3 python3-jinja2 python3-yaml\n",
                  python.reason.c_str());
     return exit_unavailable;
   }

@@ -9,9 +9,9 @@ namespace tools {
 struct StatusOptions {
   std::string server;       ///< HOST:PORT of a parameter server.
   bool json = false;        ///< Print a line of JSON for each shard.
-  bool watch = false;       ///< Print it again each second, with rates.
+  bool watch = false;       ///< Print the status again every second, with rates.
   double within = 5;        ///< Seconds that each shard has to answer.
-  std::string secret_file;  ///< File with the cluster's shared secret; empty: it has none.
+  std::string secret_file;  ///< File with the cluster's shared secret; empty: the cluster has none.
 };
 
 /// Shows the status of a parameter server; with `watch` until it is interrupted or the server is gone. Returns the exit

@@ -69,7 +69,7 @@ class Supervisor {
 
   LaunchCore core_;
   std::vector<Task> tasks_;
-  std::vector<std::size_t> not_started_;  // tasks that the system did not start; the core is told later
+  std::vector<std::size_t> not_started_;  // tasks that the system did not start; reported to the core later
   Descriptor signals_;
   std::string prefix_;
   std::string log_;          // output that is not written to stdout yet

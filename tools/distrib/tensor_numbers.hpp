@@ -10,7 +10,8 @@
 
 namespace tools {
 
-/// Calls `f(number)` for each element of a tensor's bytes, in order: a float, a double or an integer.
+/// Calls `f(number)` for each element of a tensor's bytes, in order: a float (also for the 16-bit types), a double or
+/// an integer (a boolean is 0 or 1). Calls nothing for strings and for types that are not read.
 template <class F> void for_each_number(distrib::DType dtype, distrib::ByteView bytes, F f) {
   using distrib::DType;
   const auto all = [&]<class T>(T, auto value_of) {

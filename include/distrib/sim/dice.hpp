@@ -23,7 +23,7 @@ class Dice {
   /// Returns a number from 0 to n - 1; n > 0.
   [[nodiscard]] auto below(std::uint64_t n) noexcept -> std::uint64_t { return next() % n; }
 
-  /// Returns a number from `first` to `last`, both included.
+  /// Returns a number from `first` to `last`, both included. `last` must not be below `first`.
   [[nodiscard]] auto between(std::uint64_t first, std::uint64_t last) noexcept -> std::uint64_t {
     return first + below(last - first + 1);
   }

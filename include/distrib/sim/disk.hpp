@@ -36,8 +36,7 @@ namespace sim {
 /// while there is power. The disk remembers the former state of everything that is not durable yet, and `lose_power()`
 /// decides by dice what is left:
 /// - of a file that was written and not synced: a prefix of any length;
-/// - of the files that were created, renamed and removed since their directory was synced: any of these changes, or
-///   none.
+/// - of the creations, renames and removals since the last sync of the directory: any of them, or none.
 ///
 /// What a sync has acknowledged stays.
 ///
@@ -84,15 +83,16 @@ class Disk {
   void stop_after(std::size_t actions) noexcept { left_ = actions; }
   void go_on() noexcept { left_ = std::numeric_limits<std::size_t>::max(); }
 
-  /// Makes the disk full before `until`: a write writes a part of its bytes and fails with `checkpoint_errc::no_room`.
+  /// Makes the disk full before `until`: a write writes a part of its bytes, any number of them, and fails with
+  /// `checkpoint_errc::no_room`. A later time that was given before stays.
   void fill(Instant until) noexcept { full_until_ = std::max(full_until_, until); }
   [[nodiscard]] auto is_full() const noexcept -> bool { return scheduler_.now() < full_until_; }
 
   /// Loses power: see above.
   DISTRIB_DECL void lose_power();
 
-  /// Flips a random bit of a durable file, until `mend`. Returns false if there is no such file, or it is empty or not
-  /// synced, or a bit of it is flipped already.
+  /// Flips a random bit of a file that is synced, until `mend`, or until the file is written again. Returns false, and
+  /// changes nothing, if there is no such file, or it is empty or not synced, or a bit of it is flipped already.
   DISTRIB_DECL auto flip_bit(const std::string& path) -> bool;
   /// Flips the bit back, if there is one.
   DISTRIB_DECL void mend(const std::string& path);

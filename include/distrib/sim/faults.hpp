@@ -8,15 +8,17 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// What goes wrong in a simulated cluster, and how often. When, where and for how long is drawn from the seed: the
-/// moments are spread over the whole job, by the number of contributions made, and are then random after such a
-/// contribution. A fault that finds nothing to happen to is left out; so are faults of disks if there is no disk. A
-/// value.
+/// What goes wrong in a simulated cluster, and how often. When, where and for how long is drawn from the seed: a fault
+/// is due when a number of contributions, drawn from the whole job, has been made, and happens at a random moment soon
+/// after that. A fault that finds nothing to happen to is left out. If there is no disk, `power_losses`, `bit_flips`
+/// and `full_disks` are left out. A value.
 struct Faults {
-  unsigned resets = 0;         ///< Connections that break; both ends are told.
-  unsigned half_open = 0;      ///< Connections that carry nothing any more; only one end is told, or none.
-  unsigned partitions = 0;     ///< Some workers and some parameter servers cannot reach each other for up to 50 s.
-  unsigned worker_deaths = 0;  ///< Workers that are killed and started again. A quarter of all deaths comes in pairs.
+  unsigned resets = 0;  ///< Connections that break; both ends are told.
+  unsigned half_open = 0;  ///< Connections that carry nothing any more; only one end is told, or none.
+  unsigned partitions = 0;  ///< Some workers and some parameter servers cannot reach each other for up to 50 s.
+  /// Workers that are killed and started again. At a quarter of the deaths of workers and parameter servers another
+  /// process, a worker or a parameter server, is killed at the same moment, in addition to these numbers.
+  unsigned worker_deaths = 0;
   unsigned ps_deaths = 0;  ///< Parameter servers that are killed and started again.
   unsigned zombies = 0;  ///< Workers that continue although a new process of their rank has started.
   unsigned power_losses = 0;  ///< All parameter servers die at once, and the disk forgets what was not synced.
@@ -25,8 +27,11 @@ struct Faults {
   /// exists. The shard does not die again before it has a newer cut.
   unsigned bit_flips = 0;
   unsigned full_disks = 0;  ///< The disk is full for up to 20 s.
-  unsigned slow_disks = 0;  ///< For up to 20 s, work on a file takes up to 5 s.
-  unsigned slow_processes = 0;  ///< Processes whose network and work are 30 times slower than normal.
+  /// For up to 20 s, work on a cut takes up to 5 s; also if there is no disk.
+  unsigned slow_disks = 0;
+  /// Workers and parameter servers with a network that is 30 times slower than normal. Such a worker also computes 30
+  /// times slower. A worker that is started again is no longer slow.
+  unsigned slow_processes = 0;
 
   /// Draws a number for each kind of fault; many of them are 0.
   [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;

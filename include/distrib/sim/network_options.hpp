@@ -8,10 +8,13 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// How a simulated network behaves. Each time and size is drawn when it is used, from 1 to the value here.
+/// How a simulated network behaves. Each time and size is drawn when it is used, from 1 to the value here; so each
+/// value must be at least 1.
 struct NetworkOptions {
-  std::chrono::microseconds latency{1'000};  ///< Of a piece, one way. The pieces of one direction keep their order.
-  std::size_t piece_bytes = 1 << 16;         ///< Most bytes of one read. 1: byte by byte.
+  /// Longest time that bytes take from one end to the other. What one end sends arrives in the order in which it was
+  /// sent.
+  std::chrono::microseconds latency{1'000};
+  std::size_t piece_bytes = 1 << 16;  ///< Most bytes of one read. 1: byte by byte.
 };
 
 }  // namespace sim

@@ -24,13 +24,15 @@ inline auto run(const distrib::detail::NoTrainer&, const Options&) -> Outcome { 
 /// Trains what a trainer's recipe describes in a simulated cluster, with everything that goes wrong there:
 /// `sim::run(distrib::train(MyModel{}).with_data(...), {.seed = 7})`. Everything runs on the caller's thread. It waits
 /// for nothing, so a run takes about the time that the model needs. Of the hooks only StopAtStep and SaveCheckpoint
-/// count, as settings; no hook receives an event.
+/// count, as settings; no hook receives an event. Cuts and checkpoints are on the simulated disk, not in
+/// `SaveCheckpoint::directory`.
 ///
-/// A synchronous job ends with the parameters of local mode with the same number of workers, bit for bit: compare
-/// `parameters_sha256` with `Trainer::result()`.
+/// A synchronous job in which every rank counts ends with the parameters of local mode with the same number of workers,
+/// bit for bit: compare `parameters_sha256` with `Trainer::result()`.
 ///
-/// Errors: throws what the model or the data throw, what `build` throws, and `std::system_error` if the directory of
-/// the simulated disk cannot be created. What goes wrong in the cluster is in `Outcome::wrong`.
+/// Errors: throws what the model or the data throw, what `build` throws, `train_errc` if the job cannot be made, and
+/// `std::system_error` if the directory of the simulated disk cannot be created. What goes wrong in the cluster is in
+/// `Outcome::wrong`.
 template <class R>
 [[nodiscard]] auto run(const TrainerBuilder<R>& trainer, const Options& options) -> Outcome {
   const auto plan = trainer.plan();
@@ -38,10 +40,11 @@ template <class R>
 }
 
 /// The same, but at a moment that is drawn from the seed all processes end, and the job is started again as `after`
-/// says: for example with another learning rate. What must not change at a restart must be the same in both.
+/// says: for example with another learning rate. What must not change at a restart must be the same in both, and so
+/// must the numbers of shards and workers.
 ///
 /// A synchronous job ends with the parameters of local mode that is continued as `after` from step
-/// `Outcome::changed_after`.
+/// `Outcome::changed_after`; if that is empty, with the parameters of `before` alone.
 template <class R, class S>
 [[nodiscard]] auto run(const TrainerBuilder<R>& before, const TrainerBuilder<S>& after, const Options& options)
     -> Outcome {

@@ -16,7 +16,7 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// A simulated clock, and the events that are to happen. Events at one instant happen in the order in which they were
+/// A simulated clock, and the events that are scheduled. Events at one instant happen in the order in which they were
 /// scheduled, so a run depends only on its input.
 ///
 /// Threads: one at a time.
@@ -30,6 +30,7 @@ class Scheduler {
     scheduled_.push_back({std::max(when, now_), order_++, std::move(event)});
     std::push_heap(scheduled_.begin(), scheduled_.end(), later);
   }
+  /// Schedules `event` for `time` after now.
   void after(Instant::duration time, std::function<void()> event) { at(now_ + time, std::move(event)); }
 
   /// Advances the clock to the next event and calls it. Returns false if there is none.

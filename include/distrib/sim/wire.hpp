@@ -27,9 +27,11 @@ namespace sim {
 /// any size, as from a socket; a read may fill only a part of `read_space()`.
 ///
 /// The owner of an end is called after every event of its core, to take what the core has (as over a socket). After it
-/// has called its core on its own, the owner must call `flush`. A heap object: scheduled events hold it.
+/// has called its core on its own, the owner must call `flush`. Must be made by `std::make_shared`: scheduled events
+/// hold it.
 ///
-/// Threads: one at a time. Lifetime: a core must live until its end is detached.
+/// Threads: one at a time. Lifetime: a core must live until its end is detached, or until the core is told that the
+/// connection is lost. The scheduler and the dice must outlive the wire.
 template <ConnectionCore A, ConnectionCore B>
 class Wire : public std::enable_shared_from_this<Wire<A, B>> {
  public:
@@ -45,30 +47,32 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     flush();
   }
 
-  /// Breaks the connection: what is on its way is lost, and both ends are told, each after a latency.
+  /// Breaks the connection: what is on its way is lost, and both cores get `lost` with `connection_reset`, each after a
+  /// latency.
   void reset() {
     if (std::exchange(broken_, true)) return;
     tell_lost(a_, std::make_error_code(std::errc::connection_reset));
     tell_lost(b_, std::make_error_code(std::errc::connection_reset));
   }
 
-  /// Delivers nothing before `until`, and then everything that was sent, like a network that was cut and repaired. No
-  /// end is told; an end that waits for an answer may give up before.
+  /// Delivers nothing before `until`, and then everything that was sent, like a network that was cut and repaired. A
+  /// later time that was given before stays. No end is told; an end that waits for an answer may give up before.
   void stall(Instant until) { stalled_until_ = std::max(stalled_until_, until); }
 
-  /// Delivers nothing any more, permanently. `a_knows`, `b_knows`: whether this end is told. An end that is not told
-  /// finds out only by its own deadlines, as when the other machine has lost power.
+  /// Delivers nothing any more, permanently. `a_knows`, `b_knows`: true if this end is told, as by `reset`. An end that
+  /// is not told finds out only by its own deadlines, as when the other machine has lost power.
   void half_open(bool a_knows, bool b_knows) {
     if (broken_ || std::exchange(silent_, true)) return;
     if (a_knows) tell_lost(a_, std::make_error_code(std::errc::connection_reset));
     if (b_knows) tell_lost(b_, std::make_error_code(std::errc::connection_reset));
   }
 
-  /// Ends the process of one end: its core is not called any more. The other end reads what was sent, then is told.
+  /// Ends the process of one end: its core is not called any more. The other end reads what was sent, then its core
+  /// gets `lost` without an error.
   void detach_a() { detach(a_, b_); }
   void detach_b() { detach(b_, a_); }
 
-  /// Takes from both cores what they want to write, and when they want to be woken.
+  /// Takes from both cores what they want to write, and the times at which they want to be woken.
   void flush() {
     serve(a_, b_);
     serve(b_, a_);

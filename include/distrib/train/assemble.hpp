@@ -12,8 +12,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Copies the blocks of all shards, in the format of the wire, into whole variables. `values` has the variables of the
-/// job, in the job's order; `blocks` has one block per shard.
+/// Copies the blocks of all shards, in the format of the wire, into the whole variables of `values`, which must have
+/// the variables of the job in the job's order. `blocks`: one block per shard. The rows of tables are not copied.
 inline void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks,
                      RuntimeValues& values) {
   for (std::size_t shard = 0; shard < layouts.size(); ++shard)

@@ -157,7 +157,7 @@ class TrainerBuilder {
   /// Sets the updater of the variables and tables whose names begin with `prefix`: "wide/", or a whole name. If several
   /// prefixes match, the longest one counts; if a prefix is given twice, the last call counts. Throws `optimizer_errc`
   /// if the updater's hyper-parameters are not usable. `build` throws `train_errc::no_such_variable` if no name begins
-  /// with `prefix`.
+  /// with `prefix`, or if `prefix` is empty.
   template <Updater U>
   [[nodiscard]] auto with_updater(std::string_view prefix, U updater) const -> TrainerBuilder {
     detail::check_updater(updater);
@@ -238,7 +238,8 @@ class TrainerBuilder {
     return with(&TrainingOptions::wire_format, format);
   }
 
-  /// Sets how many workers and shards a job in one process has. Default: one of each.
+  /// Sets how many workers and shards a job in one process has, and how many shards each parameter server of a cluster
+  /// has. Default: one of each.
   [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
     return with(&TrainingOptions::local, local);
   }

@@ -21,7 +21,7 @@ inline namespace v0 {
 /// What a job continues from.
 struct RestoredCuts {
   std::string prefix;  ///< Of the checkpoint. Empty: there is none, and the job starts from its initial values.
-  std::vector<Cut> cuts;  ///< One per shard, for any number of shards and parts that saved them.
+  std::vector<Cut> cuts;  ///< One per shard of this job, whatever number of shards and parts was saved.
   std::vector<Event> events;  ///< The checkpoints that were refused, and the checkpoint that is used.
 };
 
@@ -34,10 +34,12 @@ class CheckpointStore {
   /// `updaters`: the updaters of the job. Creates the directory if it does not exist; throws if it is not writable.
   DISTRIB_DECL CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
 
-  /// Reads the newest complete checkpoint that was saved by a job; skips checkpoints without one, such as exported
-  /// models. Compare `newest_complete`. Throws `ps_errc::job_mismatch` with the first difference if the checkpoint
-  /// belongs to another job. If no checkpoint is usable although the directory has some, throws an error that says what
-  /// is wrong with each of them. Returns an empty `prefix` if the directory has no checkpoint.
+  /// Reads the newest complete checkpoint that was saved by a job; skips checkpoints in which no job is stored, such as
+  /// exported models. Compare `newest_complete`. Returns an empty `prefix` if the directory has no checkpoint.
+  ///
+  /// Errors: throws `ps_errc::job_mismatch` with the first difference if the checkpoint belongs to another job. If no
+  /// checkpoint is usable although the directory has some, throws an error that says what is wrong with each of them.
+  /// Also throws as `CutTensors::read`.
   [[nodiscard]] DISTRIB_DECL auto restore() const -> RestoredCuts;
 
   /// Saves the cuts of all shards at one step durably; returns the prefix of the checkpoint. Memory: one more copy of

@@ -16,7 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What one worker of a cluster does, and what it is told. All are called on the thread of `ClusterJob::run()`.
+/// What a worker of a cluster calls: the functions that do its work, and the functions that receive its reports. All
+/// must be set. All are called on the thread of `ClusterJob::run()`, and an exception from one ends the job.
 struct ClusterJobCallbacks {
   /// Computes the contribution of `step`: reads one block of values per shard, writes one block of gradients per shard,
   /// returns the loss.
@@ -24,16 +25,19 @@ struct ClusterJobCallbacks {
                       std::span<const std::shared_ptr<AlignedBuffer>> gradients)>
       contribute;
   /// Prepares the contribution of `step` while its values are on their way. In a job with tables, returns the rows that
-  /// the contribution needs, one request per shard.
+  /// the contribution needs, one request per shard; otherwise an empty list. Also called for steps after this worker's
+  /// last one: then for the rows that are wanted with the final values, or an empty list.
   std::function<std::vector<WantedRows>(Step step)> prepare;
-  /// Training starts, or continues, after step `first`. Called once, before the first contribution.
+  /// Training starts, or continues, after step `first`. Called at most once: before the first contribution; or, if an
+  /// earlier run has done all steps, when the final values have arrived (`WorkerOptions::wants_result`).
   std::function<void(Step first)> started;
   /// The steps up to `step` are done. `values` are the values after it (asynchronous: perhaps later ones), `loss` is
   /// the loss of a contribution of this worker.
   std::function<void(Step step, float loss, const std::vector<SharedBuffer>& values)> step_done;
-  /// Every shard has a durable cut of `step`. Not called for every such step: a newer cut may be reported instead.
+  /// Every shard has a durable cut of `step`. Not called for every such step: a newer cut may be reported instead. Not
+  /// called before `started`.
   std::function<void(Step step)> saved;
-  /// Something else happened.
+  /// Receives every other event, such as a lost connection.
   std::function<void(const Event& event)> told;
 };
 
@@ -45,7 +49,8 @@ class ClusterJob {
  public:
   virtual ~ClusterJob() = default;
 
-  /// Trains until this worker's part is over. Throws what a callback threw.
+  /// Trains until this worker's part is over, and returns how it ended: see `WorkerEnd`. Throws what a callback threw.
+  /// Must be called only once.
   [[nodiscard]] virtual auto run() -> WorkerEnd = 0;
 
   /// Returns the context in which callbacks run: use it for the owner's signals.

@@ -23,7 +23,8 @@ struct ClusterMode {
   std::chrono::milliseconds lease{60'000};
   std::chrono::milliseconds restart_window{600'000};
   /// Most bytes of its own contributions that a worker keeps, to send them again to a parameter server that comes back.
-  /// The interval between cuts is chosen so that the contributions of a worker between two cuts fit into half of it.
+  /// The interval between cuts is chosen so that the contributions of a worker between two cuts fit into half of it; at
+  /// least 1 step.
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
   /// Address at which a parameter server shows its metrics, see `ServerOptions::metrics`. Empty: it shows none.
   std::optional<Address> metrics = std::nullopt;

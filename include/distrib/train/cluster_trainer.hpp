@@ -33,7 +33,8 @@ class ClusterTrainer {
   /// - 70: a task is lost permanently; `on_event` has named it.
   /// - 74: a cut could not be written or read, or a loaded state needs more memory than there is.
   ///
-  /// Throws `std::system_error` that says what and where if another start would fail as well.
+  /// Throws `std::system_error` that says what and where if another start would fail as well, and what the model, the
+  /// data and the hooks throw.
   [[nodiscard]] DISTRIB_DECL auto run() -> int;
 
   /// Returns the result of the last `run()`.

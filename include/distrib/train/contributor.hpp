@@ -51,13 +51,14 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// Reads the batch of (step, rank) before its contribution is computed, while the values are on their way. In a job
   /// with tables, the batch of `step + 1` may be prepared before the contribution of `step` is computed. Returns the
   /// rows that are needed, one request per shard; an empty list without tables. `others`: keys whose rows are wanted in
-  /// addition, and do not get a gradient.
+  /// addition, and do not get a gradient. Trap: if the step is prepared already, nothing is done, and the requests
+  /// remain those of the first call, with the `others` of that call.
   ///
   /// For the step after the last one of the rank no batch is read: the request is for the rows of `others` and the
-  /// digests of the tables. For later steps the result is an empty list.
+  /// digests of the tables, made anew by each call. For later steps the result is an empty list.
   ///
-  /// Errors: throws what the data throw, and `ps_errc::no_such_row` if the model looks up a row that a table does not
-  /// have.
+  /// Errors: throws what the data and the model's `lookups()` throw, and `ps_errc::no_such_row` if a lookup, or a key
+  /// in `others`, names a row that a table with `rows` does not have.
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
     const Step last = job_.steps_of(rank);
     if (step > last + 1 || (step > last && !has_tables)) return {};
@@ -96,8 +97,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   /// Computes the contribution (step, rank): reads `values` and writes `gradients`, one block per shard each. Returns
   /// the loss. Its batch is batch number (step - 1) * ranks + rank of the source; reads it unless `prepare` has done
-  /// so. Throws what `prepare` throws; what the model throws is nested in a `std::runtime_error` that names step, rank
-  /// and batch.
+  /// so. Throws what `prepare` throws; what the model's `gradients()` throws is nested in a `std::runtime_error` that
+  /// names step, rank and batch.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
@@ -132,8 +133,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   }
 
   /// Copies the rows of `others`, which `prepare` of this step has asked for, from the values that arrived for this
-  /// step into `to`. Returns false if the step is not prepared or no rows of others were asked for. Must be called
-  /// before `prepare` replaces this step: step + 2 does so in a job with tables.
+  /// step into `to`. Returns false if the step is not prepared, or if no rows of `others` were asked for. Must be
+  /// called before `prepare` replaces this step: in a job with tables `prepare` of step + 2 does so.
   auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool override {
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (ahead.step != step) return false;

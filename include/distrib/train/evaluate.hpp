@@ -8,7 +8,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Measures the model with its `evaluate()` on each example of `data` once: after the last step, and, if `every_steps`
-/// is not 0, at each multiple of that. Means are weighted by the sizes of the batches.
+/// is not 0, at each multiple of that (in a cluster: or at a later step; `Evaluated::step` says which). A run that ends
+/// before the last step is not measured at its end. Means are weighted by the sizes of the batches.
 template <class Data> struct Evaluate {
   using Setting = Evaluate;
   Data data;  ///< `tfrecords(...).schema(...).batch(n)`. Read in order; the last batch may be smaller.

@@ -11,13 +11,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A run of a job starts, or continues from a checkpoint.
+/// A run of a job starts, or continues.
 struct JobStart {
-  Step first_step = 0;  ///< Steps that were done before this run; 0 unless it continues from a checkpoint.
-  Step last_step = 0;   ///< The job ends after this step.
+  /// Steps that were done before this run. 0: the job starts from its initial values. In a cluster: the steps that the
+  /// job had done when this worker started.
+  Step first_step = 0;
+  Step last_step = 0;  ///< The job ends after this step.
   std::uint32_t workers = 1;
   std::uint64_t examples_per_step = 0;  ///< Batch size times the contributions that a step counts.
-  /// Prefix of the checkpoint from which the run continues. Empty: it starts from initial values.
+  /// Prefix of the checkpoint from which a job in one process continues. Empty: it starts from its initial values. In a
+  /// cluster always empty: there each parameter server loads its cuts, and reports `Event::Kind::restored` to its own
+  /// hooks.
   std::string restored_from;
 };
 
@@ -26,7 +30,7 @@ struct StepDone {
   Step step = 0;
   /// Mean of the losses of the step's contributions. Asynchronous, or in a cluster: the loss of one contribution.
   float loss = 0;
-  std::uint64_t examples = 0;  ///< Used by the steps since the event before.
+  std::uint64_t examples = 0;  ///< Number of examples in the steps since the last such event.
 };
 
 /// A checkpoint is durable.
@@ -43,17 +47,17 @@ struct Evaluated {
 
 /// The result of a training run.
 struct TrainingResult {
-  std::string mode;                   ///< "sync", "ssp" or "async".
-  std::uint32_t ps = 0;               ///< Parameter server tasks; 0 in local mode.
+  std::string mode;  ///< "sync", "ssp" or "async".
+  std::uint32_t ps = 0;  ///< Parameter server tasks; 0 in local mode.
   std::uint32_t workers = 0;
   std::uint32_t shards = 0;
-  Step steps = 0;                     ///< Global steps done, including the steps of earlier runs.
-  bool complete = false;              ///< All steps are done. False: the run was interrupted, and can be continued.
-  double seconds = 0;                 ///< Of this run, without evaluation at the end.
-  double steps_per_second = 0;        ///< Of this run.
-  double examples_per_second = 0;     ///< Of this run.
+  Step steps = 0;  ///< Global steps done, including the steps of earlier runs.
+  bool complete = false;  ///< All steps are done. False: the run was interrupted, and can be continued.
+  double seconds = 0;  ///< Of this run, without evaluation at the end.
+  double steps_per_second = 0;  ///< Of this run.
+  double examples_per_second = 0;  ///< Of this run.
   float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN if it did no step.
-  Metrics metrics;                    ///< Of the last evaluation; empty without `Evaluate`.
+  Metrics metrics;  ///< Of the last evaluation; empty if there was none.
   /// SHA-256 of the bytes of all variables, see `parameters_sha256`. In a cluster only the chief has it, and only if
   /// the job is done; otherwise it is empty.
   std::string parameters_sha256;
@@ -61,7 +65,8 @@ struct TrainingResult {
   std::string checkpoint;
 };
 
-/// A run is over: its last step is done, or it was asked to stop.
+/// A run is over: its last step is done, it was asked to stop, or, in a cluster, another task was lost permanently. Not
+/// sent if `run()` throws.
 struct JobEnd {
   TrainingResult result;
 };

@@ -19,8 +19,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// A model that provides the initial values of its variables with a `CustomInitializer`: `initial_values()` writes
-/// them. It is called once, before training, and must be a pure function: it writes the same bytes on every worker, at
-/// every start.
+/// them. It is called once in each process that computes contributions, before training. It must be a pure function: it
+/// writes the same bytes on every worker, at every start.
 template <class M>
 concept InitializedModel = Model<M> && requires(const M& model, InitialValues<typename M::Variables>& values) {
   model.initial_values(values);

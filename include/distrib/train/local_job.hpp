@@ -24,7 +24,8 @@ using Contribute = std::function<float(Rank rank, Step step, std::span<const Sha
 /// What a local job calls while it runs. On the thread of `run()`, except `prepare`.
 struct LocalJobCallbacks {
   /// For jobs with tables only: returns the rows that the contribution (step, rank) needs, one request per shard.
-  /// Called on the threads that compute contributions, never for one rank on two threads at once.
+  /// Called on the threads that compute contributions, never for one rank on two threads at once. Empty: the job has no
+  /// tables.
   std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare = {};
   /// A global step is done.
   std::function<void(Step step, float loss)> step_done;
@@ -42,25 +43,28 @@ class LocalJob {
   virtual ~LocalJob() = default;
 
   /// Trains until every worker is done, or, after `stop()`, until the work in flight is done and saved. Throws what
-  /// `Contribute` or a callback threw, after all threads have left the job.
+  /// `Contribute` or a callback threw, and `std::system_error` if a shard refuses a contribution
+  /// (`ps_errc::not_finite`) or a request for rows; always after all threads have left the job. Must be called only
+  /// once.
   virtual void run() = 0;
 
   /// Returns the context in which callbacks run: use it for timers and signals of the owner.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
   /// Runs `work` on the pool (without one: on the thread of `run()`), then `done` on the thread of `run()`. The job
-  /// does not end before both are over. An exception from either ends the job; after one in `work`, `done` is not
-  /// called.
+  /// does not end before both are over. An exception from either ends the job. `done` is not called after an exception
+  /// from `work`, or if the job has failed meanwhile.
   virtual void in_background(std::function<void()> work, std::function<void()> done) = 0;
 
   /// Reports that the cuts of `step` are durable.
   virtual void cut_saved(Step step) = 0;
 
   /// Finishes the work in flight, saves, and lets `run()` return. To be called on the thread of `run()`. Calls `tell`
-  /// first, unless it is empty; an exception from it ends the job.
+  /// first, unless it is empty; an exception from it ends the job. A second call does nothing, and does not call its
+  /// `tell`.
   virtual void stop(const std::function<void()>& tell) = 0;
 
-  /// Returns how many steps are done.
+  /// Returns how many steps are done, including the steps before the cuts that the job continues from.
   [[nodiscard]] virtual auto step() const -> Step = 0;
   /// Returns the values after `step()`, one block per shard. `rows`: which rows of the tables the blocks contain, one
   /// request per shard; empty: no rows.

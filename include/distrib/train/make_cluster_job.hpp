@@ -15,8 +15,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Returns the worker of this rank. `servers`: the address of each ps task. The observer in `options` is replaced: all
-/// events go to `ClusterJobCallbacks::told`.
+/// Makes the worker of this rank; `ClusterJob::run` connects it. `servers`: the address of each ps task, in the order
+/// of their numbers. `cuts`: sent to the servers with the job. The observer in `options` is replaced: all events go to
+/// `ClusterJobCallbacks::told`.
 [[nodiscard]] DISTRIB_DECL auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
                                                  WorkerClientOptions options, CutSettings cuts,
                                                  ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob>;

@@ -16,8 +16,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Returns a job whose shards are of this kind. `restored`: the cuts to continue from, one per shard; empty: the job
-/// starts from its initial values. `pool` may be null; it must outlive the job. `initial_values`: see `WorkerOptions`.
+/// Makes the shards and workers of `job` in this process; `LocalJob::run` starts them. `shards`: the updaters of the
+/// job. `restored`: the cuts to continue from, one per shard; empty: the job starts from its initial values. `pool`:
+/// the threads that compute contributions; it must outlive the job. Null: all is done on the thread of `run()`.
+/// `initial_values`: see `WorkerOptions`.
 [[nodiscard]] DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                                Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
                                                std::vector<SharedBuffer> initial_values = {})

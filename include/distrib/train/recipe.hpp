@@ -51,8 +51,8 @@ template <class M, class Data, class Hooks> struct Recipe {
 struct HookSettings {
   std::optional<StopAtStep> stop;
   std::optional<SaveCheckpoint> save;
-  std::uint64_t evaluate_every =
-      0;  ///< Steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
+  /// Interval between measurements, in steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
+  std::uint64_t evaluate_every = 0;
   std::vector<std::string> written;  ///< Directories in which hooks write files.
 };
 

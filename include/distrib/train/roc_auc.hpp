@@ -21,10 +21,10 @@ inline namespace v0 {
 /// Memory: 16 bytes per threshold. A value. The result does not depend on the order of the examples, to the last bit.
 class RocAuc {
  public:
-  /// `thresholds`: at least 2, 0 and 1 included. Fewer count as 2.
+  /// `thresholds`: number of thresholds, including the first one, 0, and the last one, 1. Below 2 it counts as 2.
   explicit RocAuc(std::uint32_t thresholds = 200) : buckets_(std::max(thresholds, 2U) - 1) {}
 
-  /// Counts one example. After a score outside [0, 1], or NaN, `value()` is NaN.
+  /// Counts one example. If a score is NaN or outside [0, 1], `value()` is NaN from then on.
   void add(float score, bool positive) noexcept {
     if (!(score >= 0.0F && score <= 1.0F)) {
       ++outside_;

@@ -18,7 +18,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Shows the progress of the training: step, loss, examples per second, time left. On a terminal it shows a bar that
-/// stays on one line; otherwise it prints plain lines, one per twentieth of the job.
+/// stays on one line. Otherwise it prints plain lines: for the first step of the run, then one per twentieth of the
+/// run's steps, and for the last step of the job. Evaluations and events get a line each.
 class ShowProgress {
  public:
   /// `stream`: where to write. It must outlive the training.

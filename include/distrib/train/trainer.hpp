@@ -25,7 +25,7 @@ class Trainer {
   /// interrupted. With `SaveCheckpoint` the steps that are done are saved, and the next start continues from there.
   ///
   /// Errors: throws `std::system_error` that says what and where; `ps_errc::directory_in_use` if another job writes in
-  /// one of its directories.
+  /// one of its directories. Also throws what the model, the data and the hooks throw.
   [[nodiscard]] DISTRIB_DECL auto run() -> int;
 
   /// Returns the result of the last `run()`.

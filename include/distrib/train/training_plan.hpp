@@ -69,11 +69,12 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
-  /// Returns where the shards of a cluster keep their cuts, and which cuts are checkpoints of the user.
+  /// Returns where the shards of a cluster keep their cuts, and which cuts are checkpoints of the user. Without
+  /// `SaveCheckpoint` the directory is empty: cuts are only in memory.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
 
-  /// True if the model is to be measured after `step`, when the last look was after `before`: a multiple of
-  /// `Evaluate::every_steps` is in (before, step]. The measurement at the end of the job is not included.
+  /// True if the model must be measured after `step`, when it was last considered after `before`: if a multiple of
+  /// `Evaluate::every_steps` is in (before, step]. Does not cover the measurement at the end of the job.
   [[nodiscard]] auto is_measured_between(Step before, Step step) const noexcept -> bool {
     const std::uint64_t every = settings_.evaluate_every;
     return every != 0 && step / every != before / every;

@@ -31,11 +31,12 @@ class TrainingReport {
   /// Passes an event to the hooks.
   void tell(const TrainingEvent& event) { hooks_.tell(event); }
 
-  /// Starts the report of a new run of `job`; returns the event for the hooks, which is not sent. `ps`: number of
-  /// parameter server tasks, 0 in local mode.
+  /// Starts a new result, for a run of `job`. Returns the event for the hooks, but does not send it: the caller first
+  /// sets where the run starts. `batch_size`: of one contribution. `ps`: number of parameter server tasks, 0 in local
+  /// mode.
   [[nodiscard]] DISTRIB_DECL auto begin(const Job& job, std::uint64_t batch_size, std::uint32_t ps) -> JobStart;
 
-  /// Notes that `step` is done, with this loss. Sends nothing to the hooks.
+  /// Notes that `step` is done, and its loss if it is known. Sends nothing to the hooks.
   void reached(Step step) noexcept { result_.steps = step; }
   void reached(Step step, float loss) noexcept {
     result_.steps = step;
@@ -45,19 +46,20 @@ class TrainingReport {
   /// Notes that `prefix` is the newest checkpoint. Sends nothing to the hooks.
   void has_checkpoint(std::string prefix) { result_.checkpoint = std::move(prefix); }
 
-  /// Notes that the checkpoint of `step` is saved, and tells the hooks.
+  /// Notes that the checkpoint of `step` is saved, and passes that to the hooks.
   DISTRIB_DECL void saved(Step step, std::string prefix);
-  /// Notes the metrics of the model, and tells the hooks.
+  /// Notes the metrics of the model, and passes them to the hooks.
   DISTRIB_DECL void evaluated(const Evaluated& event);
 
-  /// Notes that the steps from `start` to the current step took `time`. Sends nothing to the hooks.
+  /// Notes that the steps from `start` to the current step took `time`, and whether the job is complete: so it must be
+  /// called before `end`. Sends nothing to the hooks.
   DISTRIB_DECL void took(const Job& job, const JobStart& start, std::chrono::duration<double> time);
 
-  /// Ends the run with these values: notes their SHA-256, measures them if the job is complete, and tells the hooks.
-  /// `values` contains the rows that `evaluation` needs. `evaluation` may be null: then nothing is measured.
+  /// Ends the run with these values: notes their SHA-256, measures them if the job is complete, and sends `JobEnd` to
+  /// the hooks. `values` contains the rows that `evaluation` needs. `evaluation` may be null: then nothing is measured.
   DISTRIB_DECL void end(const Job& job, RuntimeValues& values, std::span<const TableDigest> tables,
                         const AnyEvaluation* evaluation);
-  /// Ends the run without values, because they are not known. Tells the hooks.
+  /// Ends the run without values, because they are not known: sends `JobEnd` to the hooks.
   void end() { tell(JobEnd{result_}); }
 
  private:

@@ -18,11 +18,11 @@ namespace distrib {
 inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run and then every
-/// `every_steps` steps, and `evaluation/NAME` for each metric of each evaluation. (`examples_per_second` starts with
-/// the second of these.) Each run of a job adds a file to the directory; only one job at a time may use it.
+/// `every_steps` steps (0 counts as 1), and `evaluation/NAME` for each metric of each evaluation. The first step has no
+/// `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
 ///
-/// Errors: if the disk is full, the events are dropped and that is reported; training continues. Any other failure
-/// throws, which ends the job.
+/// Errors: if the disk is full, the events are dropped, and that is reported to all hooks; training continues. Any
+/// other failure throws, which ends the job.
 class WriteSummaries {
  public:
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
@@ -41,8 +41,8 @@ class WriteSummaries {
   /// Returns the directory of the event files.
   [[nodiscard]] auto written_directory() const -> std::string { return directory_; }
 
-  /// Returns an event if the disk was found to be full: once, and again only after something could be written
-  /// meanwhile.
+  /// Returns an event if the disk was found to be full. A full disk is reported once; again only if something could be
+  /// written meanwhile.
   [[nodiscard]] auto report() -> std::optional<Event> { return std::exchange(report_, std::nullopt); }
 
  private:

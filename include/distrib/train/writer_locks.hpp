@@ -15,17 +15,18 @@ inline namespace v0 {
 /// The locks that a trainer holds while it runs, so that no other job writes in its directories. Where hooks write
 /// files it holds the lock of the writer "chief". A job in one process also holds, where its checkpoints are, the locks
 /// of parameter servers: "ps-0", and every other one that has a lock file there. A directory that is named twice is
-/// locked once.
+/// locked once. Best effort, see `DirectoryLock`: without support for locks no job is refused. The destructor releases
+/// the locks.
 ///
 /// Threads: one at a time.
 class WriterLocks {
  public:
-  /// Locks for a job in one process. Both functions wait up to `within` for another process that is ending, then throw
-  /// `ps_errc::directory_in_use` with the directory and the other process.
+  /// Takes the locks for a job in one process. Both functions wait up to `within` for each lock that another process
+  /// holds, then throw `ps_errc::directory_in_use` with the directory and that process.
   DISTRIB_DECL void hold_local(const TrainingPlan& plan, std::chrono::milliseconds within = patience);
 
-  /// Locks for the chief of a cluster, whose parameter servers hold their own locks. `who`: name of the task, for the
-  /// text of an error.
+  /// Takes the locks for the chief of a cluster. Its parameter servers hold the locks of the cuts themselves. `who`:
+  /// name of the task, for the text of an error.
   DISTRIB_DECL void hold_chief(const TrainingPlan& plan, const std::string& who,
                                std::chrono::milliseconds within = patience);
 

@@ -3,8 +3,7 @@
 # container.
 #   start_docker "$@"    returns inside of private namespaces (see `alone` in engine.sh), with a running daemon
 #   prepare_job          makes the image `trainer`, the volume `trainer-data`, the hash $expected, and the options
-#   $values
-#                        for rendering templates
+#                        $values for rendering templates
 
 . "$(dirname "${BASH_SOURCE[0]}")/engine.sh"
 limit=900

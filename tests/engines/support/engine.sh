@@ -2,20 +2,17 @@
 # Sourced by the scripts of all engines. A script ends at the first failure.
 #   need PROGRAM PACKAGE   skips the script if there is no PROGRAM; PACKAGE is the Debian package to install
 #   alone "$@"           runs the script again in private namespaces: processes, network, mounts, /run and host name are
-#   its
-#                        own, so that its daemons end with it in any case. Returns only in there, with a directory $work
-#                        that is removed at the end unless DISTRIB_KEEP is set. Before that, the script's function
-#                        `outside`
-#                        does what needs the machine's network, or much time. Control groups below $groups are removed
-#                        too
+#                        its own, so that its daemons end with it in any case. Returns only in there, with a directory
+#                        $work that is removed at the end unless DISTRIB_KEEP is set. Before that, the script's function
+#                        `outside` does what needs the machine's network, or much time. Control groups below $groups
+#                        are removed too
 #   must WHAT COMMAND...   runs the command and prints how long it took; fails if the command fails
 #   until_true S WHAT COMMAND...   repeats the command until it succeeds; fails after S seconds
 #   render TEMPLATE FILE OPTION...   renders a template of examples/ into FILE
 #   last_step            prints the last step in a task's log, which is read from standard input
 #   field DIR FIELD      prints a field of the summary that the job has written to DIR
 #   check_result DIR     fails unless the job in DIR is complete and has the same parameters as an undisturbed job,
-#   whose
-#                        hash is $expected
+#                        whose hash is $expected
 # Exit codes: 0 passed, 77 skipped, with a line "skipped: REASON"; 1 failed.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts of engines that need no images: the programs of a build run on hosts that are all this machine.
 #   prepare BUILD        makes the data, the hash of an undisturbed run in one process ($expected), and the options
-#   $values
-#                        for rendering templates
+#                        $values for rendering templates
 #   hosts                makes the host names n1 to n5 known, all of them addresses of this machine
 #   step_of LOG          prints the last step in a task's log
 #   reached STEP         true if worker 0 of the job $name has reached the step, or the job is over (`over` of the
-#   script)
+#                        script)
 
 . "$(dirname "${BASH_SOURCE[0]}")/engine.sh"
 # The addresses are on a bridge: without an address outside of the loopback device, host names are not resolved.

@@ -53,11 +53,13 @@ class Cluster {
                        MakeShard make_shard = detail::make_shard<ShardCores>);
 
   /// Makes all processes end at a random moment of the run, and then starts this job. It must have the same numbers of
-  /// shards and ranks. Nothing changes if a process was done before that moment. To be called before `run`.
+  /// shards and ranks. Nothing changes if a process is done at that moment, or fragile (`ShardHost::is_fragile`). To be
+  /// called before `run`.
   DISTRIB_DECL void change_to(StartedJob job);
 
-  /// Runs to the end of the job, once: until each rank was done and each parameter server is done. If a shard has
-  /// refused a value that is not finite, it waits for the workers only.
+  /// Runs to the end of the job: until a process of each rank was done, and each parameter server is done; or until
+  /// something is wrong. If a shard has refused a value that is not finite, it waits for the workers only. Must be
+  /// called only once.
   DISTRIB_DECL auto run() -> Outcome;
 
   /// Returns the error text of each worker that ended with `ps_errc::not_finite`.

@@ -99,7 +99,8 @@ class PsProcess final : public HostOwner {
     return tally;
   }
 
-  // Returns the last step of the job if its checkpoint is on the disk; without a disk, if all shards have it in memory.
+  // Returns the last step of the job if its checkpoint is on the disk; without a disk, if all shards of this process
+  // have it in memory. Otherwise empty.
   [[nodiscard]] DISTRIB_DECL auto finished_step() const -> std::optional<Step>;
 
   World& world_;

@@ -81,9 +81,9 @@ class ShardHost : public ShardShell {
 
   [[nodiscard]] auto is_up() const -> bool { return service_.has_value() && !service_->over(); }
   [[nodiscard]] auto is_done() const noexcept -> bool { return owner_.is_done(); }
-  /// True if a bit of its newest cut was flipped, and it has no newer cut yet. If it died now, it might have to go back
-  /// to cut 0, and could die again when only the damaged cut is on the disk: production then refuses to start from the
-  /// initial values.
+  /// True if a bit of its newest cut was flipped, and it has no newer cut yet. Such a shard must not die. It might have
+  /// to go back to cut 0; if it died again then, only the damaged cut would be on the disk, and production refuses to
+  /// start from the initial values while there is a damaged cut.
   [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_; }
   /// Returns the step of the newest cut that is kept in memory; 0 if there is a disk.
   [[nodiscard]] auto in_memory() const noexcept -> Step { return in_memory_; }

@@ -42,7 +42,8 @@ struct World {
     return now() < disk_slow_until ? std::chrono::microseconds{dice.between(1, 5'000'000)} : 20 * pause();
   }
 
-  /// Returns how many times slower than normal the process `who` ("rank 1") is: 30 if it is a slow one, otherwise 1.
+  /// Returns how many times slower than normal the process named `who` ("rank 1") is: 30 if it is a slow one, otherwise
+  /// 1.
   [[nodiscard]] auto factor(const std::string& who) const -> int {
     return std::find(slow.begin(), slow.end(), who) != slow.end() ? 30 : 1;
   }
@@ -74,7 +75,7 @@ struct World {
   std::vector<LinkPointer> links;  // all connections ever made: scheduled events of their wires refer to them
   std::optional<Disk> disk;
   Instant disk_slow_until{};
-  std::vector<std::string> slow;                             // names of slow processes
+  std::vector<std::string> slow;  // names of slow processes
   std::map<std::pair<Rank, std::uint32_t>, Instant> parted;  // by worker and ps task: see `parted_until`
   unsigned flips_due = 0;
   std::function<void()> contributed;  // called after each contribution that was computed

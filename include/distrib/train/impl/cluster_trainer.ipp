@@ -91,8 +91,8 @@ class ClusterTrainer::Worker {
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (chief_) locks_.hold_chief(plan_, to_string(trainer.flags_.task()));
     if (chief_) evaluation_ = plan_.model().open_evaluation();
-    start_.first_step =
-        job_.total_steps;  // until the real one is known: after a late start the job may be done already
+    // Until the first step is known: after a late start the job may be done already.
+    start_.first_step = job_.total_steps;
   }
   Worker(const Worker&) = delete;
   auto operator=(const Worker&) -> Worker& = delete;

@@ -48,7 +48,7 @@ DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> Plann
   if (local.workers == 0 || local.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
   PlannedJob planned;
   planned.job = make_job(model, 1, local.workers, 1);
-    // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
+  // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
   planned.job.cut_interval = save() ? std::max<std::uint64_t>(every_steps(), 1) : planned.job.total_steps;
   return complete(std::move(planned));
 }
