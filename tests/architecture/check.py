@@ -516,6 +516,10 @@ def versions(tree):
     for name, path in files(tree.root, ["packaging/**/vcpkg.json"]):
         if f'"version": "{text}"' not in path.read_text():
             yield f"{name} does not name version {text}"
+    for name, path in files(tree.root, ["README.md", "docs/guide/**/*.md"]):
+        for asked in re.finditer(r"find_package\(distrib (\d+\.\d+)|distrib/\[>=(\d+\.\d+)", path.read_text()):
+            if (asked[1] or asked[2]) != f"{major}.{minor}":
+                yield f"{name}: '{asked[0]}' asks for another version than {text}"
 
 
 def contracts(tree):
@@ -524,10 +528,10 @@ def contracts(tree):
     yield from subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
 
 
-# Put together from pieces, so that the rule `paths` does not report this file.
 # Words that make a sentence hard to understand. A line of a page that begins with ">" quotes other people's words.
 OLD_WORDS = re.compile(r"\b(of[\s/#*]+(which|whom)|whom|whoever|whatsoever|thereof|somebody|nobody[\s/#*]+else|in[\s/#*]+vain)\b",
                        re.IGNORECASE)
+# Put together from pieces, so that the rule `paths` does not report this file.
 MACHINE_PATH = re.compile("|".join(["/" + "work/", "/" + r"tmp/(?!\$|\{|distrib)[a-z]", "/" + "root/", "/" + "home/[a-z]"]))
 
 
@@ -712,6 +716,10 @@ PLANTED = {
     "versions": [
         {"include/distrib/version.hpp":
          '#define DISTRIB_VERSION 203\ninline constexpr std::string_view version = "0.2.3";\n', "CHANGELOG.md": "## [0.2.2]\n"},
+        *({"include/distrib/version.hpp":
+           '#define DISTRIB_VERSION 203\ninline constexpr std::string_view version = "0.2.3";\n',
+           "CHANGELOG.md": "## [0.2.3]\n", "docs/guide/a.md": asked}
+          for asked in ["find_package(distrib 0.1 REQUIRED)", "distrib/[>=0.1 <0.2]"]),
     ],
     "contracts": [{"include/distrib/core/a.hpp": "/// Said.\nauto said() -> int;\n\nauto unsaid() -> int;\n"}],
     "budget_seconds": [{"include/distrib/core/a.hpp": "#include <vector>\n"}],
