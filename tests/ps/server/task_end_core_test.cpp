@@ -17,7 +17,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// A task of two threads, with a shell that records what it is told.
+/// A task of two threads, with a shell that records the actions.
 struct EndBench {
   void operator()(const LookForEnd& look) { told.push_back("look after " + std::to_string(look.after.count())); }
   void operator()(const TellFinished& tell) { told.push_back("finished at " + std::to_string(tell.step)); }
@@ -52,7 +52,8 @@ struct EndBench {
 
 }  // namespace
 
-TEST_CASE("TaskEndCore: a task is done when all its shards are, and ends when its connections have ended", "[ps]") {
+TEST_CASE("TaskEndCore: a task is done when all its shards are done, and ends when its connections have ended",
+          "[ps]") {
   EndBench bench;
   bench.tell({
       {"a job arrives", bench.counts(0, {1, 0, 2, 3}), {}},

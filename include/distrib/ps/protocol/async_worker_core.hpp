@@ -217,8 +217,8 @@ class AsyncWorkerCore {
     if (buffer_.full()) {
       if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
         return;  // rule 3: wait until every shard has a cut
-      buffer_
-          .make_room();  // There is no cut soon. If a shard is lost, the dropped contributions are made again.
+      // There will be no such cut soon. If a shard is lost, the dropped contributions are made again.
+      buffer_.make_room();
     }
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};

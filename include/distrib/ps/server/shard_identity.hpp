@@ -12,7 +12,8 @@ struct ShardIdentity {
   std::uint32_t shard = 0;  ///< The number of the service on this task, see `Job::service_of`.
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
-  /// The checkpoint that it starts with holds a job's last step: if no worker comes, the task is done.
+  /// True if the directory has the checkpoint of a job's last step at the start: if no worker connects, the task is
+  /// done.
   bool finished = false;
 };
 
