@@ -271,7 +271,7 @@ TEST_CASE("ShardFiles: cuts for and from the other replica, cuts that are droppe
       {"the other replica asks", [&] { bench.files.send({5, 3}, bench); }, {"work: send 3 for 5"}},
       {"its cut is read", bench.has_read(Kind::send, 3, 2, 5), {"state for 5 w=2"}},
       {"it cannot be read", bench.failed(Kind::send, checkpoint_errc::corrupt_data, 3, 5), {"state for 5 none"}},
-      {"the state of the other replica came",
+      {"the state of the other replica arrives",
        [&] { bench.files.state_came(Cut{6, story::block(4), {}, {}}, bench, now, bench); },
        {"restored: going on from the state of its other replica, step 6", "state came w=4"}},
       {"it has no newer state", [&] { bench.files.state_came({}, bench, now, bench); }, {"no state came"}},

@@ -811,7 +811,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("SyncWorkerCore: when a replica joins again, the other one may have the values first", "[ps]") {
+TEST_CASE("SyncWorkerCore: when a replica joins again, the other replica may have the values first", "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};

@@ -368,14 +368,14 @@ TEST_CASE("ShardService: a replica that all workers have left asks the other rep
       bench.tell({
           {"the end", bench.state_came(9, -9), {"shell save 9 w=-9"}},
           {"durable", bench.saved(9), {}},
-          {"no worker comes", bench.wakes_after(3s), {"shell ended 0"}},
+          {"no worker connects", bench.wakes_after(3s), {"shell ended 0"}},
       });
     else
       bench.tell({
           {"nothing newer", bench.state_came(0, 0), {}},
           {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
           {"nothing newer", bench.state_came(0, 0), {}},
-          {"no worker comes",
+          {"no worker connects",
            bench.wakes_after(1s),
            {"shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0; the "
             "other replica sent no newer state than step 3)"}},
@@ -643,7 +643,7 @@ TEST_CASE("ShardService: calls that are cancelled, connections that are lost", "
       {"parked", bench.pull('a', 3, 1), {}},
       {"cancelled", bench.cancel('a', 2), {}},
       {"stored", bench.push('a', 4, 1, 0, 1), {"a4 pushed k=0 cuts=0"}},
-      {"the other one is answered",
+      {"the other pull is answered",
        bench.push('b', 2, 1, 1, 1),
        {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
       {"parked", bench.pull('a', 5, 2), {}},

@@ -90,7 +90,7 @@ TEST_CASE("TaskEndCore: a shard that cannot continue ends the task at once, with
       {"one has lost a rank",
        bench.ends(0, {2, 1, 1, 2}, exit_code::somebody_lost, ps_errc::rank_lost),
        {"files: not done"}},
-      {"the other one fails too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
+      {"the other shard fails too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
       {"the work with files is done", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
       {"no connection", bench.counts(0, {2, 2, 0, 2}), {}},
       {"connections are counted", [&] { bench.core.counts_connections(bench); }, {"over 70"}},
@@ -103,13 +103,13 @@ TEST_CASE("TaskEndCore: a task that is asked to stop waits until all its shards 
   bench.tell({
       {"a job of two shards arrives", bench.counts(0, {2, 0, 0, 2}), {}},
       {"one has saved", bench.ends(0, {2, 1, 0, 2}, exit_code::again), {}},
-      {"and the other one", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+      {"the other shard has saved too", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
   EndBench done;
   done.tell({
       {"a job of two shards arrives", done.counts(0, {2, 0, 0, 2}), {}},
       {"one is done", done.ends(0, {2, 1, 0, 2}, 0), {}},
-      {"the other one is asked to stop", done.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+      {"the other shard is asked to stop", done.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
 }
 

@@ -537,12 +537,12 @@ TEST_CASE("WorkerNode: with two replicas it uses the values of either, and does 
       {"", bench.connects(0), {"0 join 1"}},
       {"", bench.connects(1), {"1 join 1"}},
       {"waits for both", bench.joined(0, 4, {0, 4}), {"shell saved 4"}},
-      {"the other one is behind", bench.joined(1, 0), {"0 pull 4", "1 catch up 0"}},
+      {"the other replica is behind", bench.joined(1, 0), {"0 pull 4", "1 catch up 0"}},
       {"", bench.reply<distrib::CatchUp>(1), {}},
       {"values", bench.values(0, 4, {0, 4}), {"shell compute 5 of w=4"}},
       {"it has caught up", bench.joined(1, 4, {0, 4}), {"1 pull 4"}},
       {"made", bench.computed(), {"0 push 5 of 1 common=4 w=5", "0 pull 5", "1 push 5 of 1 common=4 w=5"}},
-      {"it is lost: pulls from the other one", bench.loses(0), {"1 pull 5"}},
+      {"replica 0 is lost: pulls from the other replica", bench.loses(0), {"1 pull 5"}},
       {"", bench.values(1, 5, {0, 4}), {}},
   });
 }

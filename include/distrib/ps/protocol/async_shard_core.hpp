@@ -158,7 +158,8 @@ class AsyncShardCore {
     finish(out);
   }
 
-  /// There was no disk space for the cut that `SaveCut` asked for. Notices tell workers not to wait for it.
+  /// There was no disk space for the cut that `SaveCut` asked for. The notices report this, so
+  /// that workers do not wait for it.
   void no_room(auto& out) {
     no_room_ = true;
     notice(out);

@@ -6,7 +6,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Which shard of which cluster a service is. A job must have the same numbers.
+/// Which shard of which cluster a service serves. A job must have the same numbers of tasks and ranks.
 struct ShardIdentity {
   std::uint32_t task = 0;  ///< The ps task.
   std::uint32_t shard = 0;  ///< The number of the service on this task, see `Job::service_of`.

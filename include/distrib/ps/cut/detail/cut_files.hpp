@@ -82,7 +82,7 @@ struct FoundCut {
 };
 
 /// Finds the files `SERIES-STEP.*` in `directory`. Returns one entry per step, steps ascending. `own_part` and
-/// `own_data` are those of shard `shard` of `shards`. Fails as `scan_checkpoints`.
+/// `own_data` say whether there are the files of shard `shard` of `shards`. Fails as `scan_checkpoints`.
 DISTRIB_DECL auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard,
                             std::uint32_t shards, Error& error) -> std::vector<FoundCut>;
 

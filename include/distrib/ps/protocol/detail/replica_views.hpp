@@ -46,7 +46,7 @@ struct ReplicaView {
   /// Returns all its cuts with their lineages. If it reported no names, all cuts have the lineage of its history.
   [[nodiscard]] DISTRIB_DECL auto names() const -> std::vector<NamedCut>;
 
-  /// True if it no longer keeps the values of t: it keeps those of its own step and of the step before.
+  /// True if it no longer keeps the values of t: it keeps the values of its own step and of the step before.
   [[nodiscard]] auto is_beyond(Step t) const noexcept -> bool { return progress.done > t + 1; }
 };
 
@@ -141,7 +141,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
     left_after_ = left_to_ = 0;
   }
 
-  /// True if the values of t for this shard are to be pulled from this replica, not from the other one.
+  /// True if the values of t for this shard are to be pulled from this replica, not from the other replica.
   [[nodiscard]] auto is_source(std::uint32_t replica, Step t) const -> bool {
     return source(shard_of(replica), t) == replica;
   }
