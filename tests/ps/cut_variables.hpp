@@ -10,7 +10,7 @@
 /// A job of three variables; the first one is divided into parts.
 namespace cut_variables {
 
-/// The first variable is divided into `parts` along `axis`, and these are given to the shards in turn.
+/// The first variable is divided into `parts` along `axis`; the shards get the parts in turn.
 inline auto job(std::int64_t parts, std::uint32_t shards, std::size_t axis) -> distrib::Job {
   using distrib::DType;
   using distrib::Slice;

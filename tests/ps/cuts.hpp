@@ -134,7 +134,7 @@ inline auto same(const std::vector<distrib::Cut>& a, const std::vector<distrib::
                     [](const distrib::Cut& x, const distrib::Cut& y) { return same(x, y); });
 }
 
-/// Changes one byte of a file.
+/// Damages a file: sets one byte to 0x7f, which must have had another value.
 inline void damage(const std::string& file, std::streamoff at = 10) {
   std::fstream data{file, std::ios::in | std::ios::out | std::ios::binary};
   data.seekp(at);

@@ -5,7 +5,7 @@
 
 namespace described_job {
 
-/// A job that sets every fact of its text, for tests of that text.
+/// Returns a job that sets every line of its text, for tests of that text.
 inline auto make() -> distrib::Job {
   using distrib::DType;
   using distrib::Slice;

@@ -21,7 +21,7 @@
 /// A connection for `Call` that records the answers. The test numbers the calls.
 namespace fake {
 
-/// "a7 pushed k=1 cuts=0": the answer to call 7 of connection a.
+/// Records texts such as "a7 pushed k=1 cuts=0": the answer to call 7 of connection a.
 class Connection {
  public:
   Connection(std::string name, std::vector<std::string>& told) : name_{std::move(name)}, told_{told} {}
@@ -52,7 +52,7 @@ class Connection {
   std::size_t credit = 1000;  ///< How many more items the client accepts.
   distrib::ShardStatus status;  ///< The last status that was sent.
 
-  /// Number of calls that have no answer yet.
+  /// Returns the number of calls that have no answer yet.
   [[nodiscard]] auto open() const -> std::size_t { return methods_.size(); }
 
   auto writer() -> distrib::WireWriter& {

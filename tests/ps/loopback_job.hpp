@@ -58,7 +58,7 @@ inline auto hash_of(const std::vector<distrib::SharedBuffer>& blocks) -> std::st
   return distrib::to_hex(hash.finish());
 }
 
-/// A worker that computes on the executor of its client, and records what it is told.
+/// A worker that computes on the executor of its client, and records the events and the end.
 struct Worker : distrib::WorkerOwner {
   Worker(asio::io_context& where, const distrib::Job& job, distrib::Rank of, std::vector<distrib::Address> servers,
          distrib::WorkerClientOptions options = {}, distrib::CutSettings cuts = {})
@@ -91,7 +91,8 @@ struct Worker : distrib::WorkerOwner {
   asio::io_context& context;
   distrib::Rank rank;
   std::function<void(distrib::Step)> at_step;
-  std::function<void(distrib::Step, std::vector<distrib::SharedBuffer>&)> spoil;  ///< Changes what it contributes.
+  std::function<void(distrib::Step, std::vector<distrib::SharedBuffer>&)>
+      spoil;  ///< Changes a contribution before it is sent; may be empty.
   std::function<void(const distrib::Event&)> heard;
   std::vector<distrib::Event> events;
   distrib::Step durable = 0;

@@ -24,7 +24,7 @@
 #include <variant>
 #include <vector>
 
-/// Stories of cores: a table of events, and for each event the actions that the core must tell, as texts.
+/// Stories of cores: a table of events, and for each event the actions that must follow, as texts.
 namespace story {
 
 /// A job on `shards` shards, with one vector of two zeros per shard.
@@ -90,7 +90,7 @@ inline auto block(float number, const std::map<std::uint64_t, float>& words,
   return made;
 }
 
-/// The request of a worker to one shard of such a job.
+/// Returns the rows that a worker wants from one shard of such a job.
 inline auto wanted(const distrib::KeyLists& keys) -> distrib::WantedRows {
   std::vector<std::byte> bytes;
   distrib::append_pull_rows({keys}, bytes);
@@ -101,7 +101,7 @@ inline auto wanted(const distrib::KeyLists& keys) -> distrib::WantedRows {
   return {std::move(body), 64 + 64 * rows};
 }
 
-/// The answer to it.
+/// Returns the answer of the shard to such a request.
 inline auto values_block(float number, const std::vector<float>& rows) -> distrib::SharedBuffer {
   auto made = std::make_shared<distrib::AlignedBuffer>(64 + 64 * rows.size());
   std::ranges::copy(block(number)->bytes(), made->data());
@@ -141,7 +141,7 @@ inline auto text(float number) -> std::string {
   return std::to_string(whole) + (number == static_cast<float>(whole) ? "" : "...");
 }
 
-/// In a job with tables also the rows.
+/// Returns the values as a text; in a job with tables also the rows.
 inline auto text(const distrib::SharedBuffer& values) -> std::string {
   std::string rows;
   for (std::size_t at = 16; at < values->as<float>().size(); at += 16)
@@ -149,7 +149,7 @@ inline auto text(const distrib::SharedBuffer& values) -> std::string {
   return " w=" + text(values->as<float>()[0]) + rows;
 }
 
-/// The rows that a pull of a job with these tables asks for: " rows=5,7;0".
+/// Returns the rows that a pull of a job with these tables asks for: " rows=5,7;0".
 inline auto text(const distrib::WantedRows& wanted) -> std::string {
   if (wanted.keys == nullptr) return {};
   distrib::KeyLists keys(2);
@@ -167,7 +167,7 @@ inline auto text(const std::vector<distrib::TableCut>& tables) -> std::string {
   return joined;
 }
 
-/// "values 10 step=1 w=-3 k=1 cuts=0": 10 is the peer.
+/// Returns a text such as "values 10 step=1 w=-3 k=1 cuts=0": 10 is the peer.
 inline auto text(const support::ShardAction& action) -> std::string {
   using namespace distrib;
   if (const auto* m = std::get_if<JoinedReply>(&action)) return "joined " + std::to_string(m->peer) + text(m->progress);
@@ -195,7 +195,7 @@ inline auto text(const support::ShardAction& action) -> std::string {
   return "done";
 }
 
-/// "push 1 step=2 common=0": 1 is the shard.
+/// Returns a text such as "push 1 step=2 rank=0 common=0": 1 is the shard.
 inline auto text(const support::WorkerAction& action) -> std::string {
   using namespace distrib;
   if (const auto* m = std::get_if<SendJoin>(&action)) return "join " + std::to_string(m->shard);
@@ -228,7 +228,7 @@ template <class Action>
 struct Event {
   const char* what;  ///< Describes the event, with the number of the protocol's rule; shown if the check fails.
   std::function<void(support::ActionList<Action>&)> happens;
-  std::vector<std::string> expected;  ///< The actions that the core must tell then.
+  std::vector<std::string> expected;  ///< The actions that must follow, in order.
 };
 
 using ShardStory = std::vector<Event<support::ShardAction>>;

@@ -16,8 +16,8 @@ using trainers::local_sha256;
 
 namespace {
 
-/// Counts the examples in a variable of its own. The weights do not change, so timing cannot reach them. So the end of
-/// an asynchronous job shows if each contribution was counted once.
+/// Counts the examples in a variable of its own. The weights do not change, so the result does not depend on timing,
+/// and the end of an asynchronous job shows if each contribution was counted once.
 struct CountedLine : LineModel {
   using Variables =
       VariableList<Variable<"weights", float, 1>, Variable<"bias", float, 0>, Variable<"seen", std::int64_t, 1>>;

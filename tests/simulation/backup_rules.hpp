@@ -109,8 +109,8 @@ class BackupWorkers {
     return blocks;
   }
 
-  /// True if these are the values of the step before. If a shard came back, others may be ahead and give the step where
-  /// they are.
+  /// True if these are the values of the step before. If a shard came back, other shards may be ahead; the values of
+  /// such a shard are of the step where it is.
   [[nodiscard]] auto good_input(Step step, Rank, std::span<const distrib::SharedBuffer> values) const -> bool {
     Step least = distrib::end_of_job;
     Step most = 0;
@@ -247,7 +247,7 @@ class BackupWorkers {
     truth.states.insert({truth.k, State{std::move(to), std::move(of_groups), std::move(tables)}});
   }
 
-  // Checks the shard. It does not count a name as stale that arrives after a newer one of its rank.
+  // Checks the shard. It does not count a contribution as stale that arrives after a newer one of the same rank.
   void look_at(std::uint32_t shard, const ShardCore& core) {
     const Truth& truth = truth_[shard];
     if (wrong_ || core.step() != truth.k || core.stale() > truth.stale.size() ||

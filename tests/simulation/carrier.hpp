@@ -48,7 +48,7 @@ using Disk = std::map<Step, Cut>;
 /// - the state of another replica takes long, or the fetch breaks;
 /// - the whole job is ended and started again with other settings.
 ///
-/// What is called a shard here is a replica of a shard, by its number.
+/// In this class a "shard" is a replica of a shard, by its number.
 template <class Rules>
 class Carrier {
  public:
@@ -111,11 +111,11 @@ class Carrier {
     std::uint64_t when;
     bool kill;
   };
-  /// A replica asks the other one for its state.
+  /// A replica asks the other replica for its state.
   struct Asking {
     Peer peer = 0;  // the number of this connection at the other replica; 0: it has not been asked yet
-    std::uint64_t until = 0;  // when to give up, if it was not asked
-    std::optional<Cut> coming;
+    std::uint64_t until = 0;  // when the fetch ends if the other replica could not be asked before
+    std::optional<Cut> coming;  // the state that was sent
   };
   struct ShardState {
     std::unique_ptr<typename Rules::Shard> core;  // null: down until `back`
@@ -125,9 +125,9 @@ class Carrier {
     bool copying = false;
     std::optional<Step> loading;
     std::optional<Asking> asking;  // it asks the other replica for a newer state
-    bool starting = false;  // until that has answered no worker may join,
-    std::vector<Peer> joining;  // and these workers wait
-    bool saves_again = false;  // after a pause
+    bool starting = false;  // true until the other replica has answered: no worker may join before
+    std::vector<Peer> joining;  // the workers that wait to join
+    bool saves_again = false;  // a cut found no disk space, and is tried again after a pause
     bool done = false;
   };
   struct RankState {
@@ -141,12 +141,11 @@ class Carrier {
     std::vector<Peer> links;  // one per shard; 0: not connected
     std::deque<distrib::Prepare> preparing;
     std::deque<distrib::Compute> computing;
-    std::uint64_t until = 0;  // when a zombie ends; 0: not a zombie
+    std::uint64_t until = 0;  // when an older process of its rank (a zombie) ends; 0: the newest process
   };
-  /// Items of a Join that is not the newest are dropped, as in `WorkerNode`.
   struct Answer {
     support::ShardAction what;
-    unsigned join;
+    unsigned join;  // number of the Join: items of a Join that is not the newest are dropped, as in `WorkerNode`
   };
   struct Link {
     std::uint64_t worker;
@@ -155,7 +154,7 @@ class Carrier {
     std::deque<Answer> down;
     unsigned joins_sent = 0;
     unsigned joins_read = 0;
-    bool held = true;  // by its worker; otherwise the shard notices the loss when it has read the rest
+    bool held = true;  // false: its worker has closed it; the shard notices this when it has read the rest
   };
   struct Choice {
     enum { read_up, hang_up, read_down, open, prepare, compute, copy, ask, take_state } what;
@@ -164,7 +163,7 @@ class Carrier {
   };
 
   [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.num_replicas(); }
-  // The shard that this is a replica of.
+  // Returns the shard that this is a replica of.
   [[nodiscard]] auto of(std::uint32_t shard) const -> std::uint32_t { return shard % rules_.job.shards(); }
   [[nodiscard]] auto sibling(std::uint32_t shard) const -> std::uint32_t {
     return (shard + rules_.job.shards()) % shard_count();
@@ -324,7 +323,7 @@ class Carrier {
       if (shards_[shard].core != nullptr) on_worker(id, [&](auto& core, auto& out) { core.reconnected(shard, out); });
   }
 
-  // The shards may still read what was sent.
+  // Ends a worker process. `sent_arrives`: the shards still read what it has sent.
   void end_worker(std::uint64_t id, bool sent_arrives) {
     for (const Peer peer : std::vector<Peer>{workers_.at(id).links})
       if (peer != 0) let_go(peer, sent_arrives);
@@ -336,7 +335,7 @@ class Carrier {
     workers_.at(worker).links[shard] = newest_peer_;
   }
 
-  // Closes the worker's end. The shard notices at once, or after it has read the rest.
+  // Closes the worker's end. The shard notices at once, or, if `sent_arrives`, after it has read the rest.
   void let_go(Peer peer, bool sent_arrives) {
     Link& link = links_.at(peer);
     workers_.at(link.worker).links[link.shard] = 0;
@@ -474,7 +473,7 @@ class Carrier {
     });
   }
 
-  // Asks the other replica. If that is down, it is tried for a while.
+  // Asks the other replica. If that replica is down, tries again for a while.
   void ask(std::uint32_t shard) {
     ShardState& state = shards_[shard];
     if (shards_[sibling(shard)].core == nullptr) {
@@ -652,9 +651,9 @@ class Carrier {
         }
         return end_worker(id, true);
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
-        fail("two replicas give different values");
+        fail("two replicas return different values");
       } else if (std::holds_alternative<distrib::TellsNoHistory>(action)) {
-        fail("a worker says that a shard does not report its history");
+        fail("a worker reports that a shard does not report its history");
       } else {
         const std::uint32_t shard = support::shard_of(action);
         if (auto* push = std::get_if<distrib::SendPush>(&action))
@@ -670,7 +669,7 @@ class Carrier {
   }
 
   // The newest cut that all shards have (at least one replica of each) must never be removed, and never become older.
-  // Compared only within one history: in another one other cuts count.
+  // Compared only within one history: in another history other cuts count.
   void check_common_cut() {
     if constexpr (requires(typename Rules::Shard& core) { core.lineage(); }) {
       const distrib::Lineage* history = nullptr;
@@ -713,7 +712,7 @@ class Carrier {
   }
 
   Dice dice_;
-  Dice of_changes_;  // for changes of settings: a run without changes is the same as if there were none
+  Dice of_changes_;  // for changes of settings only, so that they change nothing else that is drawn
   Rules rules_;
   std::vector<Fault> faults_;
   std::vector<std::uint64_t> changes_;  // when settings change
@@ -726,13 +725,13 @@ class Carrier {
   bool copies_slowly_ = false;
   struct {
     std::uint64_t from = 0, events = 0;
-  } disks_are_full_;  // most disks
+  } disks_are_full_;  // when most disks are full
   std::uint64_t now_ = 0;
   std::vector<ShardState> shards_;
   std::vector<RankState> ranks_;
-  std::map<std::uint64_t, WorkerState> workers_;  // every process that is up
+  std::map<std::uint64_t, WorkerState> workers_;  // of every process that is up
   std::map<Peer, Link> links_;
-  std::map<std::uint64_t, Rank> rank_of_;  // every process that ever was
+  std::map<std::uint64_t, Rank> rank_of_;  // of every process that was ever started
   std::uint64_t newest_worker_ = 0;
   Peer newest_peer_ = 0;
   Step newest_common_cut_ = 0;

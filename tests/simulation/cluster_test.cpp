@@ -112,8 +112,9 @@ struct SpoiltModel : HashedModel {
   }
 };
 
-// Without zombies: if a rank has two processes, and a partition keeps one of them from some shards, the other process
-// may send all shards back again and again. `tests/sim` and the random runs do have zombies.
+// Returns faults without older processes of a rank (zombies): if a rank has two processes, and a partition keeps one of
+// them from some shards, the other process may send all shards back again and again. `tests/sim` and the random runs do
+// have zombies.
 auto faults_of(std::uint64_t seed) -> sim::Faults {
   Dice dice{seed};
   sim::Faults faults = sim::Faults::drawn(dice);

@@ -65,7 +65,7 @@ struct AnnouncesEarly : ShardFiles {
   }
 };
 
-/// A shard that has several cuts starts with the values of the oldest cut under the step of the newest.
+/// A shard that has several cuts starts with the values of its oldest cut under the step of its newest cut.
 struct StartsWithTheOldest : ShardFiles {
   using ShardFiles::ShardFiles;
   void performed(CutWork work, auto& service, Instant now, auto& out) {
@@ -84,7 +84,7 @@ struct StartsWithTheOldest : ShardFiles {
   Step oldest_ = 0, newest_ = 0;
 };
 
-/// A shard that has cuts starts with its initial values under the step of the newest.
+/// A shard that has cuts starts with its initial values under the step of its newest cut.
 struct StartsAnew : ShardFiles {
   using ShardFiles::ShardFiles;
   void performed(CutWork work, auto& service, Instant now, auto& out) {
@@ -177,10 +177,10 @@ constexpr Planted planted[] = {
     {"a cut is reported as durable too early", in_files<AnnouncesEarly>},
     {"a shard starts with the values of its oldest cut", in_files<StartsWithTheOldest>},
     {"a shard starts with its initial values", in_files<StartsAnew>},
-    {"a shard that is sent to a cut goes to its newest", in_files<LoadsTheNewest>},
+    {"a shard that is sent to a cut goes to its newest cut", in_files<LoadsTheNewest>},
     {"the newest cut is removed", in_files<DropsTheNewest>},
     {"the loss of the other replica is not reported", in_fetch<WaitsForEver>, true},
-    {"a fetched state counts as that of the next step", in_fetch<NamesTheStepAfter>, true},
+    {"a fetched state counts as the state of the next step", in_fetch<NamesTheStepAfter>, true},
 };
 constexpr sim::detail::MakeShard without = sim::detail::make_shard<sim::detail::ShardCores>;
 

@@ -20,8 +20,8 @@
 #include <utility>
 
 /// Mistakes that are planted in production cores, for random runs to find. Each mistake is a class that does what the
-/// core does, but for the mistake. Which one a run has is chosen at run time, so that all of them share one core and
-/// one `Carrier`.
+/// core does, except for the mistake. Which mistake a run has is chosen at run time, so that all mistakes share one
+/// core and one `Carrier`.
 namespace simulation {
 
 /// A mistake, and the runs that have it.
@@ -35,14 +35,14 @@ auto run(std::uint64_t seed) -> std::string {
   return Carrier<Rules>{seed}.run();
 }
 
-/// Returns the first seed that shows the mistake; `most`: none before that does.
+/// Returns the first seed that shows the mistake; `most` if no seed below `most` does.
 inline auto first_seed(const Planted& planted, std::uint64_t most) -> std::uint64_t {
   std::uint64_t seed = 0;
   while (seed < most && planted.run(seed).empty()) ++seed;
   return seed;
 }
 
-/// Checks that random runs find each of them.
+/// Checks that random runs find each mistake, with a seed below `most`.
 inline void check_found(std::span<const Planted> list, std::uint64_t most = 1000) {
   for (const Planted& planted : list) {
     CAPTURE(planted.mistake);

@@ -42,7 +42,7 @@ TEST_CASE("Rpc deadline: hundreds of deadlines pass at most max(5 ms, 10 %) late
       CHECK(took <= one.within + std::max<std::chrono::steady_clock::duration>(5ms, one.within / 10));
     }
     for (const std::uint64_t call : neighbours) CHECK(line.ends[call].head == "answer");
-    CHECK(line.server.calls() == 0);  // the server was told
+    CHECK(line.server.calls() == 0);  // the server has got the cancellations
     CHECK_FALSE(line.client.reason());
     CHECK_FALSE(line.server.reason());
   }

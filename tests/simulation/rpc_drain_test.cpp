@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that drains answers the calls that it has taken, and takes no more.
+// A server that drains answers the calls that it has accepted, and accepts no more.
 #include "simulation/rpc_line.hpp"
 #include "support/catch.hpp"
 
@@ -11,7 +11,7 @@ using simulation::rpc_errc;
 using simulation::RpcLine;
 using namespace std::chrono_literals;
 
-TEST_CASE("Rpc drain: calls that were taken are answered, the others are refused, and the connection ends",
+TEST_CASE("Rpc drain: calls that were accepted are answered, the others are refused, and the connection ends",
           "[simulation]") {
   std::size_t answered_after = 0;
   std::size_t refused = 0;

@@ -69,7 +69,7 @@ class RpcLine {
     soon();
   }
 
-  /// Delivers what the test told the cores, and takes their events.
+  /// Soon passes the bytes of both cores on, and takes their events.
   void soon() {
     scheduler.after(std::chrono::microseconds{0}, [this] {
       take_client();
@@ -96,8 +96,8 @@ class RpcLine {
       [this](std::uint64_t call, const std::string& text) { reply(call, text); };
 
   std::map<std::uint64_t, CallEnd> ends;  // of every call
-  std::map<std::uint64_t, Instant> seen;  // requests that the server took
-  std::size_t cancelled = 0;  // how many of them were cancelled
+  std::map<std::uint64_t, Instant> seen;  // when each request arrived at the server
+  std::size_t cancelled = 0;  // how many requests were cancelled
 
  private:
   void take_client() {

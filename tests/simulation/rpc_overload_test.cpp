@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More calls than an end can take: they are refused at once, no connection is lost, and later calls are accepted.
+// More calls than an end accepts: they are refused at once, no connection is lost, and later calls are accepted.
 #include "simulation/rpc_line.hpp"
 
 #include "rpc/stream.hpp"
@@ -81,7 +81,7 @@ TEST_CASE("Rpc overload: when it is over, calls are accepted again", "[simulatio
   }
 }
 
-TEST_CASE("Rpc overload: a request that arrived whole while too much was owed is taken when less is owed",
+TEST_CASE("Rpc overload: a request that arrived whole while too much was owed is accepted when less is owed",
           "[simulation]") {
   // A stream that gets its buffer in advance (TLS) may fill it after an answer was made elsewhere.
   const distrib::Instant now{1h};

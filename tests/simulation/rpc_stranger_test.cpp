@@ -123,7 +123,7 @@ TEST_CASE("Rpc stranger: a header that announces 4 GiB ends a server's connectio
     greet(known);
     CHECK(costs(known, distrib::ServerEvent{}, bytes, 7) < a_few_bytes);
     CHECK(known.reason() == rpc_errc::too_large);
-    CHECK_FALSE(known.output().empty());  // the client is told
+    CHECK_FALSE(known.output().empty());  // the client gets the reason
   }
   // Before the greeting even a size that is allowed afterwards is too large.
   distrib::ServerCore unknown{distrib::RpcServerOptions{}, now};

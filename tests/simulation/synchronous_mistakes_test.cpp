@@ -129,7 +129,7 @@ struct AnswersTheNewestStep : ShardMistake {
   }
 };
 
-/// Cuts hold the values of the step before, except a cut that waited for another one or for the copying of its tables.
+/// Cuts hold the values of the step before, except a cut that waited for another cut or for the copying of its tables.
 struct CutsTheStepBefore : ShardMistake {
   void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     const SharedBuffer before = core.store().dense();
@@ -176,7 +176,7 @@ struct AnswersBeforeTheCutIsLoaded : ShardMistake {
   bool loading_ = false;
 };
 
-/// A worker that did not send the Restore is told of it by a Notice, and keeps the larger k that it knew.
+/// A worker that did not send the Restore gets a Notice instead of Joined, and keeps the larger k that it knew.
 struct TellsOfARestoreByNotice : ShardMistake {
   void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out, std::uint64_t lineage) override {
     asked_.insert(peer);

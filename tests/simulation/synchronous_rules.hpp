@@ -25,9 +25,10 @@
 
 namespace simulation {
 
-/// Synchronous jobs: values that are hashes of everything, and what they must be, computed without any core. Half of
-/// the jobs have tables; some of those continue from a cut just before rows are evicted. A fifth start with custom
-/// initial values. If a job is started again with other settings, all values at one time must be of one history.
+/// Synchronous jobs whose gradients are hashes of all values. What the values must be is computed without any core.
+/// Half of the jobs have tables; some of these jobs continue from a cut just before rows are evicted. A fifth of the
+/// jobs start with custom initial values. If a job is started again with other settings, all values at one time must be
+/// of one history.
 ///
 /// `ShardCore` and `WorkerCore` may be cores with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
@@ -36,7 +37,7 @@ class Synchronous {
   using Shard = ShardCore;
   using Worker = WorkerCore;
   static constexpr bool survives_lost_disks = true;
-  Step first;  ///< The cut to continue from.
+  Step first;  ///< The step of the cut to continue from; 0: cut 0.
   distrib::Job job;
 
   explicit Synchronous(Dice& dice) : first{dice.percent(8) ? dice.between(58, 64) : 0}, job{make_job(dice, first)} {
@@ -51,8 +52,9 @@ class Synchronous {
 
   [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return model_.layouts(); }
 
-  /// All tasks are started again with other settings.
+  /// True if the job can be started again with other settings.
   [[nodiscard]] auto can_change_settings() const -> bool { return first == 0 && settings_ + 1 < updaters_.size(); }
+  /// Gives the job its next settings. All shards and workers must be made again.
   void change_settings() { job.updater = name_of(++settings_); }
 
   /// Returns cut 0, made again as a shell does it, and the cut to continue from.
@@ -303,11 +305,11 @@ class Synchronous {
       {distrib::Momentum{.learning_rate = distrib::Linear{0.5F, 0.01F, 14}}, distrib::Adagrad{.learning_rate = 0.25F}},
       {distrib::Momentum{.learning_rate = 0.125F}, distrib::Adagrad{.learning_rate = 0.5F}},
       {distrib::Momentum{.learning_rate = 0.75F}, distrib::Adagrad{.learning_rate = 0.25F}}};
-  std::size_t settings_ = 0;  // the number of the present ones
+  std::size_t settings_ = 0;  // the number of the present settings
   mutable HashedModel model_{job};  // mutable: it has buffers, but they do not change its results
   std::size_t budget_ = 0;
   std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: no custom values
-  mutable std::map<History, State> states_;  // those that were computed
+  mutable std::map<History, State> states_;  // the states that were computed
 };
 
 }  // namespace simulation

@@ -75,7 +75,7 @@ TEST_CASE("CutPieces: a cut is put together again from pieces of any size", "[ps
   }
 }
 
-TEST_CASE("CutAssembly: a message that is no cut of the shard is refused before memory is taken", "[ps]") {
+TEST_CASE("CutAssembly: a message that is not a cut of the shard is refused before memory is allocated", "[ps]") {
   const Job job = tables_job();
   const Cut cut = cuts::make_cuts(job, 41).front();
   const CutPieces pieces{cut};

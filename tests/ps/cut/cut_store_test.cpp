@@ -202,7 +202,7 @@ TEST_CASE("CutStore: the newest checkpoints of the user are kept", "[ps][cut_sto
   cluster.settings.retention.max_to_keep = 1;
   cluster.save_all(120);
   CHECK(cluster.list(0) == Steps{100, 120});
-  cluster.settings.keep_every = 0;  // then only the last one
+  cluster.settings.keep_every = 0;  // then the user wants only the last step
   cluster.save_all(140);
   cluster.save_all(1000);
   CHECK(newest_of(cluster) == cluster.path(1000, ""));
@@ -666,7 +666,7 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
   // Shards that counted different contributions can be divided neither into other shards nor among other ranks.
   cluster.job.ranks = 3;
   std::vector<Error> of_ranks;
-  CHECK_THROWS_WITH(cluster.store(0).list(of_ranks), ContainsSubstring("distrib/applied is [2,2]"));
+  CHECK_THROWS_WITH(cluster.store(0).list(of_ranks), ContainsSubstring("distrib/applied [shards, workers] is [2,2]"));
   cluster.job = cuts::make_job(3, 2);
   cluster.job.consistency = distrib::AsynchronousParallel{};
   std::vector<Error> refused;
@@ -752,7 +752,8 @@ TEST_CASE("CutStore: a start completes a checkpoint with parts of second replica
 }
 
 TEST_CASE(
-    "CutStore: if the shard that makes the last index is killed at any point, its replica finishes the checkpoint",
+    "CutStore: if the shard that makes the last index is killed at any point, its other replica finishes the "
+    "checkpoint",
     "[ps][cut_store]") {
   bool killed = true;
   for (std::size_t actions = 0; killed; ++actions) {
@@ -787,7 +788,7 @@ TEST_CASE("CutStore: a job without replicas does not use the parts of second rep
   CHECK_FALSE(cluster.has(20, ".index"));
 }
 
-TEST_CASE("CutStore: keeps cuts in memory", "[ps][cut_store]") {
+TEST_CASE("CutStore: with an empty directory it keeps cuts in memory", "[ps][cut_store]") {
   const auto job = cuts::make_job(1, 1);
   CutStore store{{}, job, 0, cuts::updaters};
   const auto cut = [&](Step step, Steps applied = {}) { return cuts::make_cuts(job, step, std::move(applied))[0]; };
@@ -935,7 +936,7 @@ TEST_CASE("CutStore: parts of two histories do not become a checkpoint", "[ps]")
     CHECK(steps_of(cluster.store(1).list(refused)) == Steps{20});  // each shard has its own
     REQUIRE(refused.size() == 1);
     CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-20: its parts are of different histories"));
-    // Made again in the other history it is complete.
+    // When this cut is made again in the other history, the checkpoint is complete.
     Cut anew = changed_cut(cluster, swapped ? 1 : 0, 20, 10);
     cluster.store(swapped ? 1 : 0).save(anew);
     CHECK(cluster.has(20, ".index"));

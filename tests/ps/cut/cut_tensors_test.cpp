@@ -80,7 +80,8 @@ TEST_CASE("CutTensors: variables, slots and the job are stored under their names
   CHECK(reader.read_strings("distrib/job").front() == to_text(job));
 }
 
-TEST_CASE("CutTensors: other parts and shards can read a cut than those that saved it", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: a cut can be read with other parts, and on other numbers of shards, than saved it",
+          "[ps][cut_tensors]") {
   for (const std::uint32_t shards : {1U, 2U, 3U}) {
     const support::TempDirectory directory;
     const auto job = cuts::make_job(shards, 2);
@@ -185,11 +186,12 @@ TEST_CASE("CutTensors: the contributions counted, on the same and on other numbe
   auto apart = cuts::make_cuts(job, 40, {21, 19});
   apart[1].applied = {20, 20};
   const auto reader = save(directory / "c-40", job, apart);
-  CHECK(cuts::same(read(reader, job), apart));  // each shard its own row
+  CHECK(cuts::same(read(reader, job), apart));  // each shard reads its own row
   for (const auto& other : {cuts::make_job(1, 2), cuts::make_job(3, 2), cuts::make_job(2, 1), with_ranks(2, 3)}) {
     const Error error = refusal(reader, other);
     CHECK(error.code == distrib::ps_errc::job_mismatch);
-    CHECK_THAT(error.where, ContainsSubstring("as many shards and workers as it had: distrib/applied is [2,2]"));
+    CHECK_THAT(error.where,
+               ContainsSubstring("as many shards and workers as it had: distrib/applied [shards, workers] is [2,2]"));
   }
 
   const auto agreed = save(directory / "c-41", job, cuts::make_cuts(job, 41, {22, 19}));
@@ -226,7 +228,7 @@ TEST_CASE("CutTensors: a checkpoint that is no cut of this job is refused", "[ps
        "is missing or not an int64"},
       {"two",
        {"global_step", distrib::DType::int64, {2}, distrib::Slice::whole({2}), std::as_bytes(std::span{numbers})},
-       "not one number"},
+       "not a single number"},
       {"below zero", {"global_step", distrib::DType::int64, {}, {}, std::as_bytes(std::span{negative})}, "negative"},
   };
   for (const auto& c : cases) {
@@ -312,7 +314,7 @@ TEST_CASE("CutTensors: counters have their own element types and no slots, on an
       support::gather(
           layout, [&](std::size_t v) { return static_cast<const std::byte*>(variables[v]); }, values->data());
       Cut cut{40, values, {}, {}};
-      if (!layout.groups().empty()) {  // the slots are the values of the floats
+      if (!layout.groups().empty()) {  // the slots have the same numbers as the values
         auto slots = std::make_shared<distrib::AlignedBuffer>(layout.float_bytes());
         std::copy_n(values->data(), layout.float_bytes(), slots->data());
         cut.slots.push_back(std::move(slots));

@@ -79,7 +79,8 @@ auto why_not(const Job& job) -> std::string {
 
 }  // namespace
 
-TEST_CASE("InitialCheckpoint: a job without a checkpoint, and one that has all", "[ps]") {
+TEST_CASE("InitialCheckpoint: empty for a job without a checkpoint; otherwise has all trained variables and no counter",
+          "[ps]") {
   CHECK_FALSE(InitialCheckpoint::of(Job{}));
   InitialBench bench;
   bench.add("w", {2}, 1);

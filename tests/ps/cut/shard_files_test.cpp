@@ -30,12 +30,12 @@ auto initial_from(const std::string& checkpoint) -> Job {
   return job;
 }
 
-/// The files of a shard, with a shell and a service that record what they are told.
+/// The files of a shard, with a shell and a service that record the calls that they get.
 struct FilesBench {
   explicit FilesBench(Job of = story::job(1, 1, 9, 3), const std::string& directory = {})
       : job{std::move(of)}, files{directory} {}
 
-  // --- what is told ---
+  // --- the shell and the service ---
 
   void operator()(const CutWork& work) {
     static const char* const kinds[] = {"open", "start", "load", "send", "save", "drop", "finish"};
@@ -105,7 +105,7 @@ struct FilesBench {
   struct Event {
     const char* what;  ///< Describes the event; shown if the check fails.
     std::function<void()> happens;
-    Texts expected;  ///< What the shell and the service are told then, in order.
+    Texts expected;  ///< The calls that the shell and the service then get, in order.
   };
   void tell(const std::vector<Event>& events) {
     for (const Event& event : events) {
@@ -214,7 +214,7 @@ TEST_CASE("ShardFiles: a cut is reported as saved when it is durable", "[ps]") {
   bench.tell({
       {"a cut is due", saves, {"work: save 3 w=2"}},
       {"it is durable", bench.performed({.kind = Kind::save, .step = 3}), {"saved 3"}},
-      {"another", saves, {"work: save 3 w=2"}},
+      {"another cut is due", saves, {"work: save 3 w=2"}},
       {"no disk space",
        bench.failed(Kind::save, checkpoint_errc::no_room, 3),
        {"no room: no room for the cut of step 3, a file; free space on this disk, the shard tries again",
@@ -223,7 +223,7 @@ TEST_CASE("ShardFiles: a cut is reported as saved when it is durable", "[ps]") {
   });
 }
 
-TEST_CASE("ShardFiles: a save releases its memory before the service is told", "[ps]") {
+TEST_CASE("ShardFiles: a save releases its memory before the service gets its result", "[ps]") {
   FilesBench bench;
   const SharedBuffer block = story::block(2);
   CutWork work{.kind = Kind::save, .step = 3, .save = {{3, block, {}, {}}}};
@@ -271,7 +271,7 @@ TEST_CASE("ShardFiles: cuts for and from the other replica, cuts that are droppe
       {"the other replica asks", [&] { bench.files.send({5, 3}, bench); }, {"work: send 3 for 5"}},
       {"its cut is read", bench.has_read(Kind::send, 3, 2, 5), {"state for 5 w=2"}},
       {"it cannot be read", bench.failed(Kind::send, checkpoint_errc::corrupt_data, 3, 5), {"state for 5 none"}},
-      {"the state of the other replica came",
+      {"the state of the other replica arrives",
        [&] { bench.files.state_came(Cut{6, story::block(4), {}, {}}, bench, now, bench); },
        {"restored: going on from the state of its other replica, step 6", "state came w=4"}},
       {"it has no newer state", [&] { bench.files.state_came({}, bench, now, bench); }, {"no state came"}},

@@ -32,7 +32,7 @@ auto cut_of(Step step) -> Cut { return cuts::make_cuts(job(), step).front(); }
 /// Returns the other replica's answer to a request from byte `at` on: all of a block at once.
 auto piece(Step step, std::uint64_t at = 0) -> StateReply { return CutPieces{cut_of(step)}.piece(at, 1U << 20); }
 
-/// The fetch for replica 0 of shard 0, which is at step 4, with a shell that records what it is told.
+/// The fetch for replica 0 of shard 0, which is at step 4, with a shell that records the actions.
 struct FetchBench {
   explicit FetchBench(std::uint64_t most_bytes = plenty) : core{job(), 0, cuts::updaters, "hash", 4, most_bytes, 60s} {}
 
@@ -106,7 +106,7 @@ TEST_CASE("StateFetchCore: a state arrives in pieces until it is complete", "[ps
   CHECK(cuts::same_bytes(bench.cut->slots.front(), cut_of(7).slots.front()));
 }
 
-TEST_CASE("StateFetchCore: a replica that cannot be reached, or has no newer state, gives none", "[ps]") {
+TEST_CASE("StateFetchCore: ends without a state if the other replica cannot be reached or has no newer state", "[ps]") {
   FetchBench away;
   away.tell({
       {"begins", away.starts(), {connects}},
@@ -130,15 +130,15 @@ TEST_CASE("StateFetchCore: a replica that does not know the job yet is asked aga
   bench.tell({
       {"begins", bench.starts(), {connects}},
       {"connected", bench.connects(), {asks}},
-      {"it knows no job", bench.fails(ps_errc::not_joined, 20ms), {"wake at 70"}},
+      {"it does not know the job", bench.fails(ps_errc::not_joined, 20ms), {"wake at 70"}},
       {"time has passed", bench.wakes(), {asks}},
-      {"it still knows none", bench.fails(ps_errc::not_joined, 1'999ms), {"wake at 2049"}},
+      {"it still does not know the job", bench.fails(ps_errc::not_joined, 1'999ms), {"wake at 2049"}},
       {"time has passed", bench.wakes(), {asks}},
       {"too late", bench.fails(ps_errc::not_joined, 2'100ms), {"nothing"}},
   });
 }
 
-TEST_CASE("StateFetchCore: a replica that is lost during the fetch gives no state", "[ps]") {
+TEST_CASE("StateFetchCore: ends without a state if the other replica is lost during the fetch", "[ps]") {
   FetchBench bench;
   bench.tell({
       {"begins", bench.starts(), {connects}},

@@ -27,7 +27,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::no_such_row, 16, failure::invalid_argument, "no such row"},
       {ps_errc::empty_row, 17, failure::invalid_argument, "needs the safe lookup"},
       {ps_errc::unknown_combiner, 18, failure::invalid_argument, "one of mean, sqrtn, sum"},
-      {ps_errc::unsorted_keys, 19, failure::invalid_argument, "ascend and be unique"},
+      {ps_errc::unsorted_keys, 19, failure::invalid_argument, "must ascend, and each key may occur once"},
       {ps_errc::not_positive, 20, failure::invalid_argument, "must be positive"},
       {ps_errc::too_few_tokens, 21, failure::invalid_argument, "too few tokens"},
       {ps_errc::no_variables, 22, failure::invalid_argument, "at least one variable"},

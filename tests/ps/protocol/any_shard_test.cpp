@@ -81,7 +81,7 @@ TEST_CASE("shard_kinds: finds the updaters that a job names", "[ps]") {
   CHECK(refusal(job_of(distrib::BulkSynchronousParallel{}, "sgd learning_rate=1.0")) == "sgd learning_rate=1.0");
 }
 
-TEST_CASE("AnyShard: of a synchronous job", "[ps]") {
+TEST_CASE("AnyShard: passes the events of a synchronous job to its core", "[ps]") {
   const Job job = job_of(distrib::BulkSynchronousParallel{});
   Sink out;
   const auto shard = make(job, {}, nullptr);
@@ -117,7 +117,8 @@ TEST_CASE("AnyShard: of a synchronous job", "[ps]") {
   CHECK(out.take() == Texts{});  // no peer is joined
 }
 
-TEST_CASE("AnyShard: of an asynchronous job", "[ps]") {
+TEST_CASE("AnyShard: passes the events of an asynchronous job to its core, and ignores those that it does not have",
+          "[ps]") {
   Job job = job_of(distrib::StaleSynchronousParallel{.staleness = 0});
   job.ranks = 2;
   Sink out;

@@ -43,7 +43,7 @@ struct WorkerTold final : distrib::WorkerSink {
 
 }  // namespace
 
-TEST_CASE("AnyWorker: of a synchronous job", "[ps]") {
+TEST_CASE("AnyWorker: passes the events of a synchronous job to its core", "[ps]") {
   WorkerTold out;
   const std::unique_ptr<AnyWorker> worker = distrib::make_worker(story::job(1, 1, 2, 1), 0);
   worker->start(out);
@@ -64,7 +64,8 @@ TEST_CASE("AnyWorker: of a synchronous job", "[ps]") {
   CHECK(out.take() == Texts{"pull 0 step=1", "join 0"});
 }
 
-TEST_CASE("AnyWorker: of an asynchronous job", "[ps]") {
+TEST_CASE("AnyWorker: passes the events of an asynchronous job to its core, and ignores those that it does not have",
+          "[ps]") {
   WorkerTold out;
   const std::unique_ptr<AnyWorker> worker = distrib::make_worker(story::asynchronous(story::job(1, 1, 2, 0)), 0);
   worker->start(out);
@@ -75,7 +76,7 @@ TEST_CASE("AnyWorker: of an asynchronous job", "[ps]") {
   CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0", "pull 0 step=1"});
   worker->disconnected(0, out);
   worker->gone(0, 1, {1, {1}}, out);
-  CHECK(out.take().empty());  // an asynchronous worker does nothing on either
+  CHECK(out.take().empty());  // an asynchronous worker ignores both events
   CHECK(worker->common_cut() == 0);
   worker->pushed(0, {1, {1}}, out);
   CHECK_FALSE(worker->everything_saved());  // its second contribution is still to be made

@@ -53,7 +53,7 @@ TEST_CASE(
       {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
       {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0 no room"}},
       {"asked meanwhile", shard.save(), {}},
-      {"as it is now", shard.save_again(), {"save 2 w=-2 applied=2"}},
+      {"a cut of the present state", shard.save_again(), {"save 2 w=-2 applied=2"}},
       {"there is disk space", shard.saved(2), {"notice 10 k=2 cuts=2"}},
       {"the last one", shard.push(0, 3, 1), {"save 3 w=-3 applied=3", "pushed 10 step=3 k=3 cuts=2"}},
       {"again", shard.save_again(), {"save 3 w=-3 applied=3"}},
@@ -162,7 +162,7 @@ TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 
   });
 }
 
-TEST_CASE("AsyncShardCore: a worker that asks gets no further cut if the one being written holds most of what it keeps",
+TEST_CASE("AsyncShardCore: a worker that asks gets no further cut if the cut being written holds most of what it keeps",
           "[ps]") {
   AsyncShard shard = shard_of(2, 99, 0);
   tell(ShardStory{
@@ -183,7 +183,7 @@ TEST_CASE("AsyncShardCore: a worker that asks gets no further cut if the one bei
       {"no room", shard.no_room(), {"notice 10 k=3 cuts=3 no room", "notice 11 k=1 cuts=0 no room"}},
       {"", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0 no room"}},
       {"no worker has asked", shard.save_again(), {}},
-      {"both are in it", shard.save(11), {"save 5 w=-5 applied=3,2"}},
+      {"a new cut with both contributions", shard.save(11), {"save 5 w=-5 applied=3,2"}},
       {"", shard.push(1, 3, 1), {"pushed 11 step=3 k=3 cuts=0 no room"}},
       {"the cut being written holds most", shard.save(11), {}},
       {"", shard.saved(5), {"notice 10 k=3 cuts=3", "notice 11 k=3 cuts=2"}},
@@ -390,7 +390,7 @@ TEST_CASE("AsyncShardCore: without memory for a new row the contribution is refu
       {"again", one_more, {refused}},
       {"nothing has changed", shard.pull(10, 0, {{{7, 99999}, {0}}}), {"values 10 step=0 w=-1 rows=7,8,8 k=0 cuts=0"}},
   });
-  // then these keys were not used for long, and their rows are evicted
+  // after these steps the keys have not been used for long enough, and their rows are evicted
   for (Step step = 2; step <= 64; ++step) shard.push(1, step, block(1, {}))(ignored);
   tell(ShardStory{
       {"the same", one_more, {"pushed 10 step=1 k=1 cuts=0"}},
@@ -422,7 +422,7 @@ TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first c
   tell(ShardStory{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
 }
 
-TEST_CASE("AsyncShardCore: a cut that holds half of what a worker keeps is not enough for it: a second one follows",
+TEST_CASE("AsyncShardCore: a cut that holds half of what a worker keeps is not enough for it: a second cut follows",
           "[ps]") {
   AsyncShard shard = shard_of(1, 99, 0);
   tell(ShardStory{

@@ -108,7 +108,7 @@ TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap gets the contr
        w.joined(0, 1),
        {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
       {"values", w.values(0, 3), {}},
-      {"a gap; the values are here already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
+      {"a gap; the values have arrived already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
       {"continue", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
       {"while it computes", w.joined(1, 2), {"push 1 step=3 rank=1 common=0"}},
   });

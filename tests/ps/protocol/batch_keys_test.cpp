@@ -25,12 +25,12 @@ auto make_job(std::uint32_t shards, FloatFormat format = FloatFormat::float32) -
   return job;
 }
 
-// A number that only this row has.
+// Returns a number that only this row has.
 auto element(std::size_t table, std::uint64_t key, std::size_t i) -> float {
   return static_cast<float>(table * 1000 + key % 97 * 7 + i);
 }
 
-// The same number after it was sent in this format.
+// Returns the same number after it was sent in this format.
 auto element(FloatFormat format, std::size_t table, std::uint64_t key, std::size_t i) -> float {
   float rounded = element(table, key, i);
   float half{};

@@ -78,7 +78,7 @@ TEST_CASE("ReplayBuffer: make_room drops the oldest contributions", "[ps]") {
   CHECK_FALSE(small.has(1));
 }
 
-TEST_CASE("ReplayBuffer: a step made again replaces the first", "[ps]") {
+TEST_CASE("ReplayBuffer: a contribution that is made again replaces the first one", "[ps]") {
   ReplayBuffer buffer{256};
   for (int i = 0; i < 10; ++i) buffer.keep(1, blocks(static_cast<float>(i)));
   CHECK_FALSE(buffer.full());

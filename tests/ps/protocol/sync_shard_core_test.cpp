@@ -181,7 +181,8 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("SyncShardCore: no disk space for a cut that a restore has made useless", "[ps]") {
+TEST_CASE("SyncShardCore: a cut that found no disk space is not tried again after a restore to a step before it",
+          "[ps]") {
   SyncShard shard = one_rank(9, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
@@ -223,7 +224,7 @@ TEST_CASE("SyncShardCore: old cuts are dropped (rule 5)", "[ps]") {
   SyncShard shard = came_back(1, 99, 9, 5, 0, {0, 1, 2, 3, 4, 5});
   tell(ShardStory{
       {"only two are not newer than the common cut", shard.push(0, 1, 1, 2), {"pushed 10 step=1 k=5 cuts=0,1,2,3,4,5"}},
-      {"the two newest of those stay",
+      {"the two newest of these stay",
        shard.push(0, 1, 1, 4),
        {"drop 1", "drop 2", "pushed 10 step=1 k=5 cuts=0,3,4,5"}},
       {"and so do all newer ones", shard.push(0, 1, 1, 4), {"pushed 10 step=1 k=5 cuts=0,3,4,5"}},
@@ -349,7 +350,7 @@ TEST_CASE("SyncShardCore: the last cut stays, because workers may have ended whe
   SyncShard shard = came_back(1, 4, 2, 4, -4, {0, 2, 4});
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
-      {"back, sent by a worker that does not know the cut", shard.restore(10, 0), {"load 0"}},
+      {"back, by a worker that does not know the last cut", shard.restore(10, 0), {"load 0"}},
       {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0,2,4"}},
       {"2 is due again", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,2,4"}},
@@ -433,7 +434,7 @@ TEST_CASE("SyncShardCore: a connection that is lost gets no answers", "[ps]") {
   });
 }
 
-TEST_CASE("SyncShardCore: Gone says whether another process of the rank is connected and ahead (rule 9)", "[ps]") {
+TEST_CASE("SyncShardCore: Gone reports whether another process of the rank is connected and ahead (rule 9)", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 9, 0), 0, sgd()}};
   const auto again = [&shard](Peer peer, Rank rank) {
     return [=, &shard](ShardActions& out) { shard.core.join(peer, rank, out); };
@@ -472,7 +473,7 @@ TEST_CASE("SyncShardCore: Gone says whether another process of the rank is conne
       {"11: all peers are answered", restored.loaded(0, 0), {"joined 10 k=0 cuts=0,2", "joined 20 k=0 cuts=0,2"}},
       {"a repeat of a dropped contribution", push(20, 1), {"pushed 20 step=1 k=1 cuts=0,2"}},
       {"its own", push(20, 2), {"pushed 20 step=2 k=2 cuts=0,2"}},
-      {"the other process is told", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2 doubled"}},
+      {"the newest contribution is from peer 20", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2 doubled"}},
   });
 }
 
@@ -697,8 +698,8 @@ TEST_CASE(
     "SyncShardCore: without memory for new rows the step is refused, and can be completed by a shard that has memory",
     "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 2, 9, 1));
-  SyncShard shard{      // enough for the items and an index of keys, but for no row of words
-                  SyncShardCore{job, 0, sgd(), std::uint64_t{64} << 10}};
+  // Enough memory for the items and an index of keys, but for no row of words.
+  SyncShard shard{SyncShardCore{job, 0, sgd(), std::uint64_t{64} << 10}};
   const std::string refused = "refused 11 step=2 rank=1";
   const auto first = block(1, {}, {{0, 1}});
   ShardActions actions;
@@ -831,8 +832,10 @@ TEST_CASE("SyncShardCore: another replica is sent the newest cut, or a cut that 
       {"", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,1"}},
       {"the newest durable cut", state(51, 0), {"state 51 1"}},
       {"waits", state(52, 1), {}},
-      {"no disk space: it need not wait", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room", "state 52 none"}},
-      {"for that replica it is tried again", shard.save_again(), {"save 2 w=-2"}},
+      {"no disk space: the replica need not wait",
+       shard.no_room(),
+       {"notice 10 k=2 cuts=0,1 no room", "state 52 none"}},
+      {"the cut is tried again for that replica", shard.save_again(), {"save 2 w=-2"}},
       {"", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room"}},
       {"and again", shard.save_again(), {"save 2 w=-2"}},
       {"", shard.saved(2), {"notice 10 k=2 cuts=0,1,2"}},
@@ -1039,7 +1042,7 @@ TEST_CASE("SyncShardCore: a cut that was overwritten before it was read is refus
   CHECK(std::get<distrib::LoadCut>(out[0]).step == 0);
 }
 
-TEST_CASE("SyncShardCore: a due cut replaces one of another history, and those before the common cut are dropped",
+TEST_CASE("SyncShardCore: a due cut replaces a cut of another history; such cuts before the common cut are dropped",
           "[ps]") {
   const OfTwoHistories job;
   SyncShard shard = job.shard(2, job.anew, {{2, job.anew}, {3, job.old}, {4, job.old}});
@@ -1055,11 +1058,11 @@ TEST_CASE("SyncShardCore: a due cut replaces one of another history, and those b
       {"", push(3, 2), {"pushed 10 step=3 k=3 cuts=0,2"}},
       {"due", push(4, 2), {"save 4 w=-9", "pushed 10 step=4 k=4 cuts=0,2"}},
       {"made again", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
-      {"all have it", push(5, 4), {"drop 3", "pushed 10 step=5 k=5 cuts=0,2,4"}},
+      {"all shards have cut 4", push(5, 4), {"drop 3", "pushed 10 step=5 k=5 cuts=0,2,4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: no cut is dropped while a cut is being read; those that may go are dropped afterwards",
+TEST_CASE("SyncShardCore: no cut is dropped while a cut is being read; cuts that are not needed are dropped afterwards",
           "[ps]") {
   SyncShard back = came_back(1, 99, 2, 6, -6, {0, 2, 4, 6});
   tell(ShardStory{

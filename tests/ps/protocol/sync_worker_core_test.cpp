@@ -69,7 +69,7 @@ TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7,
       {"7: t = 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
       {"waits for all", w.values(1, 0, 0), {}},
       {"another step's values", w.values(0, 5, 0), {}},
-      {"all values are here", w.values(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"all values have arrived", w.values(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
       {"another ticket", w.computed(1), {}},
       {"made",
        w.computed(2),
@@ -134,7 +134,7 @@ TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (
        w.joined(0, 2, {0, 2}),
        {"push 0 step=3 rank=1 common=0", "push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"values", w.values(0, 4, 4, {0, 2}), {}},
-      {"again: the values are here, but the shard may not have reached t",
+      {"again: the values have arrived, but the shard may not have reached t",
        w.joined(0, 3, {0, 2}),
        {"push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"continue", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=6 of 2"}},
@@ -157,7 +157,7 @@ TEST_CASE("SyncWorkerCore: it sends no more than a shard stores (rule 3)", "[ps]
       {"no room yet", w.pushed(1, 0), {}},
       {"room for one", w.pushed(1, 1), {"push 1 step=3 rank=1 common=0", "pull 1 step=3"}},
       {"the answer", w.values(1, 2, 2), {"push 1 step=4 rank=1 common=0", "pull 1 step=4"}},
-      {"a Gone says it too", w.gone(1, 3, 5), {}},
+      {"a Gone reports progress too", w.gone(1, 3, 5), {}},
   });
 }
 
@@ -256,7 +256,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("SyncWorkerCore: Gone is ignored when the values are here", "[ps]") {
+TEST_CASE("SyncWorkerCore: Gone is ignored when the values have arrived", "[ps]") {
   SyncWorker w = sync_worker(9, 2);
   carry_to(w, 4);
   tell(WorkerStory{
@@ -267,7 +267,7 @@ TEST_CASE("SyncWorkerCore: Gone is ignored when the values are here", "[ps]") {
   });
 }
 
-TEST_CASE("SyncWorkerCore: it sends Restore when it cannot send a shard what that lacks (rule 10)", "[ps]") {
+TEST_CASE("SyncWorkerCore: it sends Restore when it cannot send a shard what the shard lacks (rule 10)", "[ps]") {
   SyncWorker w = sync_worker(9, 2);  // it started at 4 and has nothing older
   tell(WorkerStory{
       {"join", w.start(), {"join 0", "join 1"}},
@@ -454,7 +454,7 @@ TEST_CASE("SyncWorkerCore: a worker that wants the result gets it before goodbye
   tell(WorkerStory{
       {"values", w.values(0, 2, 2), {}},
       {"durable", w.notice(0, 2, {0, 2}), {}},
-      {"durable on all shards, but the values are not here", w.notice(1, 2, {0, 2}), {}},
+      {"durable on all shards, but not all values have arrived", w.notice(1, 2, {0, 2}), {}},
       {"now they are", w.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
   SyncWorker first = sync_worker(2, 2, {.wants_result = true});
@@ -709,7 +709,7 @@ TEST_CASE("SyncWorkerCore: other ranks may have a contribution that it lacks, un
       {"values", w.values(1, 4, 4), {}},
       {"shard 0 no longer has the values", w.gone(0, 4, 7), {"join 0", "join 1"}},
       {"joined", w.joined(0, 7), {}},
-      {"so shard 0 gives the step where it is", w.joined(1, 4), {"pull 0 step=7", "pull 1 step=4"}},
+      {"so shard 0 is asked for the step where it is", w.joined(1, 4), {"pull 0 step=7", "pull 1 step=4"}},
       {"an answer to an earlier pull", w.values(0, 4, 7), {}},
       {"values", w.values(1, 4, 4), {}},
       {"7 and 4", w.values(0, 7, 7), {"compute step=5 ticket=10 of 2"}},
@@ -758,7 +758,8 @@ TEST_CASE("SyncWorkerCore: with backup workers a late worker that wants the resu
   });
 }
 
-TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are sent the same", "[ps]") {
+TEST_CASE("SyncWorkerCore: with two replicas it uses the values of either, and sends both the same contributions",
+          "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
@@ -803,14 +804,14 @@ TEST_CASE(
   tell(WorkerStory{
       {"", w.joined(0, 9, {0, 4}), {}},
       {"", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
-      {"behind", w.joined(2, 5, {0, 4}), {"catch up 2 k=5", "pull 2 step=9"}},
+      {"a replica is behind", w.joined(2, 5, {0, 4}), {"catch up 2 k=5", "pull 2 step=9"}},
       {"", w.joined(3, 9, {0, 9}), {"pull 3 step=9"}},
       {"a connected replica is waited for", w.notice(0, 9, {0, 9}), {}},
       {"it is lost", lost, {"leave 0", "goodbye 1", "leave 2", "goodbye 3", "done"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: when a replica joins again, the other one may have the values first", "[ps]") {
+TEST_CASE("SyncWorkerCore: when a replica joins again, the other replica may have the values first", "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
@@ -830,7 +831,7 @@ TEST_CASE("SyncWorkerCore: when a replica joins again, the other one may have th
   });
 }
 
-TEST_CASE("SyncWorkerCore: a replica that cannot be sent what it lacks gets the state of the other one", "[ps]") {
+TEST_CASE("SyncWorkerCore: a replica that lacks what is no longer kept gets the state of the other replica", "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;
   SyncWorker w{{SyncWorkerCore{job, 0}}};
@@ -858,7 +859,7 @@ TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what is kept, a
       {"the second has lost its disk", w.joined(1, 3), {"catch up 1 k=3", "pull 1 step=4"}},
       {"there was no disk space for a cut", w.joined(1, 3), {"pull 1 step=4"}},
       {"continues", w.values(0, 4, 4), {"compute step=5 ticket=1 of 1"}},
-      {"the second may get 4 from another worker",
+      {"another worker may send 4 to the second",
        [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=5 rank=0 common=0", "push 1 step=5 rank=0 common=0", "pull 0 step=5"}},
       {"it did", w.pushed(1, 4), {}},
@@ -869,7 +870,7 @@ TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what is kept, a
 }
 
 TEST_CASE(
-    "SyncWorkerCore: when no replica can give the values of t any more, all go back, also one that is left behind",
+    "SyncWorkerCore: when no replica has the values of t any more, all go back, also a replica that is left behind",
     "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
@@ -1044,8 +1045,8 @@ TEST_CASE("SyncWorkerCore: a shard of an older version takes part if settings we
 }
 
 TEST_CASE(
-    "SyncWorkerCore: a replica that is one step beyond t still has its values, one that is two steps beyond is not "
-    "asked",
+    "SyncWorkerCore: a replica that is one step beyond t still has its values; a replica that is two steps "
+    "beyond is not asked",
     "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;

@@ -318,8 +318,8 @@ TEST_CASE("Server: refuses tasks that the cluster does not have, and an address 
   }
 }
 
-TEST_CASE("Server: of the checkpoints beyond max_to_keep one per n hours is kept", "[ps]") {
-  for (const double hours : {0.0, 1e-9}) {  // every checkpoint is older than that
+TEST_CASE("Server: one checkpoint per n hours is kept beyond max_to_keep", "[ps]") {
+  for (const double hours : {0.0, 1e-9}) {  // 1e-9 hours: every checkpoint is preserved
     const support::TempDirectory folder;
     for (const Step last : {8U, 16U, 24U, 32U}) {  // each run continues the one before
       IoPool pool{2};
@@ -367,7 +367,7 @@ TEST_CASE("Server: only one process of a task at a time uses the directory of it
   SECTION("it is free as soon as the other process has ended") {
     options.lock_within = 60s;
     std::thread ends{[&] { first.reset(); }};
-    const auto second = start(0);  // waits if the other one has not ended yet
+    const auto second = start(0);  // waits if the other process has not ended yet
     ends.join();
     CHECK(second->port() != 0);
     options.lock_within = 0ms;
@@ -414,7 +414,7 @@ TEST_CASE("Server: a directory that only the job names is locked when the job ar
   CHECK(code_of(*second) == 0);
 }
 
-TEST_CASE("Server: ends if no worker comes", "[ps]") {
+TEST_CASE("Server: ends if no worker connects", "[ps]") {
   IoPool pool{1};
   ServerOptions options;
   options.shard.lease = 20ms;
@@ -424,7 +424,7 @@ TEST_CASE("Server: ends if no worker comes", "[ps]") {
   CHECK(server.why().code == ps_errc::nobody_joined);
 }
 
-TEST_CASE("Server: ends if no worker comes and others make the last checkpoint meanwhile", "[ps]") {
+TEST_CASE("Server: ends if no worker connects and another process makes the last checkpoint meanwhile", "[ps]") {
   const support::TempDirectory directory;
   IoPool pool{2};
   ServerOptions options;
@@ -510,7 +510,7 @@ TEST_CASE("Server: a second process of a rank is reported, and does no harm", "[
   CHECK(first.end.code == 0);
 }
 
-TEST_CASE("Server: with backup workers the others continue without a late one, which continues where they are",
+TEST_CASE("Server: with backup workers the others continue without a late worker, which then continues at their step",
           "[ps]") {
   ServerOptions options;
   options.metrics = Address{"127.0.0.1", 0};

@@ -21,7 +21,7 @@ auto clock_of(distrib::Rank ranks, bool finished = false) -> ShardClock {
   return {clock_options, ShardIdentity{.ranks = ranks, .finished = finished}, start};
 }
 
-/// "lost 1 at 10s": the first verdict and its time; checks that it is not given before. "never": none.
+/// Returns the first verdict and its time, "lost 1 at 10s", and checks that there is none before; "never": none.
 auto verdict(const ShardClock& clock, bool complete = false) -> std::string {
   const auto wake = clock.wake(complete);
   CHECK(clock.look(start, complete).kind == ShardClock::Verdict::Kind::none);
@@ -125,7 +125,7 @@ TEST_CASE("ShardClock: a cut without disk space is tried again after a pause, wh
   CHECK(clock.look(start + 10s, false).kind == ShardClock::Verdict::Kind::lost);
 }
 
-TEST_CASE("ShardClock: the defaults are those of the protocol", "[ps]") {
+TEST_CASE("ShardClock: the default times are 60 s, 10 minutes and 30 s", "[ps]") {
   CHECK(ShardOptions{}.lease == 60s);
   CHECK(ShardOptions{}.restart_window == 10min);
   CHECK(ShardOptions{}.linger == 30s);

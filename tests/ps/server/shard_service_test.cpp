@@ -60,10 +60,10 @@ auto hash_of(const Job& job) -> std::string { return distrib::to_hex(distrib::jo
 struct ShellEvent {
   const char* what;  ///< Describes the event; shown if the check fails.
   std::function<void()> happens;
-  Texts expected;  ///< What the service tells connections and its shell then, in order.
+  Texts expected;  ///< The answers to connections and the calls of the shell that must follow, in order.
 };
 
-/// A service with three connections and a shell that records what it is told: "a1 joined ...", "shell save 2 ...".
+/// A service with three connections and a shell that records its calls: "a1 joined ...", "shell save 2 ...".
 /// Ranks 0, 1 and 2 use connections "a", "b" and "c".
 struct ServiceBench : distrib::ShardShell {
   explicit ServiceBench(Job of, ShardIdentity identity = {}, const ShardOptions& options = {})
@@ -178,7 +178,7 @@ struct ServiceBench : distrib::ShardShell {
     told.clear();
   }
 
-  // --- what the service tells its shell ---
+  // --- the calls of the shell ---
 
   void open(const Job& of_job, std::uint32_t number, const distrib::CutSettings& cuts,
             const distrib::JobUpdaters& updaters) override {
@@ -204,7 +204,7 @@ struct ServiceBench : distrib::ShardShell {
     asked = action.peer;
     told.push_back("shell send " + std::to_string(action.step));
   }
-  void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " is here twice"); }
+  void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
     told.push_back("shell ended " + std::to_string(code) + words);
@@ -234,7 +234,7 @@ TEST_CASE("ShardService: asks for the job's text, then waits until the cuts are 
       {"so is the text", bench.bring('c', 1, 1), {}},
       {"cancelled meanwhile", bench.cancel('c', 1), {}},
       {"all that still wait", bench.opened(), {"a3 joined k=0 cuts=0", "b1 joined k=0 cuts=0"}},
-      {"late", bench.join('c', 2, 1), {"shell rank 1 is here twice", "c2 joined k=0 cuts=0"}},
+      {"late", bench.join('c', 2, 1), {"shell rank 1 joined twice", "c2 joined k=0 cuts=0"}},
   });
   CHECK(bench.service.job()->total_steps == 9);
   CHECK_FALSE(bench.service.over());
@@ -318,7 +318,7 @@ TEST_CASE("ShardService: names the replica that a service of a later task serves
   bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, sgd learning_rate=1"}}});
 }
 
-TEST_CASE("ShardService: a replica asks the other one before any worker may join", "[ps]") {
+TEST_CASE("ShardService: a replica asks the other replica for its state before any worker may join", "[ps]") {
   ServiceBench bench{replicated(), {.tasks = 2}};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -333,7 +333,7 @@ TEST_CASE("ShardService: a replica asks the other one before any worker may join
   });
 }
 
-TEST_CASE("ShardService: a replica that workers cannot send what it lacks asks the other one", "[ps]") {
+TEST_CASE("ShardService: a replica that lacks what workers no longer have asks the other replica", "[ps]") {
   ServiceBench bench{replicated(), {.tasks = 2}};
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -341,7 +341,7 @@ TEST_CASE("ShardService: a replica that workers cannot send what it lacks asks t
       {"nothing newer", bench.state_came(0, 0), {"a1 joined k=0 cuts=0"}},
       {"behind", bench.call<distrib::CatchUp>('a', 2, {0}), {"a2 ok", "shell ask sibling, have 0"}},
       {"it has asked already", bench.call<distrib::CatchUp>('a', 3, {0}), {"a3 ok"}},
-      {"it works on meanwhile", bench.push('a', 4, 5, 0, 2), {"a4 pushed k=0 cuts=0"}},
+      {"it accepts contributions meanwhile", bench.push('a', 4, 5, 0, 2), {"a4 pushed k=0 cuts=0"}},
       {"the state arrives", bench.state_came(4, -3), {"shell save 4 w=-3", "a1 joined k=4 cuts=0"}},
       {"it has advanced since", bench.call<distrib::CatchUp>('a', 5, {0}), {"a5 ok", "a1 joined k=4 cuts=0"}},
       {"asks again", bench.call<distrib::CatchUp>('a', 6, {4}), {"a6 ok", "shell ask sibling, have 4"}},
@@ -349,7 +349,7 @@ TEST_CASE("ShardService: a replica that workers cannot send what it lacks asks t
   });
 }
 
-TEST_CASE("ShardService: a replica that all workers have left asks the other one for what it lacks", "[ps]") {
+TEST_CASE("ShardService: a replica that all workers have left asks the other replica for what it lacks", "[ps]") {
   const distrib::ShardOptions options{.lease = 1s, .restart_window = 4s, .save_again_after = 2s, .linger = 3s};
   for (const bool is_there : {true, false}) {
     ServiceBench bench{replicated(), {.tasks = 2}, options};
@@ -368,17 +368,17 @@ TEST_CASE("ShardService: a replica that all workers have left asks the other one
       bench.tell({
           {"the end", bench.state_came(9, -9), {"shell save 9 w=-9"}},
           {"durable", bench.saved(9), {}},
-          {"no worker comes", bench.wakes_after(3s), {"shell ended 0"}},
+          {"no worker connects", bench.wakes_after(3s), {"shell ended 0"}},
       });
     else
       bench.tell({
           {"nothing newer", bench.state_came(0, 0), {}},
           {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
           {"nothing newer", bench.state_came(0, 0), {}},
-          {"no worker comes",
+          {"no worker connects",
            bench.wakes_after(1s),
-           {"shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0; no other "
-            "replica is ahead of step 3)"}},
+           {"shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0; the "
+            "other replica sent no newer state than step 3)"}},
       });
   }
 }
@@ -408,7 +408,9 @@ TEST_CASE("ShardService: sends the other replica the newest cut, or a cut that i
       {"a cut is made", bench.ask_state('c', 6, 3), {"shell save 4 w=-2"}},
       {"durable", bench.saved(4), {"a1 notice k=4 cuts=0,3,4", "b1 notice k=4 cuts=0,3,4", "shell send 4"}},
       {"it could not be read", bench.state_read(0, 0), {"c6 no state"}},
-      {"a connection that has joined is a worker's", bench.ask_state('a', 6, 0), {"a6 failed: a call before Join"}},
+      {"a connection that has joined belongs to a worker",
+       bench.ask_state('a', 6, 0),
+       {"a6 failed: a call before Join"}},
   });
   bench.tell({
       {"5", bench.push('a', 7, 5, 0, 1), {"a7 pushed k=4 cuts=0,3,4"}},
@@ -626,7 +628,7 @@ TEST_CASE("ShardService: a Join ends the stream and the pulls of the earlier one
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
       {"again", bench.join('a', 3, 0), {"a2 failed: the call was cancelled", "a1 end", "a3 joined k=0 cuts=0"}},
-      {"as another rank", bench.join('a', 4, 1), {"a3 end", "shell rank 1 is here twice", "a4 joined k=0 cuts=0"}},
+      {"as another rank", bench.join('a', 4, 1), {"a3 end", "shell rank 1 joined twice", "a4 joined k=0 cuts=0"}},
       {"the earlier stream is over", bench.cancel('a', 3), {}},
       {"the new one is joined", bench.pull('a', 5, 0), {"a5 values counted=0 w=0 k=0 cuts=0"}},
       {"two connections of one rank", bench.pull('b', 5, 0), {"b5 values counted=0 w=0 k=0 cuts=0"}},
@@ -641,7 +643,7 @@ TEST_CASE("ShardService: calls that are cancelled, connections that are lost", "
       {"parked", bench.pull('a', 3, 1), {}},
       {"cancelled", bench.cancel('a', 2), {}},
       {"stored", bench.push('a', 4, 1, 0, 1), {"a4 pushed k=0 cuts=0"}},
-      {"the other one is answered",
+      {"the other pull is answered",
        bench.push('b', 2, 1, 1, 1),
        {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
       {"parked", bench.pull('a', 5, 2), {}},
@@ -847,7 +849,7 @@ TEST_CASE("ShardService: a rank that is lost permanently ends it", "[ps]") {
       {"lost", bench.closed('b'), {}},
       {"without credit", bench.credit('c', 0), {}},
       {"parked", bench.pull('a', 2, 1), {}},
-      {"the others are told",
+      {"the other ranks are informed",
        bench.wakes_after(3s),
        {"a1 lost rank 1", "c1 failed: a worker is lost permanently: find out why, then start the job again (rank 1)",
         "a2 failed: the connection is closed", "a1 end",
@@ -876,10 +878,10 @@ TEST_CASE("ShardService: ranks that never join are lost, counted from when the j
   });
 }
 
-TEST_CASE("ShardService: ends if no worker comes", "[ps]") {
+TEST_CASE("ShardService: ends if no worker connects", "[ps]") {
   const ShardOptions options{.lease = 1s, .restart_window = 2s, .linger = 500ms};
   ServiceBench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
-  bench.tell({{"no worker came",
+  bench.tell({{"no worker connected",
                bench.wakes_after(3s),
                {"shell ended 1: no worker connected in time: look at the workers' logs, then start this task again "
                 "(/job:ps/task:4)"}}});
@@ -1141,7 +1143,7 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
            is_pull ? bench.call<distrib::Pull>('a', 9, std::get<distrib::PullRequest>(row.request))
                    : bench.call<distrib::Push>('a', 9, std::get<distrib::PushRequest>(row.request)),
            told},
-          {"a worker that joins later is told why", bench.join('b', 4, 1), {"b4 failed: " + why}},
+          {"a worker that joins later gets the reason", bench.join('b', 4, 1), {"b4 failed: " + why}},
       });
       CHECK(bench.service.over());
       const distrib::ShardStatus after = bench.service.status(bench.now);
@@ -1154,7 +1156,7 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
     }
 }
 
-TEST_CASE("ShardService: calls that wait are told why the job ends", "[ps]") {
+TEST_CASE("ShardService: calls that wait fail with the reason for which the job ends", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
   const std::string refused = " failed: the job has no such rank";

@@ -17,7 +17,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// A task of two threads, with a shell that records what it is told.
+/// A task of two threads, with a shell that records the actions.
 struct EndBench {
   void operator()(const LookForEnd& look) { told.push_back("look after " + std::to_string(look.after.count())); }
   void operator()(const TellFinished& tell) { told.push_back("finished at " + std::to_string(tell.step)); }
@@ -52,7 +52,8 @@ struct EndBench {
 
 }  // namespace
 
-TEST_CASE("TaskEndCore: a task is done when all its shards are, and ends when its connections have ended", "[ps]") {
+TEST_CASE("TaskEndCore: a task is done when all its shards are done, and ends when its connections have ended",
+          "[ps]") {
   EndBench bench;
   bench.tell({
       {"a job arrives", bench.counts(0, {1, 0, 2, 3}), {}},
@@ -89,7 +90,7 @@ TEST_CASE("TaskEndCore: a shard that cannot continue ends the task at once, with
       {"one has lost a rank",
        bench.ends(0, {2, 1, 1, 2}, exit_code::somebody_lost, ps_errc::rank_lost),
        {"files: not done"}},
-      {"the other one fails too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
+      {"the other shard fails too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
       {"the work with files is done", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
       {"no connection", bench.counts(0, {2, 2, 0, 2}), {}},
       {"connections are counted", [&] { bench.core.counts_connections(bench); }, {"over 70"}},
@@ -102,13 +103,13 @@ TEST_CASE("TaskEndCore: a task that is asked to stop waits until all its shards 
   bench.tell({
       {"a job of two shards arrives", bench.counts(0, {2, 0, 0, 2}), {}},
       {"one has saved", bench.ends(0, {2, 1, 0, 2}, exit_code::again), {}},
-      {"and the other one", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+      {"the other shard has saved too", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
   EndBench done;
   done.tell({
       {"a job of two shards arrives", done.counts(0, {2, 0, 0, 2}), {}},
       {"one is done", done.ends(0, {2, 1, 0, 2}, 0), {}},
-      {"the other one is asked to stop", done.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+      {"the other shard is asked to stop", done.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
   });
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("messages: decoding returns what was encoded", "[ps]") {
   CHECK(carried(distrib::StateReply{}).step == 0);
 }
 
-TEST_CASE("methods: a message without a history is encoded as by versions that had no histories", "[ps]") {
+TEST_CASE("messages: a message without a history is encoded as by versions that had no histories", "[ps]") {
   const auto bytes_of = [](const auto& message) {
     WireWriter head;
     message.encode(head);
@@ -104,7 +104,7 @@ TEST_CASE("methods: a message without a history is encoded as by versions that h
                          "310807060504030201"));
 }
 
-TEST_CASE("methods: a message that does not decode is refused", "[ps]") {
+TEST_CASE("messages: a message that does not decode is refused", "[ps]") {
   Progress progress;
   CHECK(distrib::decode_progress({}, progress));
   WireWriter cuts;
@@ -163,13 +163,13 @@ TEST_CASE("methods: a message that does not decode is refused", "[ps]") {
   CHECK_FALSE(restore.decode(damaged));
 }
 
-TEST_CASE("methods: cut settings are sent only with the text of the job", "[ps]") {
+TEST_CASE("messages: cut settings are sent only with the text of the job", "[ps]") {
   const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, {.max_to_keep = 3}}});
   CHECK(join.cuts.directory.empty());
   CHECK(join.cuts.keep_every == 0);
 }
 
-TEST_CASE("methods: a client knows the errors of shards by their categories", "[ps]") {
+TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;
     distrib::encode_error(head, code, "here");
@@ -180,7 +180,7 @@ TEST_CASE("methods: a client knows the errors of shards by their categories", "[
   CHECK(carry(std::make_error_code(std::errc::permission_denied)).code.category() == distrib::remote_category());
 }
 
-TEST_CASE("methods: all methods have different ids", "[ps]") {
+TEST_CASE("messages: all methods have different ids", "[ps]") {
   const auto nothing = [](auto, auto) {};
   distrib::Router router{distrib::on<distrib::Join>(nothing),    distrib::on<distrib::Pull>(nothing),
                          distrib::on<distrib::Push>(nothing),    distrib::on<distrib::Restore>(nothing),

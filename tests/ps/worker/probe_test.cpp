@@ -59,7 +59,7 @@ TEST_CASE("probe: a silent server, no server, a wrong address", "[ps][probe]") {
   CHECK(probe(flags_of("ps", "nonsense"), how).where == "nonsense");
 }
 
-TEST_CASE("probe: a task that does not listen is healthy", "[ps][probe]") {
+TEST_CASE("probe: a task that is no parameter server is healthy", "[ps][probe]") {
   CHECK_FALSE(probe(flags_of("worker", "127.0.0.1:1")));
   CHECK_FALSE(probe(ClusterFlags{}));
 }

@@ -35,7 +35,7 @@ TEST_CASE("WorkerClientOptions: a server is lost permanently after the same time
   CHECK(WorkerClientOptions{}.lost_after == shard.lease + shard.restart_window);
 }
 
-TEST_CASE("WorkerClient: names a server that never comes", "[ps]") {
+TEST_CASE("WorkerClient: names a server that is never started", "[ps]") {
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);
   WorkerClientOptions options;
@@ -57,7 +57,7 @@ TEST_CASE("WorkerClient: names a server whose host name does not resolve", "[ps]
   CHECK(worker.end.why.where == "/job:ps/task:0 at no-such-host.invalid:7000");
 }
 
-TEST_CASE("WorkerClient: finds a server that comes late", "[ps]") {
+TEST_CASE("WorkerClient: finds a server that is started late", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);
@@ -137,7 +137,7 @@ TEST_CASE("WorkerClient: two processes of one rank do no harm", "[ps]") {
     Server server{pool, cluster_of(0), "ps", 0};
     const Job job = loopback_job::make(1, 1, 30);
     WorkerClientOptions options;
-    options.goodbye_within = 300ms;  // the server may be gone before one of the two learns of the end
+    options.goodbye_within = 300ms;  // the server may have ended before one of the two gets the last notice
     Worker worker{context, job, 0, {{"127.0.0.1", server.port()}}, options};
     std::optional<Worker> zombie;
     if (twice) zombie.emplace(context, job, 0, std::vector{Address{"127.0.0.1", server.port()}}, options);

@@ -44,7 +44,7 @@ namespace {
 struct NodeEvent {
   const char* what;  ///< Describes the event; shown if the check fails.
   std::function<void()> happens;
-  Texts expected;  ///< What the shards receive and the shell is told then.
+  Texts expected;  ///< What the shards must receive, and the calls of the shell that must follow.
 };
 
 /// Both ends of a connection, and the calls that the shard has received and not answered.
@@ -182,7 +182,7 @@ struct NodeBench : distrib::WorkerShell {
 
   // --- the wires ---
 
-  /// Carries bytes until neither side has more. What shards receive is recorded after what the shell was told.
+  /// Carries bytes until neither side has more. What shards receive is recorded after the calls of the shell.
   void carry() {
     for (bool more = true; more;) {
       more = false;
@@ -257,7 +257,7 @@ struct NodeBench : distrib::WorkerShell {
     return event.method == Goodbye::id ? "goodbye" : "what?";
   }
 
-  // --- what the node tells its shell ---
+  // --- the calls of the shell ---
 
   void prepare(distrib::Prepare asked) override { told.push_back("shell prepare " + std::to_string(asked.step)); }
   void compute(distrib::Compute asked) override {
@@ -295,7 +295,7 @@ auto node_job(std::uint32_t shards, Step total, Step interval) -> distrib::Job {
 
 }  // namespace
 
-TEST_CASE("WorkerNode: a whole job", "[ps]") {
+TEST_CASE("WorkerNode: a job from the first Join to the goodbyes", "[ps]") {
   NodeBench bench{node_job(2, 1, 0)};
   CHECK_FALSE(bench.node.is_connected(0));
   bench.tell({
@@ -304,7 +304,7 @@ TEST_CASE("WorkerNode: a whole job", "[ps]") {
       {"waits for all", bench.joined(0, 0), {}},
       {"values", bench.joined(1, 0), {"0 pull 0", "1 pull 0"}},
       {"waits for all", bench.values(0, 0), {}},
-      {"all values are here", bench.values(1, 0), {"shell compute 1 of w=0 w=0"}},
+      {"all values have arrived", bench.values(1, 0), {"shell compute 1 of w=0 w=0"}},
       {"made", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull 1", "1 push 1 of 1 common=0 w=1", "1 pull 1"}},
       {"counted", bench.pushed(0, 1), {}},
       {"stored", bench.pushed(1, 0), {}},
@@ -368,7 +368,7 @@ TEST_CASE("WorkerNode: only items of the newest Join count", "[ps]") {
   });
 }
 
-TEST_CASE("WorkerNode: told Gone twice, it sends Restore", "[ps]") {
+TEST_CASE("WorkerNode: after a second Gone it sends Restore", "[ps]") {
   NodeBench bench{node_job(1, 9, 3)};
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
@@ -489,8 +489,8 @@ TEST_CASE("WorkerNode: a rank that is lost permanently ends it", "[ps]") {
       {"lost",
        bench.item(0, {JoinItem::Kind::rank_lost, {}, 7}),
        {"shell failed: a worker is lost permanently: find out why, then start the job again (rank 7)"}},
-      {"the shell is told nothing any more", bench.values(0, 0), {}},
-      {"and the shard neither", bench.item(0, {JoinItem::Kind::text_wanted, {}, 0}), {}},
+      {"the shell gets no further call", bench.values(0, 0), {}},
+      {"and the shard gets none", bench.item(0, {JoinItem::Kind::text_wanted, {}, 0}), {}},
   });
   CHECK(bench.counts.empty());
 }
@@ -530,7 +530,8 @@ TEST_CASE("WorkerNode: an answer that does not decode, or a block of another siz
               {failed + "Join)"}}});
 }
 
-TEST_CASE("WorkerNode: of two replicas either gives the values, and one that is lost is not waited for", "[ps]") {
+TEST_CASE("WorkerNode: with two replicas it uses the values of either, and does not wait for a replica that is lost",
+          "[ps]") {
   distrib::Job job = node_job(1, 9, 0);
   job.replicas = 2;
   NodeBench bench{job};
@@ -538,12 +539,12 @@ TEST_CASE("WorkerNode: of two replicas either gives the values, and one that is 
       {"", bench.connects(0), {"0 join 1"}},
       {"", bench.connects(1), {"1 join 1"}},
       {"waits for both", bench.joined(0, 4, {0, 4}), {"shell saved 4"}},
-      {"the other one is behind", bench.joined(1, 0), {"0 pull 4", "1 catch up 0"}},
+      {"the other replica is behind", bench.joined(1, 0), {"0 pull 4", "1 catch up 0"}},
       {"", bench.reply<distrib::CatchUp>(1), {}},
       {"values", bench.values(0, 4, {0, 4}), {"shell compute 5 of w=4"}},
       {"it has caught up", bench.joined(1, 4, {0, 4}), {"1 pull 4"}},
       {"made", bench.computed(), {"0 push 5 of 1 common=4 w=5", "0 pull 5", "1 push 5 of 1 common=4 w=5"}},
-      {"it is lost: pulls from the other one", bench.loses(0), {"1 pull 5"}},
+      {"replica 0 is lost: pulls from the other replica", bench.loses(0), {"1 pull 5"}},
       {"", bench.values(1, 5, {0, 4}), {}},
   });
 }
@@ -676,7 +677,7 @@ TEST_CASE("WorkerNode: an asynchronous worker gets the result", "[ps]") {
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
-      {"nothing is ever gone", bench.gone(0, 0), {}},
+      {"an asynchronous worker ignores Gone", bench.gone(0, 0), {}},
       {"lost", bench.loses(0), {}},
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
@@ -691,7 +692,7 @@ TEST_CASE("WorkerNode: an asynchronous worker gets the result", "[ps]") {
   CHECK(bench.counts == Cuts{1, 2});
 }
 
-TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and pulls them", "[ps]") {
+TEST_CASE("WorkerNode: with tables it asks which rows are wanted, and pulls them", "[ps]") {
   NodeBench bench{story::with_tables(node_job(2, 9, 9))};
   bench.connect(0);
   bench.connect(1);

@@ -21,10 +21,12 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A cut of a synchronous shard on its way to another replica. Its blocks follow each other: values, slots, then keys,
-/// uses and rows of each table; a null block is empty. Pieces are taken from them by position. A value.
+/// A cut of a synchronous shard, divided into pieces for the other replica. Its blocks follow each other: values,
+/// slots, then keys, uses and rows of each table; a null block is empty. The position of a piece is the number of bytes
+/// before it in all blocks together. A value.
 class CutPieces {
  public:
+  /// No cut: its only piece says so by step 0.
   CutPieces() = default;
   explicit CutPieces(Cut cut) : step_{cut.step}, lineage_{to_text(cut.lineage)} {
     blocks_.push_back(std::move(cut.values));
@@ -33,8 +35,8 @@ class CutPieces {
       for (SharedBuffer* block : {&table.keys, &table.uses, &table.rows}) blocks_.push_back(std::move(*block));
   }
 
-  /// Returns the piece that begins at byte `at`: at most `most_bytes`, and from one block. At the end an empty piece.
-  /// Piece 0 also has the lineage and the sizes of the blocks.
+  /// Returns the piece that begins at byte `at`: at most `most_bytes`, and from one block. At the end of the cut and
+  /// beyond it the piece has a null body. The piece at 0 also has the lineage and the sizes of the blocks.
   [[nodiscard]] DISTRIB_DECL auto piece(std::uint64_t at, std::size_t most_bytes) const -> StateReply;
 
  private:
@@ -45,8 +47,8 @@ class CutPieces {
   std::vector<SharedBuffer> blocks_;
 };
 
-/// Puts the pieces of a cut together. The first piece says how large the cut is; memory is allocated only if a cut of
-/// this shard has these sizes and they are at most `most_bytes` together.
+/// Puts the pieces of a cut together. The first piece says how large each block of the cut is. Memory is allocated only
+/// if a cut of this shard can have these sizes, and if they are at most `most_bytes` together.
 ///
 /// Threads: one at a time.
 class CutAssembly {
@@ -64,8 +66,8 @@ class CutAssembly {
   /// True if nothing is missing.
   [[nodiscard]] auto whole() const noexcept -> bool { return !blocks_.empty() && filling_ == blocks_.size(); }
 
-  /// Adds the piece that was requested from `bytes()` on. Returns false if it is no piece of a cut of this shard, or of
-  /// another cut than the first piece.
+  /// Adds the piece that was requested from `bytes()` on. Returns false if it is not a piece of a cut of this shard, or
+  /// belongs to another cut than the first piece; it is then not added.
   [[nodiscard]] DISTRIB_DECL auto take(const StateReply& reply) -> bool;
 
   /// Returns the cut. Only if `whole()`.

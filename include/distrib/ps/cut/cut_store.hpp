@@ -47,14 +47,17 @@ inline namespace v0 {
 /// left half done.
 ///
 /// Of the checkpoints the two newest stay, whatever `max_to_keep` says, because workers may still send shards back to
-/// the one before the newest. Which older ones stay is decided for all shards by the store that makes a checkpoint,
-/// from the times in the state file; each time was taken from the clock of the process that made that checkpoint.
+/// the checkpoint before the newest. Which older checkpoints stay is decided for all shards by the store that makes a
+/// checkpoint, from the times in the state file; each time was taken from the clock of the process that made that
+/// checkpoint.
 ///
 /// The second replica of a shard has its cuts in the same directory, as `replica-1.ckpt-STEP`. Parts of a checkpoint
-/// that the first replicas lack are taken from there. With an empty directory cuts are kept in memory.
+/// that the first replicas lack are taken from there.
 ///
-/// `Perform` performs a plan, throws if it cannot continue, and tells the time; a test's `Perform` stops where the
-/// process shall die.
+/// If `CutSettings::directory` is empty, the store keeps its cuts in memory; they are lost with the store.
+///
+/// `Perform`: called with a plan of file actions, it performs them in order, and throws if it cannot continue. Its
+/// `now()` returns the time in seconds since 1970. The `Perform` of a test stops where the process shall die.
 ///
 /// Errors: throws `std::system_error` that names the file or tensor.
 ///
@@ -63,7 +66,8 @@ inline namespace v0 {
 template <class Perform = PosixFiles>
 class CutStore {
  public:
-  /// Makes the directory if it does not exist. Throws if it cannot be written to.
+  /// Makes the directory if it does not exist. Throws if it cannot be made or written to. `replica`: its number in the
+  /// job, see `Job::num_replicas`.
   CutStore(CutSettings settings, const Job& job, std::uint32_t replica, JobUpdaters updaters, Perform perform = {})
       : settings_{std::move(settings)},
         tensors_{job, replica % job.shards(), std::move(updaters)},
@@ -77,11 +81,17 @@ class CutStore {
     throw_if(error);
   }
 
-  /// Returns the cuts that the shard can continue from, steps ascending: those that it has saved, and the checkpoints
-  /// of this job, whatever parts and shards saved them. Reads this shard's share of each, so that they are known to be
-  /// good; damaged cuts are skipped and added to `refused`. Of preserved checkpoints, which are old and may be many,
-  /// only the index and the file sizes are checked if there are two newer cuts. Makes the index of a checkpoint that is
-  /// complete but for that.
+  /// Returns the cuts that the shard can continue from, steps ascending: the cuts that it has saved, and the
+  /// checkpoints of this job, whatever parts and shards saved them. Reads this shard's share of each, so that they are
+  /// known to be good. Of preserved checkpoints, which are old and may be many, only the index and the file sizes are
+  /// checked if there are two newer cuts.
+  ///
+  /// Before that, finishes what a killed process left half done: makes the index of a checkpoint that lacks only its
+  /// index (not while the disk is full), and removes files that no store needs.
+  ///
+  /// Adds to `refused` why a part or a checkpoint cannot be used: it is damaged or cannot be opened, or its parts do
+  /// not fit together. Its cut is left out of the result, unless the part or the checkpoint of the same step can be
+  /// used instead.
   ///
   /// Errors: throws `ps_errc::job_mismatch` with the first difference if there are cuts of another job, and the reason
   /// if a cut is not damaged and still cannot be read by this job.
@@ -121,7 +131,11 @@ class CutStore {
     return cuts;
   }
 
-  /// Returns the shard's cut of `step`, which must be in its list.
+  /// Returns the shard's cut of `step`, which must be in its list: from the shard's own part, or from the checkpoint of
+  /// that step if the part is missing, damaged or of other parts of the variables.
+  ///
+  /// Errors: throws as `BundleReader::open_part`, `BundleReader::open` and `CutTensors::read`;
+  /// `checkpoint_errc::not_found` if a store in memory has no such cut.
   [[nodiscard]] auto read(Step step) const -> Cut {
     if (in_memory()) {
       const auto at = in_memory_.find(step);
@@ -139,11 +153,16 @@ class CutStore {
     return tensors_.read(BundleReader::open(prefix));
   }
 
-  /// Saves a cut: it is durable on return. Returns the prefix of the checkpoint if this was the last part of one that
-  /// the user wants, otherwise an empty text. An asynchronous shard never drops cuts, so here its cuts are removed, but
-  /// for the two newest and the user's checkpoints.
+  /// Saves a cut: it is durable on return. If this was the last missing part of a checkpoint that the user wants, makes
+  /// the checkpoint and returns its prefix; otherwise returns an empty text.
   ///
-  /// Errors: `checkpoint_errc::no_room` if the disk is full; the same cut or a newer one may be saved later.
+  /// Also removes older cuts of the shard that are never dropped: its parts of wanted steps that the other shards did
+  /// not complete, when a newer checkpoint is complete; and of an asynchronous shard, which drops no cuts, all but the
+  /// two newest cuts and the user's checkpoints.
+  ///
+  /// Errors: `checkpoint_errc::no_room` if the disk is full; the same cut or a newer one may be saved later. If only
+  /// the index finds no disk space, this is an error for the last step of the job alone; the index of another step is
+  /// made by a later call.
   ///
   /// Memory: the rows of the tables once more, see `TableTensors::add_to`.
   auto save(const Cut& cut) -> std::string {
@@ -175,9 +194,10 @@ class CutStore {
     return last ? files_.users_prefix(cut.step) : std::string{};
   }
 
-  /// The protocol no longer needs the cut of `step`: removes it, unless the user wants it. A checkpoint stays until it
-  /// is beyond `max_to_keep`. A part of a wanted step that waits for the parts of other shards stays, unless `unneeded`:
-  /// they will not come.
+  /// Removes the cut of `step`, which the protocol no longer needs. A part of a step that the user wants stays if this
+  /// is the first replica of the shard: as part of a checkpoint until that is beyond `max_to_keep`, or while it waits
+  /// for the parts of the other shards. `unneeded`: the other shards will never make these parts, so do not wait. Does
+  /// nothing if there is no such cut.
   void drop(Step step, bool unneeded = false) {
     if (in_memory()) {
       in_memory_.erase(step);
@@ -188,8 +208,8 @@ class CutStore {
     if (may_go && detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
   }
 
-  /// The job is done: if the checkpoint of its last step is complete, removes the shard's cuts that the user does not
-  /// want.
+  /// Removes the shard's cuts that the user does not want; of a second replica, all its cuts. Called when the job is
+  /// done; does nothing if the checkpoint of its last step is not complete.
   void finish() {
     if (in_memory() || !files_.has_index(last_step_)) return;
     const detail::FileLock lock{lock_file()};
@@ -201,8 +221,8 @@ class CutStore {
   using Found = detail::FoundCut;
 
   auto in_memory() const -> bool { return settings_.directory.empty(); }
-  // Only one store at a time merges and removes, if the file system has locks. Without locks stores do no harm to each
-  // other, but one may remove a checkpoint that another has just made.
+  // Only one store at a time merges and removes, if the file system has locks. Without locks the stores do no harm to
+  // each other either, except that a store may remove a checkpoint that another store has just made.
   auto lock_file() const -> std::string { return detail::join_path(settings_.directory, ".saving.lock"); }
   auto writer() const -> std::string { return detail::shard_of_shards(files_.shard, files_.shards); }
 
@@ -254,8 +274,8 @@ class CutStore {
 
   // --- merging ---
 
-  // At a start: makes the checkpoints that the user wants, and of the other steps the newest one that is complete, from
-  // which another number of shards can continue.
+  // At a start: makes the checkpoints that the user wants, and a checkpoint of the newest other step whose parts are
+  // complete, so that another number of shards can continue from it.
   void merge_found(std::vector<Error>& refused) {
     const std::vector<Found> list = scan();
     for (const Found& found : list) {
@@ -334,9 +354,10 @@ class CutStore {
     return true;
   }
 
-  // What follows when a wanted checkpoint has its index. Names the newest checkpoint in the state file: it is another
-  // one if this index found no disk space before. Removes older checkpoints, but not the one before the newest, to
-  // which workers may still send shards back. Removes the part files, which nothing needs any more.
+  // Plans what follows when a wanted checkpoint has its index. Names the newest checkpoint in the state file; that is
+  // not `checkpoint` if the index of `checkpoint` found no disk space earlier. Removes older checkpoints, but not the
+  // checkpoint before the newest, to which workers may still send shards back. Removes the part files, which nothing
+  // needs any more.
   auto plan_settled(const Found& checkpoint) const -> FilePlan {
     const std::vector<SavedCheckpoint> saved = checkpoints(checkpoint.step);
     const std::string newest = detail::relative_path(
@@ -349,9 +370,10 @@ class CutStore {
     return plan;
   }
 
-  // Returns the checkpoints of the directory, as the state file should name them: first those with other names, then
-  // ours, as they are found there, because a store that wrote the state file may have been killed before it had removed
-  // the others. The last one is the newest. Includes `merged`, whose index may still have to be written.
+  // Returns the checkpoints of the directory, as the state file should name them: first the checkpoints with other
+  // names that the state file names now; then the user's checkpoints whose files exist, whatever the state file names,
+  // because the store that wrote it may have been killed before it had removed the others. The last one is the newest.
+  // Includes `merged`, whose index may still have to be written.
   auto checkpoints(Step merged) const -> std::vector<SavedCheckpoint> {
     Error unreadable;  // a damaged state file is replaced by a good one
     const auto told = list_checkpoints(settings_.directory, unreadable);
@@ -373,8 +395,8 @@ class CutStore {
     return saved;
   }
 
-  // Plans the removal of files that only another number of shards could use, of steps before the checkpoint before
-  // `step`.
+  // Plans the removal of files that only another number of shards could use, if their step is below that of the
+  // checkpoint before `step`.
   auto plan_leftovers(Step step, const std::vector<SavedCheckpoint>& saved) const -> FilePlan {
     const std::vector<Found> list = scan();
     const auto is_saved = [&](const Found& found) { return find_prefix(saved, found.prefix) != saved.end(); };
@@ -393,9 +415,9 @@ class CutStore {
     return plan;
   }
 
-  // --- letting go ---
+  // --- removing ---
 
-  // Removes the shard's own cuts before step `saved` that the protocol does not drop.
+  // Removes the shard's own cuts before step `saved` that the protocol does not drop: see `save`.
   void let_older_go(Step saved) {
     Step newest_users = 0;  // the newest one that has its index
     std::vector<Step> own;
@@ -408,8 +430,9 @@ class CutStore {
       if (!is_synchronous_ || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
   }
 
-  // Removes the shard's own part of a step, first the index, which makes others rely on it. If all shards have their
-  // parts of a wanted step, it makes the checkpoint instead: the store that wrote the last part waits for the lock.
+  // Removes the shard's own part of a step; first the index, because other shards rely on the part while there is an
+  // index. If all shards have their parts of a wanted step, makes the checkpoint instead: the store that wrote the last
+  // part may still wait for the lock.
   void let_go(Step step) {
     const std::string prefix = files_.prefix_of(step);
     Error error;

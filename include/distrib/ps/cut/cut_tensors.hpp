@@ -48,12 +48,13 @@ class CutTensors {
   /// copies.
   [[nodiscard]] DISTRIB_DECL auto part(const Cut& cut) const -> BundlePart;
 
-  /// Adds what all shards of a job have in common: step, job and lineage. For each part that stands alone, otherwise
-  /// for the first.
+  /// Adds what all shards of a job have in common: step, job and lineage. Call it for each part that is saved by
+  /// itself; for parts that are saved together as one checkpoint, only for the first.
   DISTRIB_DECL void describe(const Cut& cut, BundlePart& part) const;
 
-  /// Checks that a checkpoint is of this job. Fails with `ps_errc::job_mismatch` and the first difference in what a
-  /// second run must have in common with the first, or as `BundleReader::read_strings`.
+  /// Checks that a checkpoint is of this job. Fails with `ps_errc::job_mismatch` if it has no description of a job, or
+  /// with the first difference in what a second run must have in common with the first; or as
+  /// `BundleReader::read_strings`.
   DISTRIB_DECL void check_job(const BundleReader& reader, ErrorRef to) const;
   /// The same, but throws `std::system_error`.
   void check_job(const BundleReader& reader) const {
@@ -62,13 +63,13 @@ class CutTensors {
     throw_if(error);
   }
 
-  /// Returns by which settings a cut was made. A cut that does not say so was made by the settings of its description,
-  /// from step 0 on. Fails as `BundleReader::read_strings`, or with `checkpoint_errc::corrupt_data` if the text is no
-  /// lineage.
+  /// Returns the lineage of a cut: the settings that made it. A cut without a stored lineage was made by the settings
+  /// of its description, from step 0 on. Fails as `BundleReader::read_strings`, or with `checkpoint_errc::corrupt_data`
+  /// if the text is not a lineage; the result is then empty.
   [[nodiscard]] DISTRIB_DECL auto lineage(const BundleReader& reader, Error& error) const -> Lineage;
 
-  /// True if the parts of a checkpoint may be of one lineage, as far as their indexes tell: all name a lineage, or none
-  /// does. The lineages themselves are compared when the parts are merged.
+  /// True if the parts of a checkpoint may be of one lineage: all of them have a lineage, or none has. Trap: the
+  /// lineages themselves are compared only when the parts are merged.
   [[nodiscard]] DISTRIB_DECL static auto are_of_one_history(std::span<const BundleIndex> parts) -> bool;
 
   /// True if the data file of this shard holds exactly the parts of this shard, as `part` lays them out.
@@ -76,8 +77,13 @@ class CutTensors {
 
   /// Returns the shard's cut from a checkpoint, whatever parts and shards saved it.
   ///
-  /// Errors: as `BundleReader::read` and `TableTensors::read`; `ps_errc::job_mismatch` if an asynchronous job has
-  /// another number of ranks or shards and not all had counted the same. The result is unspecified then.
+  /// If an asynchronous job has another number of ranks than the job that saved the cut, `Cut::applied` has the saved
+  /// number of entries; `AsyncShardCore` divides them.
+  ///
+  /// Errors: as `BundleReader::read`, `lineage` and `TableTensors::read`. `ps_errc::job_mismatch` if an asynchronous
+  /// job has other numbers of ranks, shards or parts, and the shards had not all counted the same contributions, or,
+  /// for another number of ranks, had not counted equally many of each rank (a difference of one is allowed). The
+  /// result is unspecified then.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, ErrorRef to) const -> Cut;
   /// The same, but throws `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
@@ -125,7 +131,7 @@ class CutTensors {
   JobUpdaters updaters_;
   std::vector<TableTensors> tables_;
   std::string job_text_;
-  Lineage only_settings_;  // the lineage of a cut with which none is stored
+  Lineage only_settings_;  // the lineage of a cut of this job that is stored without a lineage
   std::uint32_t shards_;
   Rank ranks_;
 };

@@ -9,7 +9,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Returns the prefix of the newest checkpoint in `directory` (see `list_checkpoints`) if it holds the last step of the
-/// job that saved it; otherwise, or if it cannot be read, an empty text. Reads only its description, not its values.
+/// job that saved it. Otherwise returns an empty text: also if there is no checkpoint, or if the newest one cannot be
+/// read. Reads only its description and its step, not its values.
 [[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::string;
 
 }  // namespace v0

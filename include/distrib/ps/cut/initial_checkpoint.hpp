@@ -25,8 +25,9 @@ class InitialCheckpoint {
  public:
   /// Returns the checkpoint that `job` names; empty: it names none. Blocks.
   ///
-  /// If the job allows missing variables, the result has those that exist. Even then the checkpoint must have something
-  /// of the job, and something for each of `Job::initial_names`.
+  /// If the job allows missing variables and tables, the result has the ones that exist. Even then the checkpoint must
+  /// have at least one of them. For each entry of `Job::initial_names` with a stored name, it must have at least one of
+  /// the variables and tables that the entry is for.
   ///
   /// Errors: throws `std::system_error`: as `BundleReader::open`; `ps_errc::not_in_checkpoint`, naming each missing
   /// variable and table and the nearest names that exist; `checkpoint_errc::mismatch` if only types or shapes differ.
@@ -35,7 +36,8 @@ class InitialCheckpoint {
   /// Returns a reader that has only what the job starts with, under the job's names.
   [[nodiscard]] auto reader() const noexcept -> const BundleReader& { return reader_; }
 
-  /// Returns the variables and tables that start as their initializers say.
+  /// Returns the names of the variables and tables that start as their initializers say: the checkpoint lacks them, or
+  /// `Job::initial_names` leaves them out.
   [[nodiscard]] auto missing() const noexcept -> const std::vector<std::string>& { return missing_; }
 
  private:
@@ -46,7 +48,8 @@ class InitialCheckpoint {
   std::vector<std::string> missing_;
 };
 
-/// Returns the text for the observer when a job starts with the checkpoint `prefix`, in which `missing` were not found.
+/// Returns the text for the observer when a job starts with the checkpoint `prefix`. `missing`: see
+/// `InitialCheckpoint::missing`; the text names at most 20 of them.
 [[nodiscard]] DISTRIB_DECL auto beginning_with(const std::string& prefix, const std::vector<std::string>& missing)
     -> std::string;
 

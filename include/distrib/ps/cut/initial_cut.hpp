@@ -17,10 +17,14 @@ inline namespace v0 {
 /// job, so it is made again when it is needed, and never saved.
 ///
 /// Variables and tables of the job that `checkpoint` has are read from there, in whatever slices and whatever number of
-/// shards saved them. The others start as their initializers say, and counters at zero.
+/// shards saved them; this blocks. The others start as their initializers say, and counters at zero. Variables with
+/// custom initial values are zero: contribution 0 has their values.
 ///
-/// Errors: with a checkpoint it blocks, and throws `std::system_error` that names the file or tensor, as
-/// `BundleReader::read` and `TableTensors::read`.
+/// `Cut::tables` is empty without a checkpoint. Otherwise a table that `checkpoint` lacks has null buffers. Both mean
+/// the table's initial state.
+///
+/// Errors: with a checkpoint throws `std::system_error` that names the file or tensor, as `BundleReader::read` and
+/// `TableTensors::read`.
 [[nodiscard]] DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters,
                                             const std::optional<InitialCheckpoint>& checkpoint) -> Cut;
 

@@ -42,37 +42,37 @@ struct CutWork {
     load,  ///< Read the cut that a worker sent the shard to. Result: `cut`.
     send,  ///< Read the cut that the other replica asked for. Result: `cut`.
     save,  ///< Make `save` durable.
-    drop,  ///< Remove the cut of `step`, unless the user wants it.
+    drop,  ///< Remove the cut of `step`: see `CutStore::drop`.
     finish,  ///< The job is done: remove the cuts that the user does not want.
   };
   Kind kind{};
-  Step step = 0;  ///< The step of the cut.
-  bool is_initial = false;  ///< For start and load: the cut is made of the job's initial values, not read from a file.
+  Step step = 0;  ///< The step of the cut; not for open and finish.
+  bool is_initial = false;  ///< For start and load: make the cut of the job's initial values, see `initial_cut`.
   bool unneeded = false;  ///< For drop: see `DropCut`.
   Peer peer = 0;  ///< For send: the peer that asked.
-  std::optional<CutOwner> owner = std::nullopt;
-  SaveCut save = {};
+  std::optional<CutOwner> owner = std::nullopt;  ///< For open.
+  SaveCut save = {};  ///< For save.
 
   std::vector<DurableCut> cuts = {};  ///< The good cuts, steps ascending.
-  std::vector<Error> refused = {};  ///< The damaged cuts.
-  Cut cut = {};
+  std::vector<Error> refused = {};  ///< Why other cuts or files cannot be used: see `CutStore::list`.
+  Cut cut = {};  ///< The cut that was read.
   std::vector<std::string> missing = {};  ///< For initial values: see `InitialCheckpoint::missing`.
   Error failure = {};  ///< Why it could not be done; no error: it is done.
 };
 
-/// The task is over at once, with this exit code: `ShardShell::ended`. Workers are not told.
+/// End the task at once, with this exit code: see `ShardShell::ended`. Workers get no message.
 struct EndTask {
   int code = 0;
   Error why;
 };
 
 /// Decides what one shard does with its cuts: which cut it starts with, what follows if a cut cannot be read or
-/// written, and what the observer is told. Performs nothing itself.
+/// written, and which events the observer gets. Performs nothing itself.
 ///
-/// Its events are what a `ShardService` wants from its shell, and the results of each piece of work. Its actions are
-/// calls `out(action)`: `CutWork`, which the shell performs in the order of the calls, one at a time, and passes to
-/// `performed`; `EndTask`; and an `Event` for the observer, which does not name the task yet. Results are passed on to
-/// `service`: any type with the members of `ShardService`. No clock, no I/O, no thread.
+/// Its events are the requests of a `ShardService` to its shell, and the results of each piece of work. Its actions are
+/// calls `out(action)`: `CutWork`, which the shell performs in the order of the calls, one at a time, and then passes
+/// to `performed`; `EndTask`; and an `Event` for the observer, to which the shell adds the name of the task. Passes
+/// results on to `service`: any type with the members of `ShardService`. No clock, no I/O, no thread.
 ///
 /// Threads: one at a time.
 class ShardFiles {
@@ -80,8 +80,10 @@ class ShardFiles {
   /// `directory`: where the cuts are, whatever the job says; empty: where the job says.
   explicit ShardFiles(std::string directory = {}) : directory_{std::move(directory)} {}
 
-  // --- what the service wants: see `ShardShell` ---
+  // --- requests of the service: see `ShardShell` ---
 
+  /// Looks for the cuts of the shard. `ShardService::opened` or `not_opened` follows, or `EndTask` if another process
+  /// uses the directory.
   void open(const Job& job, std::uint32_t replica, CutSettings cuts, const JobUpdaters& updaters, auto& out) {
     if (!directory_.empty()) cuts.directory = directory_;
     initial_checkpoint_ = job.initial_checkpoint;
@@ -90,27 +92,31 @@ class ShardFiles {
     out(std::move(work));
   }
 
+  /// Saves a cut. `ShardService::cut_saved` or `save_failed` follows.
   void save(SaveCut action, auto& out) {
     CutWork work{CutWork::Kind::save, action.cut.step};
     work.save = std::move(action);
     out(std::move(work));
   }
 
-  /// Cut 0 is made again: it is in every list, but in no file.
+  /// Reads the cut of `step`. `ShardService::cut_loaded` or `load_failed` follows. Cut 0 is made again: it is in every
+  /// list, but in no file.
   void load(Step step, auto& out) { out(CutWork{CutWork::Kind::load, step, step == 0}); }
 
+  /// Removes a cut. Nothing follows, also if it cannot be removed: then the next start finds it again.
   void drop(DropCut action, auto& out) { out(CutWork{CutWork::Kind::drop, action.step, false, action.unneeded}); }
 
+  /// Reads a cut for the other replica. `ShardService::state_read` follows, with null if the cut cannot be read.
   void send(SendState action, auto& out) { out(CutWork{CutWork::Kind::send, action.step, false, false, action.peer}); }
 
   // --- the end ---
 
-  /// The job is done, and so is the task.
+  /// Removes the cuts that the user does not want: the job is done, and so is the task. Nothing follows.
   void finish(auto& out) { out(CutWork{CutWork::Kind::finish}); }
 
   // --- the results of this work ---
 
-  /// The state that `StateFetchCore` has fetched; empty: none.
+  /// Passes the state that `StateFetchCore` has fetched to the service. Empty: there is none.
   void state_came(const std::optional<Cut>& cut, auto& service, Instant now, auto& out) {
     if (cut)
       out(event(Event::Kind::restored,
@@ -118,6 +124,7 @@ class ShardFiles {
     service.state_came(cut ? &*cut : nullptr, now);
   }
 
+  /// Takes a piece of work that was performed, and passes its result to the service or continues with the next piece.
   void performed(CutWork work, auto& service, Instant now, auto& out) {
     switch (work.kind) {
       case CutWork::Kind::open: return found(std::move(work), service, now, out);
@@ -126,13 +133,13 @@ class ShardFiles {
       case CutWork::Kind::send: return service.state_read(work.peer, work.failure ? nullptr : &work.cut);
       case CutWork::Kind::save: return saved(std::move(work), service, now, out);
       case CutWork::Kind::drop:
-      case CutWork::Kind::finish: return;  // what stays is removed at a start
+      case CutWork::Kind::finish: return;  // what could not be removed is found again by the next start
     }
   }
 
  private:
   void found(CutWork work, auto& service, Instant now, auto& out) {
-    // Workers will find the other process, or this task when it is started again.
+    // No refusal for the workers: they will reach the other process, or this task when it is started again.
     if (work.failure.code == ps_errc::directory_in_use) return out(EndTask{exit_code::refused, work.failure});
     if (work.failure) return service.not_opened(work.failure);
     // Training from step 0 would overwrite cuts that the user may still repair.
@@ -195,7 +202,7 @@ class ShardFiles {
   std::string directory_;
   std::string initial_checkpoint_;
   std::vector<DurableCut> cuts_;  // the good cuts, until the shard has started
-  std::vector<Error> refused_;  // the damaged ones
+  std::vector<Error> refused_;  // why others cannot be used
 };
 
 }  // namespace v0

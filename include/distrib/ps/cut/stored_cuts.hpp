@@ -28,8 +28,8 @@ class StoredCuts {
  public:
   explicit StoredCuts(Perform perform = {}) : perform_{std::move(perform)} {}
 
-  /// Performs `work` and sets its results, or `failure` if it cannot be done. Kinds other than `open` and `finish` need
-  /// a shard that was opened.
+  /// Performs `work` and sets its results, or `failure` if it cannot be done. Must not be called with kinds other than
+  /// `open` and `finish` before an `open` has succeeded.
   void operator()(CutWork& work) {
     try {
       perform(work);
@@ -63,7 +63,7 @@ class StoredCuts {
 
   void open(CutWork& work) {
     owner_ = *work.owner;
-    // Cuts in memory take the place of files: they stay, as files would.
+    // Cuts in memory replace files: they stay when the shard is opened again, as files would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
     work.cuts = store_->list(work.refused);

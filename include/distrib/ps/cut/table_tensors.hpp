@@ -51,8 +51,9 @@ class TableTensors {
   TableTensors(TableShare share, AnyUpdater updater, std::uint32_t shard, std::uint32_t shards)
       : share_{std::move(share)}, updater_{std::move(updater)}, shard_{shard}, shards_{shards} {}
 
-  /// Adds the table's content of the shard's data file: views of `cut`, which must outlive `part`. Memory: if the
-  /// updater has slots, the bytes of `cut.rows` once more, because weights and slots lie side by side there.
+  /// Adds the tensors of the table to `part`, the content of the shard's data file. They are views of `cut`, which must
+  /// outlive `part`. Memory: if the updater has slots, the bytes of `cut.rows` once more, in `part`, because weights
+  /// and slots lie side by side in `cut.rows`.
   DISTRIB_DECL void add_to(BundlePart& part, const TableCut& cut) const;
 
   /// Returns how many tensors, or slices of tensors, of the table the data file of the shard has.
@@ -61,19 +62,20 @@ class TableTensors {
     return share_.rows() == 0 ? 0 : blocks();
   }
 
-  /// Returns how many of those a checkpoint of the same number of shards has in that file.
+  /// Returns how many of these `pieces()` are in the shard's data file of a checkpoint of the same number of shards.
   [[nodiscard]] DISTRIB_DECL auto pieces_in(const BundleReader& reader) const -> std::size_t;
 
   /// Returns the shard's rows from a checkpoint, whatever shards saved it. From the same number of shards only its own
   /// tensors are read; from another number all are read, and the rows that this shard owns are kept.
   ///
   /// Memory: besides the result 1 MiB; for any keys also 16 bytes per key of this shard, and 16 per key of one shard
-  /// that saved. For any keys it is taken only if the files are as large as they say; the number of numbered rows is
-  /// the job's.
+  /// that saved. For any keys memory is allocated only if the files contain as many keys and rows as they say; the
+  /// number of numbered rows is that of the job.
   ///
-  /// Errors: as `BundleReader::read`: `checkpoint_errc::not_found` if a tensor is missing; `mismatch` if it has another
-  /// type or shape, or if the numbers of rows and keys do not agree; `corrupt_data` if keys do not ascend, occur twice
-  /// or do not belong to the shard that saved them. The result is unspecified then.
+  /// Errors: as `BundleReader::read`: `checkpoint_errc::not_found` if a tensor is missing, `incomplete` if a part of it
+  /// is; `mismatch` if it has another type or shape, if the numbers of rows and keys do not agree, or if more shards
+  /// saved it than a table can have; `corrupt_data` if keys do not ascend, occur twice or do not belong to the shard
+  /// that saved them. The result is unspecified then.
   [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> TableCut {
     error = {};
     return any_key() ? read_any(reader, error) : read_numbered(reader, error);
@@ -113,7 +115,7 @@ class TableTensors {
   // Adds weights and slots, each as a tensor of its own instead of side by side.
   DISTRIB_DECL void add_rows(BundlePart& part, ByteView rows, const Shape& shape, const Slice& slice) const;
 
-  // Where the rows of a tensor go in a buffer of wider rows, which lie one after the other.
+  // Where the rows of a tensor are copied to: a buffer of wider rows without gaps.
   struct Columns {
     AlignedBuffer& buffer;
     std::size_t stride;  // bytes of a row in the buffer
@@ -147,8 +149,8 @@ class TableTensors {
     return {code, reader.prefix() + ": " + name + ": " + what};
   }
 
-  // Returns how many rows a tensor has; it must be of this type and, except for axis 0, of this shape. For any keys it
-  // must be complete.
+  // Returns how many rows a tensor has. It must be of this type and, except for axis 0, of this shape; for any keys it
+  // must also be complete. Otherwise sets `error` and returns 0; so it does if `error` is set already.
   DISTRIB_DECL auto rows_of(const BundleReader& reader, const std::string& name, DType dtype, Shape shape,
                             Error& error) const -> std::size_t;
 
@@ -166,8 +168,8 @@ class TableTensors {
   DISTRIB_DECL auto own_keys(const BundleReader& reader, std::span<const Saved> all, const TableSharding& sharding,
                              std::size_t& with_row, Error& error) const -> AlignedBuffer;
 
-  // Finds the position of each of some ascending `keys` in `among`, which ascends too and whose first key has position
-  // `first`.
+  // Sets `at[i]` to the position of `keys[i]` in `among`, where the first key of `among` has position `first`. Keys
+  // that `among` lacks keep their `at[i]`. Both lists ascend.
   DISTRIB_DECL static void find_rows(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> among,
                                      std::size_t first, std::span<std::size_t> at);
 

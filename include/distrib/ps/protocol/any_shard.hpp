@@ -76,15 +76,15 @@ class AnyShard {
 /// What is needed to make the shards of a job, besides the job.
 struct ShardKind {
   JobUpdaters updaters;
-  /// Most bytes that the tables of a shard may take together.
+  /// Most bytes that the tables of a shard may use together.
   std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Finds out how the shards of a job are made. Fails with `ps_errc::unknown_updater`, and `where` is the updater's
-/// text, if it does not know one of the job's updaters.
+/// A function that returns how the shards of a job are made. If it does not know one of the job's updaters, it sets
+/// `error` to `ps_errc::unknown_updater`, with the updater's text as `where`.
 using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 
-/// Returns the `ShardKinds` that find the updaters of a job by `find`.
+/// Returns a `ShardKinds` that finds the updaters of a job with `find`; the tables have no limit of memory.
 [[nodiscard]] DISTRIB_DECL auto shard_kinds(UpdaterFinder find) -> ShardKinds;
 
 /// Makes shard number `shard` of a job. `newest`: the newest of its durable `cuts` (steps ascending), from which it
@@ -96,8 +96,8 @@ using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
                                            std::vector<DurableCut> cuts, const Cut* newest)
     -> std::unique_ptr<AnyShard>;
 
-/// True if a durable cut of this shard holds the job's last step; asynchronous: if it holds every rank's last
-/// contribution.
+/// True if a durable cut of this shard, of its present history, has the job's last step; asynchronous: if it has every
+/// rank's last contribution.
 [[nodiscard]] DISTRIB_DECL auto has_last_cut(const AnyShard& shard, const Job& job) -> bool;
 
 }  // namespace v0

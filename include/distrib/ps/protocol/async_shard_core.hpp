@@ -58,10 +58,14 @@ class AsyncShardCore {
   /// Returns what the shard keeps: the values as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
+  /// Returns the progress that is reported to `rank`, which must be a rank of the job.
   [[nodiscard]] auto progress(Rank rank) const -> Progress {
     return {applied_[rank], {durable_[rank]}, no_room_, awaited_.missing()};
   }
 
+  /// A worker of `rank` joins on this connection. Answered with `JoinedReply`.
+  ///
+  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`.
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
     peers_[peer] = rank;
@@ -74,13 +78,14 @@ class AsyncShardCore {
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
   }
 
-  /// A contribution. If it is the rank's next, counts and applies it. If it was counted before, drops it. Both are
-  /// answered with `PushedReply`. If contributions of the rank are missing before it, or the shard has no values yet,
-  /// drops it and answers `JoinedReply`: the worker sends again from there. Contribution 0: the first one sets the
-  /// custom initial values.
+  /// A contribution has arrived. If it is the rank's next, counts and applies it. If it was counted before, drops it.
+  /// Both are answered with `PushedReply`. If contributions of the rank are missing before it, or the shard has no
+  /// values yet, drops it and answers `JoinedReply`: the worker sends again what follows `Progress::done`. Contribution
+  /// 0: the first one sets the custom initial values.
   ///
   /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, an error of `ShardStore::read`, or `budget_exceeded`; nothing
-  /// has changed. Contribution 0: `wrong_size`, `bad_initial_values`; or `not_repeatable`, then `PushedReply` follows.
+  /// has changed. Contribution 0: `wrong_size` or `bad_initial_values`, and the shard still waits for its values. With
+  /// `not_repeatable` (a repeat of contribution 0 with another checksum) `PushedReply` follows.
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
@@ -103,8 +108,8 @@ class AsyncShardCore {
   }
 
   /// A worker has finished its contribution `finished` and asks for values and `rows`. Answered with `ValuesReply` when
-  /// the bound allows it, parked until then. `end_of_job`: answered when the contributions of all ranks are in a
-  /// durable cut. Ignored if the peer has not joined.
+  /// the shard has its initial values and the bound allows it; parked until then. `end_of_job`: answered when the
+  /// contributions of all ranks are in a durable cut. Ignored if the peer has not joined.
   ///
   /// Errors: `RefusedReply` with `ps_errc::no_such_row` if `rows` are not of this shard.
   void pull(Peer peer, Step finished, auto& out, PullRows rows = {}) {
@@ -119,9 +124,9 @@ class AsyncShardCore {
     out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
   }
 
-  /// A worker asks for a cut, because its buffer fills. If a cut is being written that holds more bytes of that
-  /// worker's unsaved contributions than arrived since it began, no further cut is made: it gives the worker room, or
-  /// the worker asks again.
+  /// A worker asks for a cut, because its buffer fills. If the cut that is being written holds more than half of the
+  /// bytes of that rank that no durable cut holds, makes no further cut: when that cut is durable, the worker has room
+  /// again, or asks again. Otherwise as `save(out)`.
   void save(Peer peer, auto& out) {
     const auto found = peers_.find(peer);
     if (saving_ && found != peers_.end() && kept_[found->second].since < kept_[found->second].in_cut) return;
@@ -142,7 +147,7 @@ class AsyncShardCore {
     else out(CopyCut{});
   }
 
-  /// The cut of `step` that `SaveCut` asked for is durable.
+  /// The cut of `step` that `SaveCut` asked for is durable. Ignored for another step.
   void cut_saved(Step step, auto& out) {
     if (!saving_ || saving_->step != step) return;
     durable_ = std::exchange(saving_, std::nullopt)->applied;
@@ -153,7 +158,8 @@ class AsyncShardCore {
     finish(out);
   }
 
-  /// There was no disk space for the cut that `SaveCut` asked for. Notices tell workers not to wait for it.
+  /// There was no disk space for the cut that `SaveCut` asked for. The notices report this, so
+  /// that workers do not wait for it.
   void no_room(auto& out) {
     no_room_ = true;
     notice(out);
@@ -168,7 +174,8 @@ class AsyncShardCore {
     if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
   }
 
-  /// The rank of `peer` is done. `ShardDone` follows when all ranks are done and the last cut is durable.
+  /// The rank of `peer` is done. `ShardDone` follows when all ranks have said goodbye and the last cut is durable.
+  /// Ignored if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
       if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())

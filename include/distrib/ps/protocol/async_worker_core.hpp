@@ -36,6 +36,7 @@ class AsyncWorkerCore {
   /// Returns the last contribution that was made; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
+  /// Joins all shards.
   void start(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendJoin{shard});
   }
@@ -43,7 +44,8 @@ class AsyncWorkerCore {
   /// The connection to a shard was lost and is open again: joins again, because it is unknown what arrived.
   void reconnected(std::uint32_t shard, auto& out) { out(SendJoin{shard}); }
 
-  /// The answer to `SendJoin`, or to a push that left a gap: how many contributions of this rank the shard has counted.
+  /// The shard answers `SendJoin`, or a push that it could not count: contributions are missing before it, or the shard
+  /// has no values yet. `progress`: how many contributions of this rank the shard has counted.
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
@@ -57,9 +59,12 @@ class AsyncWorkerCore {
     }
   }
 
+  /// The shard reports its progress without being asked.
   void notice(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
+  /// The shard answers a push.
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
+  /// The shard answers a pull after contribution `finished`. Values for another contribution than the next are dropped.
   void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, auto& out) {
     if (finished == asked() && !computing_ && rows_.fit(*t_ + 1, shard, block)) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
@@ -87,7 +92,8 @@ class AsyncWorkerCore {
     ask(out);
   }
 
-  /// Finishes the contribution that is being computed, then leaves: the job continues another time.
+  /// Finishes the contribution that is being computed, then leaves: `WorkerDone` with `left`. The job continues another
+  /// time.
   void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
@@ -175,7 +181,7 @@ class AsyncWorkerCore {
         computing_ = false;
         ++ticket_;
         buffer_.clear();
-        if (stopping_) return leave(out);  // what was being computed is void
+        if (stopping_) return leave(out);  // the result of the computation would be dropped
         return ask(out);
       }
     for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
@@ -191,7 +197,7 @@ class AsyncWorkerCore {
     view.progress = std::move(progress);
     go_on(out);
     const bool has_part = before < view.durable() && view.durable() < step();
-    // the shard took the cut being written to be enough; it was not
+    // the shard made no further cut, because it expected this one to be enough; it was not
     if (has_part && !computing_ && !done_ && buffer_.full()) out(SendSave{shard});
   }
 
@@ -211,7 +217,8 @@ class AsyncWorkerCore {
     if (buffer_.full()) {
       if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
         return;  // rule 3: wait until every shard has a cut
-      buffer_.make_room();  // That cut will not come. If a shard is lost, the dropped contributions are made again.
+      // There will be no such cut soon. If a shard is lost, the dropped contributions are made again.
+      buffer_.make_room();
     }
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};

@@ -30,7 +30,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// The rows of a job's tables that one contribution needs: which keys to ask each shard for, where the rows lie in the
-/// answers, and where their gradients go. Each key is asked for once.
+/// answers, and where their gradients are written in the contributions. Each key is asked for once.
 ///
 /// Memory of keys and rows is used again; blocks to send are new.
 ///
@@ -49,16 +49,17 @@ class BatchKeys {
   DISTRIB_DECL void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others,
                          bool digests = false);
 
-  /// What each shard is asked for.
+  /// Returns what each shard is asked for.
   [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
   /// The same as `requests()`, in the form in which it is sent.
   [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
 
-  /// Number of different rows of a table.
+  /// Returns the number of different rows of a table, of `lookups` and `others` together.
   [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::size_t {
     return tables_[table].unique->keys.size();
   }
-  /// For each lookup of the table the number of its row, in the order of `lookups`. Valid until the next `find`.
+  /// Returns for each lookup of the table the number of its row, in the order of `lookups`. Valid until the next
+  /// `find`.
   [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> {
     return std::span{tables_[table].unique->index}.first(tables_[table].lookups);
   }
@@ -67,8 +68,8 @@ class BatchKeys {
     return std::span{tables_[table].unique->index}.subspan(tables_[table].lookups);
   }
 
-  /// Copies a table's rows out of the answers (`values`, one block per shard) to `to`, which has space for
-  /// `rows(table)` rows.
+  /// Copies a table's rows from the answers (`values`, one block per shard) to `to`, in the order of their numbers.
+  /// `to` must have space for `rows(table)` rows.
   DISTRIB_DECL void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const;
 
   /// Returns the digest of a table, of the rows of all shards, from the answers. Only if `find` asked for digests.
@@ -80,7 +81,8 @@ class BatchKeys {
     contributions_[shard].write_keys(contribution.bytes());
   }
 
-  /// Writes the gradients of a table's rows, `rows(table)` of them, into the contributions of all shards.
+  /// Writes the gradients of a table's rows into the contributions of all shards, for which `begin` was called.
+  /// `gradients` has `rows(table)` rows, in the order of their numbers; rows that only `others` has are skipped.
   DISTRIB_DECL void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
                                    const float* gradients) const;
 

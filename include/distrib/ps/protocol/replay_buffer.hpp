@@ -28,13 +28,12 @@ class ReplayBuffer {
   /// others.
   DISTRIB_DECL void keep(Step step, std::vector<SharedBuffer> blocks);
 
-  /// Drops all contributions up to `step` inclusive: every shard has them in a cut.
+  /// Drops all contributions up to `step` inclusive, except contribution 0: every shard has them in a cut.
   void drop_through(Step step) {
     while (!steps_.empty() && steps_.begin()->first <= step) forget(steps_.begin());
   }
 
-  /// Drops the oldest contributions until another one fits. If a shard needs them later, all ranks must make them
-  /// again.
+  /// Drops the oldest contributions until `full` is false. If a shard needs them later, all ranks must make them again.
   void make_room() {
     while (full()) drop_through(steps_.begin()->first);
   }
@@ -44,19 +43,22 @@ class ReplayBuffer {
     for (auto at = steps_.upper_bound(step); at != steps_.end();) forget(at++);
   }
 
+  /// Drops all contributions except contribution 0.
   void clear() {
     while (!steps_.empty()) forget(steps_.begin());
   }
 
-  /// How many steps are kept.
+  /// Returns how many contributions are kept, without contribution 0.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
+  /// True if the contribution of `step` is kept.
   [[nodiscard]] auto has(Step step) const -> bool { return step == 0 ? !initial_.empty() : steps_.contains(step); }
+  /// Returns a shard's block of a contribution, which must be kept.
   [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
     return (step == 0 ? initial_ : steps_.at(step))[shard];
   }
 
-  /// True if another contribution of the size of the last one would exceed the budget. An empty buffer is never full:
-  /// one step may exceed the budget.
+  /// True if another contribution of the size of the last one would exceed the budget. Never true for an empty buffer,
+  /// so one contribution may exceed the budget, and with a budget of 0.
   [[nodiscard]] auto full() const noexcept -> bool {
     return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_;
   }

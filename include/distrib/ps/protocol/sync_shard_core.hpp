@@ -29,13 +29,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One shard of a synchronous job. Counts each contribution (step, rank) once, completes a step when the contributions
-/// of all ranks are here: reduces them in rank order and applies the updater. Keeps the values of the newest two steps
-/// and makes cuts. The rules are in docs/design/protocol.md, section "Synchronous jobs"; numbers in comments name them.
+/// One shard of a synchronous job. Counts each contribution (step, rank) once. Completes a step when it has the
+/// contributions of all ranks: reduces them in rank order and applies the updater. Keeps the values of the newest two
+/// steps and makes cuts. The rules are in docs/design/protocol.md, section "Synchronous jobs"; numbers in comments name
+/// them.
 ///
-/// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions that arrive complete a step, also
-/// a step ahead; later ones are dropped and counted as stale. Then it is no mistake if a name arrives again with other
-/// bytes: after a shard came back, other contributions may count than before.
+/// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions to a step that arrive complete
+/// it, also if they arrive before the step is next; later ones are dropped and counted as stale. Then it is no mistake
+/// if a name arrives again with other bytes: after a shard came back, other contributions may count than before.
 ///
 /// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard continues in
 /// the history of the cut that it starts from or is sent to, and does not count contributions that were made from
@@ -44,8 +45,8 @@ inline namespace v0 {
 /// reported.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
-/// performed in; `out` must not call the core. Memory: values, slots, and at most `contribution_window` steps of
-/// contributions.
+/// performed in; `out` must not call the core. Memory: the dense values of two steps, slots, tables, and at most
+/// `contribution_window` steps of contributions.
 ///
 /// Threads: one at a time.
 class SyncShardCore {
@@ -72,12 +73,14 @@ class SyncShardCore {
   [[nodiscard]] auto progress() const -> Progress {
     return {k_, cuts_, no_room_, awaited_.missing(), false, history_, {}};
   }
-  /// Returns the progress with `all_cuts`, which names also cuts of other histories: for a worker that joins.
+  /// Returns the progress for a worker that joins. Unlike `progress` it has `all_cuts`, which names also the cuts of
+  /// other histories. See `Progress::all_cuts` for when that is empty.
   [[nodiscard]] DISTRIB_DECL auto named_progress() const -> Progress;
-  /// Returns the settings by which the following steps are made. With backup workers they do not matter, and this is
-  /// empty.
+  /// Returns the lineage of the steps that follow k: the settings that have made k and make the next step. With backup
+  /// workers histories do not matter, and the lineage is empty.
   [[nodiscard]] auto lineage() const noexcept -> const Lineage& { return lineage_; }
-  /// Returns how many contributions arrived too late to count, each name once.
+  /// Returns how many contributions arrived too late to count, each name once; 0 without backup workers. Counts from
+  /// the start of this object.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
   /// A worker of `rank` joins on this connection. Answered with `JoinedReply`.
@@ -89,8 +92,8 @@ class SyncShardCore {
     out(JoinedReply{peer, named_progress()});
   }
 
-  /// The connection of `peer` is lost: its pulls are dropped. Other processes of its rank, which may have left steps to
-  /// it (rule 9), get `JoinedReply` as after a Join.
+  /// The connection of `peer` is lost: drops its pulls and its request for a state. Other processes of its rank, which
+  /// may have left steps to it (rule 9), get `JoinedReply` as after a Join.
   void disconnect(Peer peer, auto& out) {
     const auto gone = peers_.extract(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
@@ -99,14 +102,20 @@ class SyncShardCore {
       if (!gone.empty() && rank == gone.mapped()) out(JoinedReply{other, named_progress()});
   }
 
-  /// A contribution. Stores it, and completes steps that have all their contributions now. Drops it if it was counted
-  /// or stored before, if it is beyond the window (rule 3), or if it was made from values of another history. Answered
-  /// with `PushedReply`. Contribution 0: the first one sets the custom initial values.
+  /// A contribution has arrived. Stores it, and completes the steps that have all their contributions now, unless the
+  /// shard waits for its values. Drops it if it was counted or stored before, if it is beyond the window (rule 3), if
+  /// it arrives too late (with backup workers), or if it was made from values of another history. Answered with
+  /// `PushedReply` in all these cases. Contribution 0: the first one sets the custom initial values.
   ///
-  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, an error of `ShardStore::read`, `budget_exceeded` (no memory
-  /// for the rows of the completed step, which stays incomplete), or `old_version`: the worker reports no history, and
-  /// settings have changed. Contribution 0: `wrong_size` or `bad_initial_values`. With `not_repeatable` (rule 2)
-  /// `PushedReply` follows, and training continues with the first bytes.
+  /// Errors: `RefusedReply`, and no `PushedReply`, with
+  /// - `ps_errc::unknown_rank`, or an error of `ShardStore::read`: nothing has changed;
+  /// - `old_version`: the worker reports no history, and settings have changed; nothing has changed;
+  /// - `wrong_size` or `bad_initial_values` of contribution 0: the shard still waits for its values;
+  /// - `budget_exceeded`: no memory for the rows of the next step. The contribution is stored, and the step stays
+  ///   incomplete; the next push tries again.
+  ///
+  /// `RefusedReply` with `not_repeatable` (rule 2) only reports: training continues with the first bytes, and
+  /// `PushedReply` follows.
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
@@ -129,9 +138,9 @@ class SyncShardCore {
     out(PushedReply{peer, step, progress()});
   }
 
-  /// A worker asks for the values of `step` and for `rows`. Answered with `ValuesReply` if these values are kept,
-  /// parked if the step is in the future or the shard waits for values, and answered with `GoneReply` if the step is
-  /// older (rule 4).
+  /// A worker asks for the values of `step` and for `rows`. Answered with `ValuesReply` if these values are kept, and
+  /// with `GoneReply` if they are no longer kept (rule 4). Parked if the step is in the future or the shard waits for
+  /// its values.
   ///
   /// Errors: `RefusedReply` with `ps_errc::no_such_row` if `rows` are not of this shard.
   void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
@@ -148,9 +157,9 @@ class SyncShardCore {
   }
 
   /// A worker sends all shards to cut c (rule 11). `lineage`: the digest of the lineage of that cut; 0: the cut of the
-  /// shard's own history. If the shard still has the values of c, or has no such cut, it only answers `JoinedReply`.
-  /// Otherwise it goes to step c and asks for the values with `LoadCut`. Until they are loaded it completes no step,
-  /// parks pulls, and does not answer a further Restore.
+  /// shard's own history. If the shard still keeps the values of c, or has no such cut, it only answers `JoinedReply`.
+  /// Otherwise it goes to step c and asks for the values with `LoadCut`. Until `cut_loaded` it completes no step, parks
+  /// pulls, and ignores a further Restore; then all peers get `JoinedReply`.
   void restore(Peer peer, Step c, auto& out, std::uint64_t lineage = 0) {
     if (loading_) return;  // all peers get an answer when the values are loaded
     const bool is_own = lineage == 0 || history_ == 0 || lineage == lineage_.until(c).digest();
@@ -171,7 +180,8 @@ class SyncShardCore {
   }
 
   /// The shell has read the cut that `LoadCut` asked for. All peers get `JoinedReply` as after a Join, because
-  /// contributions of theirs that were stored may be lost.
+  /// contributions of theirs that were stored may be lost. A cut of another history than expected was overwritten
+  /// meanwhile: as `cut_refused`. Throws as `ShardStore::load`; the shard cannot continue then.
   void cut_loaded(const Cut& cut, auto& out) {
     if (!loading_) return;
     if (history_ != 0 && cut.lineage != lineage_.until(k_)) return cut_refused(out);  // it was overwritten meanwhile
@@ -184,8 +194,8 @@ class SyncShardCore {
     static_cast<void>(advance(out));  // if memory is short, the contribution is refused when it is sent again
   }
 
-  /// The cut that `LoadCut` asked for is damaged or missing. Goes to the newest cut that the shard has, as at a start.
-  /// At step 0 does nothing.
+  /// The cut that `LoadCut` asked for is damaged or missing. Goes to the newest other cut of this history, as at a
+  /// start: another `LoadCut` follows. Must not be called for cut 0, which can always be made; then does nothing.
   void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
     lose_cut(k_);
@@ -207,7 +217,7 @@ class SyncShardCore {
     out(CopyCut{});
   }
 
-  /// The cut of `step` that `SaveCut` asked for is durable.
+  /// The cut of `step` that `SaveCut` asked for is durable. Ignored for another step.
   void cut_saved(Step step, auto& out) {
     if (saving_ != step) return;
     saving_.reset();
@@ -222,7 +232,8 @@ class SyncShardCore {
     finish(out);
   }
 
-  /// There was no disk space for the cut that `SaveCut` asked for. Notices tell workers not to wait for it.
+  /// There was no disk space for the cut that `SaveCut` asked for. The notices report this, so
+  /// that workers do not wait for it.
   void no_room(auto& out) {
     no_room_ = true;
     notice(out);
@@ -240,9 +251,10 @@ class SyncShardCore {
     else if ((k_ == total_steps_ || wanted) && !loading_) cut_due(out);
   }
 
-  /// Another replica of this shard, which has the state of step `have`, asks for a newer cut. Answered with `SendState`
-  /// of the newest durable cut. If that is not newer but the shard is, makes a cut and answers when it is durable.
-  /// Answered with step 0 if there is nothing newer, while a cut is being loaded, or while there is no disk space.
+  /// Another replica of this shard, which has the state of step `have`, asks for a newer cut. If the newest durable cut
+  /// is newer, answers with `SendState` of that cut. Otherwise, if the shard itself is newer, makes a cut and answers
+  /// when it is durable. Answers with step 0 if there is nothing newer; and, instead of making a cut, while a cut is
+  /// being loaded or there is no disk space.
   void state(Peer peer, Step have, auto& out) {
     const bool pauses = no_room_ && saving_;
     if (pauses) refused_ = have;
@@ -252,8 +264,9 @@ class SyncShardCore {
     save(out);
   }
 
-  /// The state of the other replica. Null: it has no newer state, or the fetch failed. If it is ahead of this shard,
-  /// continues from it and saves it. All peers get `JoinedReply` as after a Join.
+  /// The state of the other replica has arrived. Null: that replica has no newer state, or the fetch failed. If the
+  /// state is ahead of this shard, and no cut is being loaded, continues from it and saves it. In every case all peers
+  /// get `JoinedReply` as after a Join. Throws as `ShardStore::load`; the shard cannot continue then.
   void state_came(const Cut* cut, auto& out) {
     if (cut != nullptr && cut->step > k_ && !loading_) {
       if (std::exchange(copying_, std::nullopt)) store_.drop_cut();
@@ -274,12 +287,14 @@ class SyncShardCore {
     static_cast<void>(advance(out));  // as in `cut_loaded`
   }
 
-  /// Makes a cut of the present step soon, unless it exists or is being made. Called before the process stops.
+  /// Makes a cut of the present step soon, unless it exists or is being made. Called when a worker asks for a cut, and
+  /// before the process stops.
   void save(auto& out) {
     if (saving_ != k_) cut_due(out);
   }
 
-  /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks are done and the last cut is durable.
+  /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks have said goodbye and the last cut is
+  /// durable. Ignored if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) goodbyes_.insert(found->second);
     finish(out);
@@ -289,8 +304,8 @@ class SyncShardCore {
   using Parked = detail::ParkedPull;
 
   // Goes back to cut c. Drops the stored contributions and the checksums after c: what is made again may differ. Keeps
-  // every newer cut, also one that is being written: the worker that sent the Restore may not know them, and one may be
-  // common to all shards already. A newer cut is written again when its step is due again.
+  // every newer cut, also the cut that is being written: the worker that sent the Restore may not know them, and one of
+  // them may be common to all shards already. A newer cut is written again when its step is due again.
   void forget_after(Step c) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
@@ -306,7 +321,7 @@ class SyncShardCore {
     return cut != lineages_.end() && cut->second.digest() == lineage;
   }
 
-  // True if the settings never changed. Then workers of an older version, which report no history, are right.
+  // True if the settings never changed, which is what workers of an older version assume; they report no history.
   [[nodiscard]] auto has_one_setting() const -> bool { return lineage_.entries().size() == 1; }
 
   // Sets the history of the steps after k. `made`: the lineage of the values of k.
@@ -335,10 +350,10 @@ class SyncShardCore {
 
   DISTRIB_DECL auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool;
 
-  // Rule 5: of the cuts that are not newer than the common cut the two newest stay (and cut 0).
+  // Rule 5: drops the cuts that are not newer than the common cut, except the two newest of them and cut 0.
   void drop_old_cuts(Step common, auto& out) {
     common_ = std::max(common_, common);
-    if (loading_) return;  // one of them is being read
+    if (loading_) return;  // a cut is being read, perhaps one of these
     drop_other_cuts(out);
     std::size_t old = 0;
     for (const Step c : cuts_)
@@ -361,8 +376,8 @@ class SyncShardCore {
     }
   }
 
-  // While another shard has no disk space, cuts after the common cut become more and more: only the newest of them
-  // stay, and those after k, which were made before the shard was sent back.
+  // While another shard has no disk space, the number of cuts after the common cut grows. So only the newest `most` of
+  // the cuts up to k stay. Cuts after k, which were made before the shard was sent back, stay too.
   void drop_unneeded(auto& out) {
     constexpr std::ptrdiff_t most = 8;
     if (loading_) return;
@@ -396,8 +411,8 @@ class SyncShardCore {
   }
 
   // Rule 5: the cut that is being written is finished first, then the newest due cut is written. If the copy of a cut
-  // is not complete when the next cut is due, the rest is copied at once: otherwise it would mix two steps. `again`:
-  // also if there is a cut of this step already.
+  // is not complete when the next cut is due, the rest is copied at once, because a store copies one cut at a time.
+  // `again`: also if there is a cut of this step already.
   void cut_due(auto& out, bool again = false) {
     if (copying_ == k_ || (has_cut(k_) && !again)) return;
     if (copying_) {
@@ -453,23 +468,23 @@ class SyncShardCore {
   std::map<Step, detail::StepContributions> contributions_;  // for k+1 .. k+window
   std::vector<detail::NewestContribution> newest_;  // for each rank; stored, or dropped as stale
   std::uint64_t stale_ = 0;
-  std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
+  std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;  // of contributions, see `remember`
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
-  bool tells_history_;
+  bool tells_history_;  // false with backup workers
   Sha256Digest settings_;
   Lineage lineage_;  // of what is computed next; empty: histories are not reported
   std::uint64_t history_ = 0;  // the digest of `lineage_`; 0: not reported
-  std::map<Step, Lineage> lineages_;  // of the durable cuts but cut 0
+  std::map<Step, Lineage> lineages_;  // of the durable cuts except cut 0, also of other histories
   std::vector<Step> cuts_{0};  // the durable cuts of this history, ascending
   Step common_ = 0;  // the newest of them that all shards have, as far as is known
-  std::optional<Step> copying_;
+  std::optional<Step> copying_;  // the step of the cut that is being copied
   bool asked_to_copy_ = false;  // `CopyCut` was sent, and `copy_cut` not called yet
-  std::optional<Step> saving_;
-  Lineage saved_as_;
+  std::optional<Step> saving_;  // the step of the cut that is being written
+  Lineage saved_as_;  // its lineage
   Step before_ = 0;  // the step from which it was last sent back
   bool no_room_ = false;  // the last cut that was tried found no disk space
-  std::optional<SaveCut> due_;
+  std::optional<SaveCut> due_;  // the next cut to write, when the present one is durable
   bool loading_ = false;  // the values of step k are being read
   std::vector<std::pair<Peer, Step>> wanted_states_;  // requests of other replicas, with the step that they have
   std::optional<Step> refused_;  // the step of the last replica whose request found no disk space

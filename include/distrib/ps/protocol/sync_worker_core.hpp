@@ -25,17 +25,17 @@ inline namespace v0 {
 /// cannot, sends all shards to the common cut. The rules are in docs/design/protocol.md, section "Synchronous
 /// jobs"; numbers in comments name them.
 ///
-/// With backup workers (`Consistency::replicas_to_aggregate`) no worker sends shards back. A worker that is told Gone,
-/// or cannot send a shard what it lacks, continues at the smallest k and makes again the contributions that it no
-/// longer has. If a shard came back and no step is left that all shards can give, each shard gives the step where it
-/// is.
+/// With backup workers (`Consistency::replicas_to_aggregate`) no worker sends shards back. A worker that gets Gone, or
+/// cannot send a shard what it lacks, continues at the smallest k and makes again the contributions that it no longer
+/// has. If a shard came back, and there is no step whose values all shards still keep, the worker uses from each shard
+/// the values of the step where that shard is.
 ///
 /// In a job that was started again with other settings (`Lineage`) shards may be of different histories. The worker
 /// then sends them to the newest cut that is the same on all of them.
 ///
-/// With replicas (`Job::replicas`) each event and action names a replica by its number instead of a shard. All replicas
-/// are sent the same, and the values are taken from the first replica of a shard that answers. Only live replicas
-/// count: the worker does not wait for one that is not connected.
+/// With replicas (`Job::replicas`) each event and action names a replica by its number instead of a shard. The worker
+/// sends the same contributions to all replicas, and uses the values of the first replica of a shard that answers. Only
+/// live replicas count: the worker does not wait for a replica that is not connected.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start (rule 7).
@@ -50,6 +50,7 @@ class SyncWorkerCore {
   /// Returns t: the step whose values the worker has or waits for; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
+  /// Joins all shards.
   void start(auto& out) { join_all(out); }
 
   /// The connection to `replica` was lost and is open again: joins again, because it is unknown what arrived.
@@ -78,9 +79,10 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  /// The shard reports where it is: the answer to the newest `SendJoin` or to `SendRestore`; also sent when any
-  /// worker's Restore moved the shard, or when the shard lost another process of this rank. It is unknown which
-  /// contributions of this rank after `done` the shard has stored. The shell must drop answers to older Joins.
+  /// The shard reports where it is: the answer to the newest `SendJoin`, to `SendRestore` or to `SendCatchUp`; also
+  /// sent when any worker's Restore moved the shard, when the shard has asked the other replica for its state, or when
+  /// it lost another process of this rank. It is unknown which contributions of this rank after `done` the shard has
+  /// stored. The shell must drop answers to older Joins.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.is_old = progress.history != only_settings_ && progress.history == 0;
@@ -98,7 +100,7 @@ class SyncWorkerCore {
     if (is_of_other_history(view.progress)) return join_all(out);
     doubt(replica, out);
     if (t_) serve(replica, out);
-    if (t_) pull(replica, out);  // even if its values are here: the answer says when it has reached t
+    if (t_) pull(replica, out);  // even if its values have arrived: the answer says when it has reached t
     if (t_ && replicas_.replicated()) {
       view.doubtful = true;
       ask_another(replica, out);
@@ -109,8 +111,11 @@ class SyncWorkerCore {
 
   /// The shard reports its progress without being asked.
   void notice(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
+  /// The shard answers a push.
   void pushed(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
 
+  /// The shard answers a pull with the values of `step`. Values that are not wanted any more are dropped. If another
+  /// replica of the shard has sent different values of this step, `ReplicasDiffer` follows.
   void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     progress = known(std::move(progress));
@@ -123,7 +128,7 @@ class SyncWorkerCore {
     learn(replica, std::move(progress), out);
   }
 
-  /// The shard no longer keeps the values of `step` (rule 9).
+  /// The shard answers a pull: it no longer keeps the values of `step` (rule 9).
   void gone(std::uint32_t replica, Step step, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
@@ -149,7 +154,7 @@ class SyncWorkerCore {
   /// The contribution that `Compute` asked for, one block per shard; with tables also the rows that the next
   /// contribution needs. A result with an old `ticket` is dropped.
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
-    if (!computing_ || ticket != ticket_) return;  // void: the worker has joined again meanwhile
+    if (!computing_ || ticket != ticket_) return;  // too late: the worker has joined again meanwhile
     computing_ = false;
     gone_at_.reset();
     buffer_.drop_through(common_cut());
@@ -167,18 +172,20 @@ class SyncWorkerCore {
     pull_all(out);
   }
 
-  /// Finishes the contribution that is being computed, then leaves: the job continues another time.
+  /// Finishes the contribution that is being computed, then leaves: `WorkerDone` with `left`. The job continues another
+  /// time.
   void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
     if (!computing_) leave(out);
   }
 
-  /// Returns the newest step that is in every shard's list of cuts (rule 6).
+  /// Returns the newest step that is in every shard's list of cuts (rule 6); 0 if the shards are of different
+  /// histories, or have not all reported their cuts.
   [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
-  /// True if every shard has the cut of the last step, and all are of one history. Then nothing is left to do, even if
-  /// shards were sent back since.
+  /// True if every shard has the cut of the last step, and all are of one history; with replicas see
+  /// `ReplicaViews::all_saved`. Then nothing is left to do, even if shards were sent back since.
   [[nodiscard]] auto everything_saved() const -> bool {
     return replicas_.all_saved(total_steps_) && replicas_.have_one_history();
   }
@@ -191,7 +198,7 @@ class SyncWorkerCore {
     return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size()) == 0);
   }
 
-  // A shard of an older version reports no history: takes it to be the history of the present settings alone.
+  // A shard of an older version reports no history: assumes that it is the history of the present settings alone.
   [[nodiscard]] auto known(Progress progress) const -> Progress {
     if (progress.history == 0) progress.history = only_settings_;
     return progress;
@@ -202,7 +209,7 @@ class SyncWorkerCore {
 
   void join_all(auto& out) {
     forget();
-    if (stopping_) return leave(out);  // what was being computed is void
+    if (stopping_) return leave(out);  // the result of the computation would be dropped
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendJoin{replica});
   }
 
@@ -239,7 +246,7 @@ class SyncWorkerCore {
     pull_all(out);
   }
 
-  // If `replica` reported the other process: that may be lost now, so take back what was left to it.
+  // If `replica` reported the other process, that process may be lost now: takes back what was left to it.
   void doubt(std::uint32_t replica, auto& out) {
     if (!replicas_[replica].witness) return;
     replicas_.take_back();
@@ -281,10 +288,12 @@ class SyncWorkerCore {
     out(SendPush{replica, {step, rank_, block, 0, common_cut(), history_}, pull_follows});
   }
 
-  // Sends the contributions that the shard lacks, as far as it stores ahead (rules 3 and 8). If one is no longer kept:
+  // Sends the contributions that the shard lacks, as far ahead as the shard stores them (rules 3 and 8). If one of them
+  // is no longer kept:
   // - rule 10;
-  // - with backup workers: other ranks may have it, so wait until the shard lacks just this step, then join all again;
-  // - with replicas: the replica gets the state of the other one.
+  // - with backup workers: the contributions of other ranks may suffice, so waits until the shard needs exactly this
+  //   step, then joins all again;
+  // - with replicas: the replica gets the state of the other replica.
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
     ReplicaView& view = replicas_[replica];
     if (replicas_.replicated() && !view.live && !view.lame) return;
@@ -307,8 +316,8 @@ class SyncWorkerCore {
       out(SendPull{replica, last});  // answered when the shard has room for the rest
   }
 
-  // It may be useless to wait for a replica that was lost, has joined again or is left behind. So ask the other
-  // replicas of the shard too, also those that were not ahead when they last reported.
+  // It may be useless to wait for a replica that was lost, has joined again or is left behind. So asks the other
+  // replicas of the shard too, also replicas that were not ahead when they last reported.
   void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
@@ -316,9 +325,9 @@ class SyncWorkerCore {
       if (replicas_[other].asked != t_ && replicas_.may_give(other, *t_)) pull(other, out);
   }
 
-  // `replica` cannot be sent what it lacks. If another live replica is ahead, tells `replica` to get the state of the
-  // other one, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other replica can
-  // help, neither now nor after it has joined.
+  // Contributions that `replica` lacks are no longer kept. If another live replica is ahead, asks `replica` to get the
+  // state of that replica, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other
+  // replica can help, neither now nor after it has joined.
   auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
@@ -332,8 +341,8 @@ class SyncWorkerCore {
     return true;
   }
 
-  // Helps the replicas that could not be helped before, and at the end of the job those that are behind: the workers
-  // that could send them contributions may have ended.
+  // Asks replicas to get the state of another replica: the lame ones, as soon as another replica has a newer cut; and
+  // at the end of the job all that are behind, because the workers that could send them contributions may have ended.
   void help(auto& out) {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
       const ReplicaView& view = replicas_[replica];
@@ -366,7 +375,7 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  // The end (rule 12); or the next contribution, if the values of t are here.
+  // The end (rule 12); or the next contribution, if the values of t have arrived.
   void go_on(auto& out) {
     if (!t_ || done_) return;
     if (everything_saved()) return end(out);
@@ -399,7 +408,7 @@ class SyncWorkerCore {
     }
     done_ = true;
     computing_ = false;
-    // no Goodbye while the other replica is behind, so that this one waits for it
+    // no Goodbye to a shard with a replica that lacks the last cut, so that the replica that has it stays for a while
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
       replicas_.some_lack(total_steps_, replica) ? out(SendLeave{replica}) : out(SendGoodbye{replica});
     out(std::move(ended));
@@ -435,7 +444,7 @@ class SyncWorkerCore {
   bool computing_ = false;
   std::uint64_t ticket_ = 0;
   Step ask_again_ = 0;  // the step from which to ask for cuts again, while a shard has no disk space for them
-  std::optional<Step> gone_at_;
+  std::optional<Step> gone_at_;  // t, if a shard has answered Gone for it since the last contribution
   bool stopping_ = false;
   bool done_ = false;
 };

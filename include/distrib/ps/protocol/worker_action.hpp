@@ -37,7 +37,7 @@ struct SendPush {
 struct SendRestore {
   std::uint32_t shard = 0;
   Step cut = 0;
-  std::uint64_t lineage = 0;  ///< `Lineage::digest` of the cut; 0: the cut of the shard's own history.
+  std::uint64_t lineage = 0;  ///< `Lineage::digest` of the cut; 0: the cut of the shard's present history.
 };
 /// The replica `shard` shall get the state of the other replica of its shard: workers can no longer send it what it
 /// lacks.
@@ -45,18 +45,22 @@ struct SendCatchUp {
   std::uint32_t shard = 0;
   Step done = 0;  ///< The step of the replica, as far as the worker knows.
 };
+/// The shard shall make a cut soon.
 struct SendSave {
   std::uint32_t shard = 0;
 };
+/// The rank is done with this shard, which need not wait for it any more.
 struct SendGoodbye {
   std::uint32_t shard = 0;
 };
+/// This process ends, but the rank is not done with this shard: it continues another time, or a replica of the shard
+/// still lacks the last cut.
 struct SendLeave {
   std::uint32_t shard = 0;
 };
 
 /// Find out which rows the contribution of `step` needs, and call `prepared` with one entry per shard. Only in jobs
-/// with tables. Otherwise `computed` passes the rows for the next contribution.
+/// with tables, and only if the last `computed` did not pass these rows.
 struct Prepare {
   Step step = 0;
 };
@@ -69,8 +73,8 @@ struct Compute {
   std::vector<SharedBuffer> values;
 };
 
-/// Two replicas of this shard gave different values of one step: a defect of memory, of a processor or of this library.
-/// The job cannot continue.
+/// Two replicas of this shard returned different values of one step: a defect of memory, of a processor or of this
+/// library. The job cannot continue.
 struct ReplicasDiffer {
   std::uint32_t shard = 0;
   Step step = 0;
@@ -90,8 +94,9 @@ struct WorkerDone {
 
 /// Settings of a worker that are not part of the job.
 struct WorkerOptions {
-  /// Bytes of contributions that are kept, to be sent again to a shard that comes back. 0: only the newest contribution
-  /// is kept, for shards that cannot be lost without the worker (local mode).
+  /// Most bytes of contributions that are kept, to be sent again to a shard that comes back; one contribution is kept
+  /// even if it is larger. 0: only the newest contribution is kept, for shards that cannot be lost without the worker
+  /// (local mode).
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
   /// Contribution 0, one block per shard as `set_initial_values` makes them. Sent to each shard that waits for its
   /// custom initial values, whenever the shard starts at step 0. Empty: the job has none.

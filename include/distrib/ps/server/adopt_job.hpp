@@ -23,8 +23,9 @@ struct AdoptedJob {
 /// Returns the job whose text a worker sent to the shard `identity`, which may use as much memory as `options` say.
 /// `known`: the job that the shard has already; empty: none.
 ///
-/// Errors: `ps_errc::bad_job` if the text is no job, or if the hash is not the text's hash; `job_mismatch` if the
-/// shard has another job, or the cluster has other numbers than the job; `unknown_updater`; `too_large`.
+/// Errors: `ps_errc::bad_job` if the text is not a job, or if the hash is not the text's hash; `job_mismatch` if the
+/// shard has a job already, or the cluster has other numbers of tasks or ranks than the job; `unknown_updater`;
+/// `too_large`. The result is unspecified then.
 [[nodiscard]] DISTRIB_DECL auto adopt_job(const JoinRequest& request, const std::optional<Job>& known,
                                           const ShardIdentity& identity, const ShardKinds& kinds,
                                           const ShardOptions& options, Error& error) -> AdoptedJob;

@@ -32,11 +32,11 @@ class PeerCalls {
     stream_ = std::move(stream);
     owed_.reset();
   }
-  /// True if there is a stream.
+  /// True if there is a stream of Join.
   [[nodiscard]] auto joined() const noexcept -> bool { return stream_.has_value(); }
 
-  /// Sends an item on the stream. If the client has granted no credit, remembers the kind: `tell_owed` sends it later,
-  /// with the progress of that time. Only one item is owed at a time.
+  /// Sends an item on the stream; does nothing without a stream. If the client has granted no credit, remembers the
+  /// kind: `tell_owed` sends it later, with the progress of that time. Only one item is owed at a time.
   void tell(JoinItem::Kind kind, const Progress& progress) {
     if (!stream_) return;
     if (stream_->item({kind, progress, 0})) owed_.reset();
@@ -63,12 +63,13 @@ class PeerCalls {
     if (stream_) std::exchange(stream_, std::nullopt)->fail(code, where);
   }
 
-  /// Keeps a pull that the core is asked to answer. `came`: when it arrived.
+  /// Keeps a pull until the core answers it. `came`: when the pull arrived; `Instant{}`: not known.
   void park(Step step, Call<Pull, Connection> pull, Instant came = {}) {
     pulls_.push_back({step, came, std::move(pull)});
   }
 
-  /// Returns when the pull arrived that the next answer of this step is for. `Instant{}`: there is none.
+  /// Returns when the pull arrived that the next `answer` of this step is for. `Instant{}`: there is none, or the time
+  /// is not known.
   [[nodiscard]] auto came(Step step) const noexcept -> Instant {
     for (const Parked& parked : pulls_)
       if (parked.step == step) return parked.came;
@@ -78,8 +79,8 @@ class PeerCalls {
   /// Returns how many pulls wait.
   [[nodiscard]] auto parked() const noexcept -> std::size_t { return pulls_.size(); }
 
-  /// The core has answered a pull of this step: answers the one that arrived first. If the client has cancelled that,
-  /// the answer is dropped.
+  /// The core has answered a pull of this step: answers the pull of this step that arrived first. If the client has
+  /// cancelled that pull, the answer is dropped.
   void answer(Step step, const PullReply& reply) {
     const auto first = std::ranges::find(pulls_, step, &Parked::step);
     if (first == pulls_.end()) return;

@@ -59,10 +59,11 @@ class Server {
     return task_ ? task_->metrics_port() : std::uint16_t{0};
   }
 
-  /// Serves until the job is over. Completes once with `void(int)`, the exit code of the task:
+  /// Serves until the job is over. Must be called at most once. Completes once with `void(int)`, the exit code of the
+  /// task; if the server is destroyed before, the handler is destroyed without a call.
   ///
   /// - 0: every worker is done.
-  /// - 1: it was asked to stop, or no worker came; start it again.
+  /// - 1: it was asked to stop, or no worker connected in time; start it again.
   /// - 65: a call of a worker was refused after it had joined, which ends the job; or another process of this task uses
   ///   the directory that the job names.
   /// - 70: a worker is lost permanently.
@@ -88,13 +89,14 @@ class Server {
     return join(here);
   }
 
-  /// The same. Meanwhile runs what others post to `here`; only this function may run it.
+  /// The same. Meanwhile runs what is posted to `here`; only this function may run it, and stops it at the end.
   [[nodiscard]] DISTRIB_DECL auto join(asio::io_context& here) -> int;
 
-  /// Asks the server to save its shards and end. May be called from any thread.
+  /// Asks the server to save its shards and end, with code 1. May be called from any thread. Throws as `async_join`.
   void stop() { task().stop(); }
 
-  /// Returns why it ended with another code than 0. Only after `join`.
+  /// Returns why it ended with another code than 0; no error: it is done, or was asked to stop and has saved. Only
+  /// after `join`.
   [[nodiscard]] auto why() const -> const Error& { return task_->why(); }
 
  private:

@@ -16,9 +16,9 @@ inline namespace v0 {
 /// Options of a `Server`.
 struct ServerOptions {
   /// Where its cuts are; empty: where the job of the workers says. If it is set, a server that is started after the end
-  /// of its job finds the finished job there, and a second process of the task is refused by the constructor.
+  /// of its job finds the finished job there, and the constructor refuses a second process of the task.
   std::string directory;
-  /// How long to wait for a process of the task that ends and may still lock the directory.
+  /// How long to wait for another process of the task, which ends and may still lock the directory.
   std::chrono::milliseconds lock_within{5'000};
   ShardOptions shard;
   RpcServerOptions rpc;  ///< `services` and `threads` are set by the server.

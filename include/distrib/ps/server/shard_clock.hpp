@@ -27,8 +27,8 @@ class ShardClock {
       none,  ///< Nothing.
       lost,  ///< `rank` is lost permanently: end the task.
       nobody_came,  ///< No job arrived for as long as a rank may be away: end the task.
-      /// A last cut is durable, of this job or of the one before, and no worker was joined for the linger time: the
-      /// task is done.
+      /// No worker was joined for the linger time, and the last cut of the job is durable; or no job has arrived, and
+      /// the directory has the checkpoint of a job's last step. The task is done.
       finished,
     };
     Kind kind = Kind::none;
@@ -37,8 +37,8 @@ class ShardClock {
 
   DISTRIB_DECL ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now);
 
-  /// The job is known: the time of absence counts from now for every rank. `replicated`: there is another replica to
-  /// ask.
+  /// The job is known, and its cuts are read: the time of absence counts from now for every rank. `replicated`: true if
+  /// there is another replica to ask.
   DISTRIB_DECL void opened(Instant now, bool replicated = false);
   /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
   auto joined(Rank rank) -> bool {
@@ -52,20 +52,21 @@ class ShardClock {
   void saved(Instant now) {
     if (joined_ == 0) since_ = now;
   }
-  /// All is done for `rank`: it is not missed any more.
+  /// The rank is done: its absence does not count any more.
   void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
-  /// No job arrived yet, but the directory has a checkpoint of a job's last step, see `ShardIdentity::finished`.
+  /// The directory has the checkpoint of a job's last step, see `ShardIdentity::finished`. Counts only while no job has
+  /// arrived.
   void found_finished() { was_finished_ = true; }
 
   /// A cut found no disk space: another try follows after a pause.
   void found_no_room(Instant now) { again_ = now + pause_; }
-  /// True, once, when that pause is over.
+  /// True if that pause is over: once for each `found_no_room`.
   auto tries_again(Instant now) -> bool {
     return now >= again_ && std::exchange(again_, Instant::max()) != Instant::max();
   }
 
-  /// True, once per pause, if the other replica is to be asked for what this one lacks: no worker is joined any more,
-  /// and all may have ended.
+  /// True if the other replica is to be asked for what this one lacks: no worker is joined any more, and all may have
+  /// ended. True at once, then once per pause.
   auto asks_sibling(Instant now) -> bool {
     const bool asks = now >= ask_;
     if (asks) ask_ = now + pause_;
@@ -73,14 +74,14 @@ class ShardClock {
   }
 
   /// Returns when to look again: for the next verdict, to try a cut, or to ask the other replica. Empty: not before the
-  /// next event. `complete`: the last cut is durable.
+  /// next event. `complete`: true if the last cut is durable.
   [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
     const auto verdict = verdict_at(complete);
     const Instant first = complete ? again_ : std::min(again_, ask_);
     return first == Instant::max() ? verdict : std::min(first, verdict.value_or(first));
   }
 
-  /// Returns what to do at `now`. `complete`: the last cut is durable.
+  /// Returns what to do at `now`. `complete`: true if the last cut is durable.
   [[nodiscard]] DISTRIB_DECL auto look(Instant now, bool complete) const -> Verdict;
 
  private:
@@ -98,7 +99,7 @@ class ShardClock {
   std::chrono::milliseconds linger_;
   std::chrono::milliseconds pause_;
   bool was_finished_;
-  Instant since_;  // when the last worker left, or when a cut was durable after that
+  Instant since_;  // the start of the linger time: when the last worker left, or a cut became durable after that
   Instant again_ = Instant::max();  // when a cut is to be tried again
   Instant ask_ = Instant::max();  // when the other replica is to be asked
   bool opened_ = false;

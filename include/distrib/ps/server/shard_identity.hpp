@@ -6,13 +6,14 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The shard that a service serves, and the size of its cluster. A job must have the same numbers.
+/// The shard that a service serves, and the size of its cluster. A job must have the same numbers of tasks and ranks.
 struct ShardIdentity {
   std::uint32_t task = 0;  ///< The ps task.
   std::uint32_t shard = 0;  ///< The number of the service on this task, see `Job::service_of`.
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
-  /// The checkpoint that it starts with holds a job's last step: if no worker comes, the task is done.
+  /// True if the directory has the checkpoint of a job's last step at the start: if no worker connects, the task is
+  /// done.
   bool finished = false;
 };
 

@@ -34,7 +34,8 @@ class ShardMeter {
     window_ = contribution_window(job);
   }
 
-  /// Sets when the request arrived that the shard handles next.
+  /// Sets when the request arrived that the shard handles next. `Instant{}`, also at first: not known, then no duration
+  /// is measured.
   void arrived(Instant at) noexcept { arrived_ = at; }
   [[nodiscard]] auto arrived() const noexcept -> Instant { return arrived_; }
 
@@ -59,8 +60,8 @@ class ShardMeter {
     note(pulled_, came);
   }
 
-  /// Returns the status of the shard `identity`. `job`: empty: not known; `core`: null until its cuts are read. The
-  /// caller adds the ranks that are joined, the number of parked pulls, and the job's hash.
+  /// Returns the status of the shard `identity`. `job` is empty while no job is known, `core` is null until its cuts
+  /// are read. The caller adds the ranks that are joined, the number of parked pulls, and the job's hash.
   [[nodiscard]] DISTRIB_DECL auto describe(const ShardIdentity& identity, const std::optional<Job>& job,
                                            const ShardKind& kind, const AnyShard* core, Instant now) const
       -> ShardStatus;

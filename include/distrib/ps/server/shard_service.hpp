@@ -41,13 +41,13 @@ namespace distrib {
 inline namespace v0 {
 
 /// Answers the methods of `ps/wire/messages.hpp` for one shard: learns the job from the first Join, then passes calls
-/// to the shard's core and its answers back. Each connection is a peer, and has the calls that the core has not
-/// answered yet.
+/// to the shard's core, and the core's answers to the connections. Each connection is a peer, for which the service
+/// keeps the calls that are not answered yet.
 ///
 /// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Connection`: what `Call` sends its
 /// answers to.
 ///
-/// Threads: one at a time. Must outlive the calls of its connections.
+/// Threads: one at a time. Must outlive the calls of its connections; `shell` must outlive it.
 template <class Connection>
 class ShardService final : private ShardSink {
  public:
@@ -86,9 +86,12 @@ class ShardService final : private ShardSink {
 
   // --- events of the shell ---
 
-  /// The result of `ShardShell::open`: the shard's durable cuts, steps ascending, and the newest of them. Null: it
-  /// starts with the initial values. If the shard has another replica, asks that first, and no worker joins before the
-  /// answer.
+  /// The result of `ShardShell::open`: the shard's durable cuts, steps ascending, and the newest of them. Null: the
+  /// shard starts at step 0. If the shard has another replica, asks that replica for a newer state first, and no worker
+  /// joins before the answer.
+  ///
+  /// Errors: throws as `make_shard`, for example if the tables need more memory than there is. Then `not_opened` must
+  /// be called.
   void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
@@ -100,14 +103,16 @@ class ShardService final : private ShardSink {
     ask_sibling();
   }
 
-  /// `ShardShell::open` failed: refuses the workers that have joined, and forgets the job.
+  /// `ShardShell::open` failed: refuses the workers that have joined, and forgets the job. The next worker may bring it
+  /// again.
   void not_opened(const Error& why) {
     job_.forget();
     sending_.send(sending_.peer(), nullptr);
     peers_.refuse_all(why.code, why.where);
   }
 
-  /// The result of `ShardShell::ask_sibling`. Null: the other replica has no newer cut, or cannot be reached.
+  /// The result of `ShardShell::ask_sibling`. Null: the other replica has no newer cut, or cannot be reached. Ends with
+  /// code 74 if the state needs more memory than there is.
   void state_came(const Cut* cut, Instant now) {
     asking_ = false;
     if (over_at(now)) return;
@@ -136,20 +141,20 @@ class ShardService final : private ShardSink {
     core_->cut_saved(step, *this);
     end_if_saved();
   }
-  /// The result of `ShardShell::load`.
+  /// The result of `ShardShell::load`. Throws as `ShardStore::load`; then `load_failed` must be called.
   void cut_loaded(const Cut& cut, Instant now) {
     if (!over_at(now)) core_->cut_loaded(cut, *this);
   }
-  /// `ShardShell::load` failed. If the cut is damaged or missing, loads the newest cut instead. Otherwise, or at step
-  /// 0, ends with code 74.
+  /// `ShardShell::load` failed. If the cut is damaged or missing, loads the newest other cut instead. Otherwise, or if
+  /// it is cut 0, ends with code 74.
   void load_failed(const Error& why, Instant now) {
     if (over_at(now)) return;
     const bool is_bad = why.code == failure::corrupt || why.code == failure::not_found;
     if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
     core_->cut_refused(*this);
   }
-  /// `ShardShell::save` failed. If the disk is full, another try follows after a pause, or it ends with code 1 if it
-  /// was asked to stop. Otherwise it ends with code 74.
+  /// `ShardShell::save` failed. If the disk is full, the shard tries again after a pause, or ends with code 1 if it was
+  /// asked to stop. After any other failure it ends with code 74.
   void save_failed(const Error& why, Instant now) {
     if (over_) return;
     const bool no_room = why.code == checkpoint_errc::no_room;
@@ -158,7 +163,8 @@ class ShardService final : private ShardSink {
     core_->no_room(*this);
   }
 
-  /// The process is asked to end: saves, then ends with code 1.
+  /// The process is asked to end: saves, then ends with code 1. Refuses pushes from now on, because the cut does not
+  /// contain them.
   void stop() {
     if (over_ || stopping_) return;
     stopping_ = true;
@@ -188,12 +194,13 @@ class ShardService final : private ShardSink {
     if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
     const std::string at =
-        job_->replicas == 1 ? "" : "; no other replica is ahead of step " + std::to_string(core_->step());
+        job_->replicas == 1 ? "" : "; the other replica sent no newer state than step " + std::to_string(core_->step());
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank) + at});
   }
 
-  /// The directory has the checkpoint of a job's last step. A shard that knows its job relies on its own cuts instead,
-  /// unless it has another replica, which may have been at the end.
+  /// The directory has the checkpoint of a job's last step, which is `step`. A shard without a job then ends when no
+  /// worker connects for the linger time. A shard that knows its job relies on its own cuts and does nothing, unless it
+  /// has another replica: that replica may have written the checkpoint, so this one may end without the last cut.
   void found_finished(Step step, Instant now) { woken(now, !job_ || step >= job_->total_steps); }
 
   /// Returns the status of the shard; changes nothing.
@@ -204,7 +211,7 @@ class ShardService final : private ShardSink {
     return status;
   }
 
-  /// Returns the counters of the shard. A shell with a clock tells it when calls arrive and are answered.
+  /// Returns the counters of the shard. A shell with a clock reports to them when calls arrive and are answered.
   [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
 
   /// Returns the job; empty: none is known yet.
@@ -257,7 +264,7 @@ class ShardService final : private ShardSink {
   void serve(PushRequest request, Call<Push, Connection> call) {
     const Peer peer = peers_.entered(call);
     if (peer == 0) return;
-    if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is being waited for does not contain it
+    if (stopping_) return call.fail(rpc_errc::closed);  // the cut that `stop` waits for does not contain it
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
@@ -265,7 +272,7 @@ class ShardService final : private ShardSink {
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
                  request.history},
                 *this);
-    if (push_) push_.answer(core_->progress(request.rank));  // a gap: the stream reports it
+    if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
   }
 
   void serve(RestoreRequest request, Call<Restore, Connection> call) {
@@ -318,7 +325,7 @@ class ShardService final : private ShardSink {
     core_->save_again(*this);
   }
 
-  // True if the last cut is durable, here or where this replica is not waited for.
+  // True if the shard has the last cut, or may end without it (`ends_without_`).
   [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
 
   // --- peers ---
@@ -336,7 +343,7 @@ class ShardService final : private ShardSink {
       if (state.calls.joined()) enter(peer, state);
   }
 
-  void leave(Peer peer) {  // it may come back on the same connection
+  void leave(Peer peer) {  // the worker may join again on the same connection
     part(peer);
     peers_[peer].calls.end();
   }
@@ -382,10 +389,11 @@ class ShardService final : private ShardSink {
   void operator()(RefusedReply reply) override {
     if (reply.code == ps_errc::not_repeatable) return push_.found_other_bytes();
     const std::string where = to_string(reply);
-    // the call is its Join
+    // a peer that has not entered can only have called Join
     if (Client& state = peers_[reply.peer]; !state.entered) return state.calls.refuse(reply.code, where);
     push_.fail(reply.code, where);
-    // Counted on one shard and refused on another, a contribution could never be completed: all workers are told why.
+    // Another shard may have counted this contribution; then its step could never be completed here. So a refusal ends
+    // the job, and all workers get the reason.
     end_ = {reply.code, where};
     peers_.refuse_all(reply.code, where);
     end(exit_code::refused, end_);
@@ -418,7 +426,7 @@ class ShardService final : private ShardSink {
   Instant now_{};
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
-  detail::StateCall<Connection> sending_;  // to the other replica
+  detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer
       ends_without_ = false;  // the job's last checkpoint exists, so this replica may end without having it

@@ -22,9 +22,9 @@ class ShardShell {
   /// The job is known. Find the cuts of this replica of a shard, then call `opened` or `not_opened`.
   virtual void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
   virtual void copy() = 0;  ///< Call `copy_cut` after the events that are waiting.
-  virtual void save(SaveCut action) = 0;  ///< Then call `cut_saved` or `save_failed`.
-  virtual void load(Step step) = 0;  ///< Then call `cut_loaded` or `load_failed`.
-  virtual void drop(DropCut action) = 0;  ///< The protocol no longer needs this cut.
+  virtual void save(SaveCut action) = 0;  ///< Make this cut durable, then call `cut_saved` or `save_failed`.
+  virtual void load(Step step) = 0;  ///< Read this cut, then call `cut_loaded` or `load_failed`.
+  virtual void drop(DropCut action) = 0;  ///< The protocol no longer needs this cut. Nothing to call.
   /// Ask the other replica for a cut that is newer than `have`, of the job with this hash. Then call `state_came`.
   virtual void ask_sibling(const std::string& job_hash, Step have) = 0;
   virtual void send(SendState action) = 0;  ///< Read the cut, then call `state_read`.
@@ -34,8 +34,8 @@ class ShardShell {
   virtual void joined_twice(Rank rank) = 0;
 
   /// The shard is over, with an exit code: 0 done, 1 to be started again, 65 a call of a rank was refused, 70 a rank is
-  /// lost permanently, 74 a cut could not be written or read. Called once, and nothing follows. What was answered must
-  /// still be written.
+  /// lost permanently, 74 a cut could not be written or read, or a loaded state needs more memory than there is. Called
+  /// once, and nothing follows. What was answered must still be written.
   virtual void ended(int code, const Error& why) = 0;
 };
 

@@ -18,9 +18,9 @@ inline namespace v0 {
 
 /// The shards of one thread of a ps task, counted.
 struct ShardTally {
-  std::size_t shards = 0;
+  std::size_t shards = 0;           ///< Shards that exist on the thread.
   std::size_t over = 0;             ///< Shards that are over.
-  std::size_t connections = 0;
+  std::size_t connections = 0;      ///< Connections that use a shard of the thread.
   std::uint32_t shards_of_job = 0;  ///< Shards of one task, replicas included; 0: no shard of the thread knows a job.
 };
 
@@ -38,7 +38,7 @@ struct EndFiles {
   bool done = false;
 };
 /// Stop reading, and let the answers be written, but not longer than this; then call `hung_up`. From now on call
-/// `counted` when a connection ends, and `counts_connections` when that has started.
+/// `counted` whenever a connection ends; when all threads do so, call `counts_connections`.
 struct HangUp {
   std::chrono::milliseconds within;
 };
@@ -65,9 +65,9 @@ class TaskEndCore {
   /// Returns why the code is not 0.
   [[nodiscard]] auto why() const noexcept -> const Error& { return why_; }
 
-  /// The task listens. Starts to check the directory: a process that was killed at the very end may be back before
-  /// other tasks have made the last checkpoint, and no worker may connect any more; and a replica may be behind when
-  /// all workers have ended.
+  /// The task listens. Starts to check the directory, if it has one, for the checkpoint of a job's last step. A process
+  /// that was killed at the very end may be back before other tasks have made that checkpoint, and perhaps no worker
+  /// connects any more; and a replica may be behind when all workers have ended.
   void start(bool has_directory, auto& out) {
     if (has_directory) out(LookForEnd{linger_});
   }
@@ -84,8 +84,9 @@ class TaskEndCore {
     if (counts_connections_) end_if_alone(out);
   }
 
-  /// A shard is over, see `ShardShell::ended`. The task is over when all its shards are, or at once when one cannot
-  /// continue.
+  /// A shard is over, see `ShardShell::ended`. The task ends when all its shards are over; when all shards that exist
+  /// are over, if it was asked to stop; and at once if a shard ends with another code than 0 and 1. A shard that no
+  /// worker has joined ends the task only if no shard of the task knows a job.
   void ended(std::size_t thread, const ShardTally& tally, int code, const Error& why, auto& out) {
     count(thread, tally);
     const bool has_job = shards_of_job_ != most_shards;
@@ -104,12 +105,12 @@ class TaskEndCore {
   /// All work with files is done.
   void files_done(auto& out) { out(HangUp{hang_up_within}); }
 
-  /// From now on the counts include connections that end.
+  /// All threads now call `counted` when a connection ends. The task is over when there is no connection any more.
   void counts_connections(auto& out) {
     counts_connections_ = true;
     end_if_alone(out);
   }
-  /// The time for `HangUp` is over.
+  /// The time of `HangUp` is over: the task is over, whatever connections there are.
   void hung_up(auto& out) {
     if (!std::exchange(over_, true)) out(TaskOver{code_});
   }

@@ -24,10 +24,10 @@ inline namespace v0 {
 // The messages of the protocol as methods of rpc. Heads are encoded as protowire; unknown fields are skipped. Blocks of
 // values are bodies.
 
-/// Writes `progress` as the message `field` of `head`. Its fields: 1: steps done; 2: cuts, packed, ascending; 3: true
-/// if there was no disk space for the last cut; 4: true if another process of the asking rank continues; 5: true if the
-/// shard waits for contribution 0; 6: history (fixed64, left out when 0); 7: all cuts, packed, each as its step
-/// (varint) and its lineage (fixed64).
+/// Writes `progress` as the message `field` of `head`. Its fields are those of `Progress`: 1: `done`; 2: `cuts`,
+/// packed, ascending; 3: `no_room`; 4: `doubled`; 5: `no_values` (3 to 5 are left out when false); 6: `history`
+/// (fixed64, left out when 0); 7: `all_cuts`, packed, each as its step (varint) and its lineage (fixed64), left out
+/// when empty.
 DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress);
 
 /// Reads what `encode_progress` wrote. Returns false if the bytes do not decode, or if cuts do not ascend; `progress`
@@ -49,7 +49,7 @@ namespace detail {
 struct JoinRequest {
   Rank rank = 0;
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
-  std::string job_text;  ///< Empty: the shard knows the job by its hash, or asks for the text.
+  std::string job_text;  ///< Empty in the first Join: the shard knows the job by its hash, or asks for the text.
   CutSettings cuts;  ///< Where the shard keeps its cuts. Sent only together with the text.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
@@ -59,15 +59,18 @@ struct JoinRequest {
 /// What a shard sends on the stream of Join.
 struct JoinItem {
   enum class Kind : std::uint8_t {
-    /// The first item; also the answer to a Restore, to a CatchUp, and (asynchronous) to a push that left a gap.
+    /// The worker is joined. Sent again whenever the worker must start again with this shard as after a Join: after a
+    /// Restore or a CatchUp, when another process of its rank is lost, and (asynchronous) after a push that the shard
+    /// could not count, because contributions are missing before it or the shard has no values yet.
     joined = 1,
     notice,  ///< The shard has advanced, or a cut is durable.
-    text_wanted,  ///< The shard does not know this hash of a job: join again, with the text.
+    /// The shard does not know this hash of a job: join again, with the text. The stream ends then.
+    text_wanted,
     rank_lost,  ///< `rank` is lost permanently (`ShardOptions::restart_window`): the job cannot continue.
   };
   Kind kind = Kind::joined;
-  Progress progress;
-  Rank rank = 0;
+  Progress progress;  ///< For `joined` and `notice`.
+  Rank rank = 0;  ///< For `rank_lost`.
 
   void encode(WireWriter& head) const {
     head.varint(1, static_cast<std::uint64_t>(kind));
@@ -104,9 +107,9 @@ struct PushReply {
 /// progress of the shard.
 struct PullReply {
   Progress progress;
-  bool gone = false;  ///< The shard no longer keeps the values of that step.
+  bool gone = false;  ///< True if the shard no longer keeps the values of that step.
   Step counted = 0;  ///< What the values are made of: steps; asynchronous: contributions of all ranks together.
-  SharedBuffer body;  ///< The dense block, then the requested rows. Null if both are empty.
+  SharedBuffer body;  ///< The dense block, then the requested rows. Null if both are empty, or if `gone`.
   /// Set by the shard, not encoded: CRC-32C of the body, if it is known.
   std::optional<std::uint32_t> body_checksum = {};
 
@@ -135,7 +138,7 @@ struct PushRequest {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// Sends the shard to this cut, which every shard has. Answered on the stream of Join.
+/// Sends the shard to this cut, which every shard has. The shard answers on the stream of Join, with `joined`.
 struct RestoreRequest {
   Step cut = 0;
   std::uint64_t lineage = 0;  ///< `Lineage::digest` of that cut; 0: the cut of the shard's own history.
@@ -148,7 +151,8 @@ struct RestoreRequest {
 };
 
 /// Asks a replica to get the state of the other replica of its shard, because workers no longer have the contributions
-/// that it needs and the other replica is ahead. Answered on the stream of Join, when that is done.
+/// that it needs and the other replica is ahead. The replica answers on the stream of Join, with `joined`, when it has
+/// tried that; at once if it has advanced beyond `done` meanwhile.
 struct CatchUpRequest {
   Step done = 0;  ///< The step of the replica, as far as the worker knows.
 
@@ -160,7 +164,7 @@ struct CatchUpRequest {
 struct StateRequest {
   std::string job_hash;  ///< As in JoinRequest.
   Step have = 0;  ///< The step that the asking replica has.
-  std::uint64_t at = 0;  ///< The first byte of the wanted piece; 0 starts with the newest cut.
+  std::uint64_t at = 0;  ///< Position of the wanted piece, see `CutPieces`. 0: chooses the newest cut and begins it.
 
   void encode(WireWriter& head) const {
     head.text(1, job_hash);
@@ -174,7 +178,7 @@ struct StateRequest {
 struct StateReply {
   Step step = 0;  ///< The step of the cut; 0: there is no newer cut.
   std::vector<std::uint64_t> sizes;  ///< Bytes of each block of the cut; sent with the first piece.
-  SharedBuffer body;  ///< Null: there are no more bytes.
+  SharedBuffer body;  ///< Null: there is no cut, or there are no more bytes.
   /// The lineage of the cut (`to_text(const Lineage&)`), sent with the first piece. Empty: the sender is of an older
   /// version, which knows only the job's settings.
   std::string lineage = {};
@@ -196,7 +200,7 @@ struct StateReply {
   return categories;
 }
 
-/// Names the rank that uses this connection; its stream carries what the shard reports without being asked.
+/// Names the rank that uses this connection. Its stream carries what the shard reports without being asked.
 struct Join : StreamingMethod<"distrib.ps.Join", JoinRequest, JoinItem> {};
 /// Gets the values of a step.
 struct Pull : Method<"distrib.ps.Pull", PullRequest, PullReply> {};
@@ -211,11 +215,12 @@ struct CatchUp : Method<"distrib.ps.CatchUp", CatchUpRequest, Empty> {};
 struct State : Method<"distrib.ps.State", StateRequest, StateReply> {};
 /// Asks for a cut soon.
 struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
-/// This rank stops, and continues another time.
+/// The process of this rank ends, but the rank is not done with this shard: it continues another time, or a replica of
+/// the shard still lacks the last cut.
 struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
-/// This rank is done.
+/// This rank is done with this shard, which need not wait for it any more.
 struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
-/// Asks for the state of the shard. Needs no Join before it, and changes nothing.
+/// Asks for the status of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 
 }  // namespace v0

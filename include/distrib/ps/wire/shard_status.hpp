@@ -16,13 +16,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The state of a shard: the answer to `Status`, and the source of the page of metrics. A value. Counters start at 0
-/// with the process; steps are steps of the job.
+/// The status of a shard: the answer to `Status`, and the source of the page of metrics. A value. The counters `pushes`
+/// to `pulled_bytes`, the times and `stale` start at 0 with the process; steps are steps of the job.
 struct ShardStatus {
   /// What a shard knows of one rank.
   struct RankStatus {
     Rank rank = 0;
-    bool here = false;  ///< The rank is joined.
+    bool here = false;  ///< True if a process of the rank is joined.
     /// The newest contribution of the rank that arrived. Synchronous: other ranks of that step may still be missing.
     Step last = 0;
 
@@ -48,7 +48,7 @@ struct ShardStatus {
     [[nodiscard]] auto operator==(const VariableStatus&) const -> bool = default;
   };
 
-  /// Most ranks, and most variables, in the lists below; a message with more of either does not decode.
+  /// Largest number of ranks, and of variables, in the lists below; a message with more of either does not decode.
   static constexpr std::size_t most_listed = 1000;
 
   std::uint32_t task = 0;  ///< The ps task.
@@ -59,26 +59,26 @@ struct ShardStatus {
   std::chrono::milliseconds uptime{};  ///< Time since the shard started to listen.
 
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits; empty: no job is known.
-  std::string consistency;
-  Step total_steps = 0;
-  /// The cuts of the shard are read. Until then all fields below are 0 or empty.
+  std::string consistency;  ///< `Consistency::describe`; empty: no job is known.
+  Step total_steps = 0;  ///< Steps of the job.
+  /// True when the shard has read its cuts. Until then the fields below are 0 or empty, except the counters of calls.
   bool open = false;
-  bool no_values = false;  ///< The shard waits for the custom initial values, which any worker sends.
+  bool no_values = false;  ///< True while the shard waits for the custom initial values of a worker.
 
   Step step = 0;  ///< Steps done; asynchronous: contributions of all ranks together.
   Step newest_cut = 0;  ///< Step of the newest durable cut; asynchronous: contributions of all ranks in it.
   std::uint64_t contributions = 0;  ///< Contributions that the values are made of, of all ranks.
   std::uint64_t stale = 0;  ///< Contributions that arrived too late to count; only with backup workers.
   std::uint64_t staleness = 0;  ///< Steps between the newest contributions of the fastest and of the slowest rank.
-  std::uint64_t value_bytes = 0;
-  std::uint64_t slot_bytes = 0;
+  std::uint64_t value_bytes = 0;  ///< Bytes of the variables' values on this shard, without tables.
+  std::uint64_t slot_bytes = 0;  ///< Bytes of the variables' slots on this shard, without tables.
   std::uint64_t variables = 0;  ///< Variables that have a part on this shard.
 
   std::uint64_t pushes = 0;  ///< Pushes that arrived, repeated contributions included.
-  std::uint64_t pushed_bytes = 0;
+  std::uint64_t pushed_bytes = 0;  ///< Bytes of their bodies.
   std::uint64_t pulls = 0;  ///< Pulls that were answered with values.
-  std::uint64_t pulled_bytes = 0;
-  std::uint64_t parked = 0;  ///< Pulls that wait for their step.
+  std::uint64_t pulled_bytes = 0;  ///< Bytes of these values.
+  std::uint64_t parked = 0;  ///< Pulls that wait for their answer now.
 
   LatencyHistogram push_times;  ///< Time from the arrival of a push to its answer.
   /// The same for pulls that were answered with values; waiting for the step is included.

@@ -14,16 +14,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a parameter server is asked.
+/// How to ask a parameter server for its status.
 struct AskOptions {
   std::chrono::milliseconds within{5'000};  ///< For each shard: the time to connect, and again the time to answer.
-  SharedSecret secret;
+  SharedSecret secret;  ///< The secret of the server; not set: it has none.
 };
 
 namespace detail {
 
-/// Returns the status of one shard of a task. Blocks for at most twice `how.within`; a server that is not there is
-/// reported at once.
+/// Returns the status of one shard of a task; on failure a default one. Blocks for at most twice `how.within`; a
+/// refused connection is reported at once.
 ///
 /// Errors: a `net_errc`, `rpc_errc` or `ps_errc`; `where` names the shard and the server.
 ///

@@ -42,10 +42,11 @@ class WorkerOwner {
 };
 
 /// One worker over TCP: a connection to each replica of each shard, opened again whenever it is lost, and the node that
-/// uses these connections. A replica that cannot be reached is tried on while another replica of its shard can be
+/// uses these connections. The client goes on trying to reach a replica while another replica of the same shard can be
 /// reached. All waits are events with a deadline; nothing sleeps.
 ///
-/// Threads: one at a time, the executor's. A heap object that its handlers keep alive. `owner` must live until `ended`.
+/// Threads: one at a time, the executor's. Must be owned by a shared_ptr; its handlers keep it alive. `owner` must live
+/// until `ended`.
 class WorkerClient : private WorkerShell, public std::enable_shared_from_this<WorkerClient> {
  public:
   using Executor = asio::io_context::executor_type;
@@ -59,7 +60,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   /// more.
   DISTRIB_DECL ~WorkerClient() override;
 
-  /// Starts to connect to all servers.
+  /// Starts to connect to all servers. Must be called once.
   DISTRIB_DECL void start();
 
   /// The rows that `WorkerOwner::prepare` asked for, one entry per shard.
@@ -92,7 +93,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     bool greeted = false;  // the server has greeted on this connection
     unsigned failures = 0;  // consecutive connections on which the server did not greet
     Instant deadline{};  // when to give up connecting
-    Instant told{};
+    Instant told{};  // when the wait began, or was last reported
 
     void on_activity(Instant now) { client->on_activity(*this, now); }
   };
@@ -105,7 +106,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   DISTRIB_DECL void connect_after(Link& link, std::chrono::milliseconds pause);
   DISTRIB_DECL void greeted(Link& link);
 
-  // Tries on while another replica of its shard is connected, or has not been given up. Otherwise ends with a code.
+  // The time for this replica is over. Tries again if another replica of its shard is connected or still has time.
+  // Otherwise ends, with code 70 if the server was reached before and not everything is saved, else with code 1.
   DISTRIB_DECL void cannot_reach(Link& link, const std::error_code& reason);
 
   // Writes the calls that the node has made.

@@ -13,15 +13,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How a worker finds its parameter servers, and how it ends.
+/// How a worker finds its parameter servers, and how long it waits for them.
 struct WorkerClientOptions {
-  /// A server that this worker has not reached by then ends it with code 1. With replicas it continues to wait while it
-  /// can reach another replica of the shard.
+  /// If this worker has not reached a server for this long after its start, it ends with code 1. With replicas it
+  /// continues to wait while it can reach another replica of the shard.
   std::chrono::milliseconds start_within{300'000};
   /// A server that this worker cannot reach again for this long, from the loss of the connection, is lost permanently:
   /// code 70. With replicas it continues to wait while it can reach another replica of the shard.
   std::chrono::milliseconds lost_after{660'000};
-  std::chrono::milliseconds goodbye_within{5'000};  ///< How long the goodbyes at the end may take.
+  /// How long the goodbyes at the end may take, and how long this worker tries to reach a server that it lost after
+  /// everything was saved.
+  std::chrono::milliseconds goodbye_within{5'000};
   RpcClientOptions rpc;  ///< `service` and `categories` are set by the worker.
   WorkerOptions worker;
   Observer observer;  ///< Called on the executor.

@@ -36,19 +36,20 @@ class WorkerShell {
   virtual void moved(Step counted) = 0;
   virtual void saved(Step step) = 0;  ///< Every shard has a durable cut of this step. Synchronous jobs only.
   virtual void not_repeatable(Step step) = 0;  ///< A shard had this contribution before, with other bytes; those count.
-  /// The worker is done. Each connection ends when its shard has answered the last call.
+  /// The worker is done. Each connection ends when its shard has answered the last call. Nothing follows.
   virtual void done(WorkerDone end) = 0;
-  /// The job cannot continue: a shard refused something, or a rank is lost permanently.
+  /// The job cannot continue: a shard refused something or sent a message that does not decode, two replicas differ, or
+  /// a rank is lost permanently. Nothing follows; the shell must close the connections.
   virtual void failed(const Error& why) = 0;
 };
 
-/// One worker over rpc. Makes the actions of its core to calls of `ps/wire/messages.hpp`, on one connection per shard,
-/// or per replica by its number, and passes the answers to the core. A call for a connection that is down is dropped:
-/// when the connection is open again, the core joins and sends everything again.
+/// One worker over rpc. Turns the actions of its core into calls of `ps/wire/messages.hpp`, on one connection per shard
+/// (with replicas: per replica, by its number), and passes the answers to the core. A call for a connection that is not
+/// open is dropped: when the connection is open again, the core joins and sends everything again.
 ///
 /// Events in, actions out by calls of the shell; no clock, no I/O, no thread.
 ///
-/// Threads: one at a time.
+/// Threads: one at a time. `shell` must outlive it.
 class WorkerNode {
  public:
   DISTRIB_DECL WorkerNode(const Job& job, Rank rank, const WorkerOptions& options, CutSettings cuts,
@@ -78,7 +79,7 @@ class WorkerNode {
   /// Finishes the contribution that is being computed, then leaves: the job continues another time.
   DISTRIB_DECL void stop(Instant now);
 
-  /// True if it is done or has failed: it tells the shell nothing any more.
+  /// True if it is done or has failed: it does not call the shell any more.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
   [[nodiscard]] auto step() const noexcept -> Step { return core_->step(); }
 
@@ -100,10 +101,10 @@ class WorkerNode {
   };
   struct Link {
     ClientCore* core = nullptr;  // null: not connected
-    std::deque<Letter> waiting;  // until fewer calls are in flight; many contributions may be sent again
+    std::deque<Letter> waiting;  // calls to make when fewer are in flight; many contributions may be sent again
     std::map<std::uint64_t, CallState> calls;
     std::uint64_t stream = 0;  // the call of Join; 0: none
-    bool text_sent = false;
+    bool text_sent = false;  // the shard has asked for the job's text on this connection
   };
 
   class Out;
@@ -119,17 +120,19 @@ class WorkerNode {
   DISTRIB_DECL void pump(std::uint32_t shard, Instant now);
   DISTRIB_DECL void joined(std::uint32_t shard, const ClientEvent& event, Instant now);
 
-  // In a job whose shards may be sent back, a shard that reports where it is gets its pull again. So the earlier pulls,
-  // which it may not answer for long, are cancelled: otherwise there would be too many calls if it is sent back again
-  // and again.
+  // In a job whose shards may be sent back, the core pulls again from a shard that reports where it is. So this cancels
+  // the earlier pulls, which the shard may not answer for long: otherwise there would be too many calls if it is sent
+  // back again and again.
   DISTRIB_DECL static void take_back_pulls(Link& link);
   DISTRIB_DECL void pulled(std::uint32_t shard, const CallState& call, const ClientEvent& event, Instant now);
   DISTRIB_DECL void pushed(std::uint32_t shard, Step step, const ClientEvent& event, Instant now);
 
-  // A failure of the connection or of its limits is repaired by joining again; a refusal by the shard is final.
+  // A refusal by the shard is final, and so is a method or message that one end does not know. Other failures of rpc
+  // are ignored: the core sends everything again when the worker joins again. Trap: nothing here joins again, so that
+  // happens only on the next connection, or when the shard sends Joined.
   DISTRIB_DECL void call_failed(std::uint32_t shard, const ClientEvent& event, Instant now);
 
-  // Waits only for the answer to the last call; then the connection ends.
+  // Cancels all calls but Goodbye or Leave; when that is answered, the connection ends.
   DISTRIB_DECL void hang_up(std::uint32_t shard, Instant now);
   DISTRIB_DECL void end_call(std::uint32_t shard, std::uint64_t call, Instant now);
   DISTRIB_DECL void bad_message(std::uint32_t shard, std::string_view method);

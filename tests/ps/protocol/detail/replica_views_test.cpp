@@ -45,7 +45,7 @@ TEST_CASE("ReplicaViews: the source is the replica that will have the values of 
   CHECK(lost.source(0, 2) == 1);
 }
 
-TEST_CASE("ReplicaViews: the common cut is one that all live replicas of each shard have", "[ps]") {
+TEST_CASE("ReplicaViews: the common cut is the newest cut that all live replicas of each shard have", "[ps]") {
   ReplicaViews views = live_views({9, 9});
   CHECK(views.common_cut() == 0);
   views[0].progress.cuts = {0, 2, 4};

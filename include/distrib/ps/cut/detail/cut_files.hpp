@@ -54,7 +54,7 @@ struct CutFiles {
   [[nodiscard]] auto has_part(std::string_view of, Step step, std::uint32_t of_shard) const -> bool {
     return path_exists(part_file_name(prefix_of(of, step), of_shard, shards));
   }
-  /// True if the first replica of each shard has its part. `any`: if some replica of each shard has it.
+  /// True if the first replica of each shard has its part of `step`. `any`: the second replica of a shard suffices.
   [[nodiscard]] auto has_all_parts(Step step, bool any) const -> bool {
     for (std::uint32_t of_shard = 0; of_shard < shards; ++of_shard)
       if (!has_part(users, step, of_shard) && !(any && has_part(second_replicas, step, of_shard))) return false;
@@ -81,7 +81,8 @@ struct FoundCut {
   std::vector<std::uint32_t> complete;  ///< Each number of shards whose parts are all there.
 };
 
-/// Finds the files `SERIES-STEP.*` in `directory`. Returns one entry per step, steps ascending.
+/// Finds the files `SERIES-STEP.*` in `directory`. Returns one entry per step, steps ascending. `own_part` and
+/// `own_data` say whether there are the files of shard `shard` of `shards`. Fails as `scan_checkpoints`.
 DISTRIB_DECL auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard,
                             std::uint32_t shards, Error& error) -> std::vector<FoundCut>;
 

@@ -9,11 +9,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Performs plans with POSIX, and tells the time. Throws as `perform`.
+/// Performs plans of file actions with POSIX calls: see `perform`, also for what it throws.
 struct PosixFiles {
   void operator()(std::span<const FileAction> plan) const { perform(plan); }
 
-  /// Returns seconds since 1970.
+  /// Returns the time of the system's clock, in seconds since 1970.
   [[nodiscard]] auto now() const noexcept -> double { return detail::seconds_now(); }
 };
 

@@ -142,8 +142,9 @@ DISTRIB_DECL auto CutTensors::has_piece(const BundleReader& reader, std::string_
   });
 }
 
-// Returns the contributions counted of each rank: the shard's own row if the same numbers of shards and ranks saved it.
-// Otherwise all shards must have counted the same, and for another number of ranks each an equal share.
+// Returns the contributions counted of each rank; empty for a synchronous job. The shard's own row if the same numbers
+// of shards and ranks saved it, with the same parts. Otherwise all shards must have counted the same; and for another
+// number of ranks the counts of the ranks must not differ by more than one.
 DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
   const StoredTensor* tensor = reader.find(applied_name);
   if (tensor == nullptr) return {};
@@ -164,7 +165,7 @@ DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& er
   error = {ps_errc::job_mismatch,
            reader.prefix() +
                ": an asynchronous job that was interrupted can continue only with as many shards and workers as "
-               "it had: distrib/applied is " +
+               "it had: distrib/applied [shards, workers] is " +
                to_string(shape)};
   return {};
 }

@@ -27,8 +27,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-// Returns how alike two names are, from 0 to 1: by their common beginning and end, or by all of one if the other
-// contains it.
+// Returns how alike two names are, from 0 to 1: twice the number of equal characters, divided by the characters of both
+// names. Equal are the common beginning and the common end, or the whole shorter name if the longer one contains it.
 DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> double {
   const std::size_t shorter = std::min(a.size(), b.size());
   std::size_t begin = 0;
@@ -40,7 +40,7 @@ DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> d
   return same == 0 ? 0 : 2 * static_cast<double>(same) / static_cast<double>(a.size() + b.size());
 }
 
-// Returns "w" for "w/part_12": the variable that this is a part of. Empty: the name is not a part's name.
+// Returns "w" for "w/part_12": the name of the variable. Returns an empty text if `name` is not the name of a part.
 DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {
   constexpr std::string_view part = "/part_";
   const std::size_t at = name.rfind(part);
@@ -49,7 +49,7 @@ DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {
   return is_part ? name.substr(0, at) : std::string_view{};
 }
 
-// Returns the slice of the whole that is `slice` of a part.
+// Returns the slice of the whole tensor that is `slice` of a part which begins at `by` along `axis`.
 DISTRIB_DECL auto moved_along(const Slice& slice, std::size_t axis, std::int64_t by) -> Slice {
   std::array<std::int64_t, Shape::max_rank> start{};
   std::copy(slice.start.extents().begin(), slice.start.extents().end(), start.begin());
@@ -164,7 +164,8 @@ DISTRIB_DECL auto InitialSearch::why_not() const -> Error {
   return {code, reader_.prefix() + ": " + text};
 }
 
-// Returns the name under which the checkpoint may have it. Empty: an entry leaves it to its initializer.
+// Returns the name under which the checkpoint may have the variable or table `name`. Empty: an entry of the job's
+// `initial_names` leaves it to its initializer.
 DISTRIB_DECL auto InitialSearch::stored_name_of(const std::string& name) const -> std::string {
   const InitialName* const entry = find_initial_name(job_.initial_names, name);
   return entry == nullptr ? name : entry->stored_name(name);
@@ -247,7 +248,7 @@ DISTRIB_DECL auto InitialSearch::parts_of(const std::string& stem) const -> std:
 }
 
 // Returns one tensor of this shape, made of the pieces of all parts. The parts follow each other along the first axis
-// along which they fit.
+// along which they fit. Empty: they do not fit along any axis, or there are no parts.
 DISTRIB_DECL auto InitialSearch::joined(std::span<const StoredTensor* const> parts, const Shape& shape)
     -> std::optional<StoredTensor> {
   if (parts.empty()) return std::nullopt;
@@ -272,8 +273,7 @@ DISTRIB_DECL auto InitialSearch::joined(std::span<const StoredTensor* const> par
   return std::nullopt;
 }
 
-// Even if the job allows missing variables, it needs something from the checkpoint, and something for each name that it
-// gives.
+// True if what is missing is an error: see `InitialCheckpoint::of`.
 DISTRIB_DECL auto InitialSearch::must_be_there(const Lack& lack) const -> bool {
   if (!job_.initial_allow_missing || taken_.empty()) return true;
   return lack.entry != nullptr && !used_.contains(lack.entry);
@@ -302,7 +302,7 @@ DISTRIB_DECL auto InitialSearch::likeliest(const Lack& lack) const -> std::vecto
   return tensors;
 }
 
-// Returns " (nearest: ...)": what the checkpoint has under similar names.
+// Returns " (nearest: ...)", the tensors of the checkpoint with similar names, or a text that says that it has none.
 DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string {
   std::string whole = lack.stored_name;
   auto tensors = parts_of(whole + "/part_");

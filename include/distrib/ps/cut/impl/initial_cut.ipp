@@ -28,8 +28,9 @@ DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& la
       reader.read(entry.name, entry.slice, block.bytes().subspan(entry.offset_bytes, entry.size_bytes), error);
 }
 
-// Returns the weights that the checkpoint has of a table, whatever updater and shards saved them, with the first slots
-// of `updater`. Keys with a row count as used once, at step 0; keys without one are left out.
+// Returns the weights that the checkpoint has of a table, whatever updater and shards saved them, with the initial
+// slots of `updater`. Keys with a row count as used once, at step 0; keys without a row are left out. If the checkpoint
+// does not have the table, returns null buffers.
 DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& table, const AnyUpdater& updater,
                                std::uint32_t shard, std::uint32_t shards, Error& error) -> TableCut {
   const TableInfo& info = table.info();

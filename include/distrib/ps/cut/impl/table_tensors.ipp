@@ -147,8 +147,8 @@ DISTRIB_DECL auto TableTensors::read_any(const BundleReader& reader, Error& erro
   for (std::uint32_t shard = 0; shard < shards && !error; ++shard)
     if (shards != shards_ || shard == shard_) all.push_back(find_saved(reader, shard, shards, error));
 
-    // First find which keys the result has, then what belongs to them: only the keys of one shard that saved are in
-    // memory at a time.
+  // First find which keys the result has, then what belongs to them: only the keys of one shard that saved are in
+  // memory at a time.
   std::size_t with_row = 0;
   const auto keys = std::make_shared<AlignedBuffer>(own_keys(reader, all, sharding, with_row, error));
   if (error) return {};

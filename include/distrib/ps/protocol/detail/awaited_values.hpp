@@ -27,20 +27,21 @@ class AwaitedValues {
   /// True if the shard has no values until contribution 0 arrives: it counts nothing and answers no pull.
   [[nodiscard]] auto missing() const noexcept -> bool { return missing_; }
 
-  /// The shard continues from step k, with the values of a cut. At step 0 with the values of the initializers, or it
-  /// waits.
+  /// The shard continues from step k. k > 0: it has the values of a cut. k = 0: it has the values of the initializers,
+  /// or, in a job with custom values, waits for contribution 0.
   void begin_at(Step k) noexcept { missing_ = k == 0 && sha256_.has_value(); }
   /// The shard is loading a cut: a contribution 0 that arrives now is too early.
   void forget() noexcept { missing_ = false; }
 
   /// A contribution 0 has arrived. If the shard waits for it, checks it and passes its values to `store`; otherwise it
-  /// is a repeat. Returns `ps_errc::wrong_size` or `bad_initial_values` (the shard still waits), or for a repeat with
-  /// another checksum `not_repeatable`.
+  /// is a repeat, and is dropped. Returns no error for values that were passed on and for a repeat; `not_repeatable`
+  /// for a repeat with another checksum than the contribution 0 that counted; `ps_errc::wrong_size` or
+  /// `bad_initial_values` for wrong values, and the shard still waits.
   DISTRIB_DECL auto take(const Contribution& given, ShardStore& store) -> std::error_code;
 
  private:
   std::optional<Sha256Digest> sha256_;  // SHA-256 of contribution 0; empty: there are no custom values
-  std::optional<std::uint32_t> checksum_;  // of the contribution 0 that counted
+  std::optional<std::uint32_t> checksum_;  // of the contribution 0 that counted; empty: none has arrived
   bool missing_ = false;
 };
 

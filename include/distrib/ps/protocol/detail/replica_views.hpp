@@ -20,8 +20,9 @@ namespace detail {
 struct ReplicaView {
   Progress progress;
   bool connected = false;
-  bool live = false;  ///< It has joined on this connection, and is not getting the state of another replica.
-  bool joined = false;  ///< It has joined since all were last asked to.
+  /// It has joined on this connection, is not getting the state of another replica, and is not `lame`.
+  bool live = false;
+  bool joined = false;  ///< It has joined since all replicas were last asked to join.
   bool is_old = false;  ///< It reports no history, although the job has one.
   bool begun = false;  ///< Contribution 0 was sent since it joined.
   Step sent = 0;  ///< The last contribution that was sent since it joined.
@@ -29,22 +30,23 @@ struct ReplicaView {
   Step awaited = 0;
   Step cut_asked = 0;  ///< The step at which it was asked to make a cut since it joined.
   std::optional<Step> asked;  ///< The step whose values were requested from it: t, or with backup workers a later one.
-  SharedBuffer got;  ///< Those values.
+  SharedBuffer got;  ///< The values that arrived for `asked`; null: none yet.
   std::optional<Step> helped_at;  ///< Its step when it was last asked to get the state of another replica.
-  bool doubtful = false;  ///< Since values of t are wanted it was lost, has joined again, or was left behind.
-  bool witness = false;  ///< It reported the other process of this rank, and reports when that is lost.
+  /// Since the values of t are wanted, its connection was lost, it joined again, or it became `lame`.
+  bool doubtful = false;
+  bool witness = false;  ///< It reported the other process of this rank, and reports when that process is lost.
   /// Getting the state of another replica did not advance it, and no other replica has a newer cut. Not live, and not
   /// waited for, until it advances by itself or another replica gets such a cut.
   bool lame = false;
 
-  /// The replica reports its progress. An older report does not set `done` back. If it is lame and has advanced, it is
-  /// live again.
+  /// The replica reports its progress. Within one history an older report does not set `done` back. A report without
+  /// `all_cuts` keeps the cuts that are known. If the replica is lame and has advanced, it is live again.
   DISTRIB_DECL void learn(Progress heard);
 
   /// Returns all its cuts with their lineages. If it reported no names, all cuts have the lineage of its history.
   [[nodiscard]] DISTRIB_DECL auto names() const -> std::vector<NamedCut>;
 
-  /// True if it no longer has the values of t.
+  /// True if it no longer keeps the values of t: it keeps the values of its own step and of the step before.
   [[nodiscard]] auto is_beyond(Step t) const noexcept -> bool { return progress.done > t + 1; }
 };
 
@@ -78,7 +80,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
            some_of(shard_of(replica), [step](const ReplicaView& v) { return v.live && v.progress.has_cut_from(step); });
   }
 
-  /// True if another live replica of its shard has a cut that is newer than its step.
+  /// True if another live replica of its shard has a cut that is newer than the step of this replica.
   [[nodiscard]] auto has_helper(std::uint32_t replica) const -> bool {
     const ReplicaView& behind = (*this)[replica];
     return some_of(shard_of(replica), [&behind](const ReplicaView& v) {
@@ -91,7 +93,8 @@ class ReplicaViews : public std::vector<ReplicaView> {
     return some_of(shard_of(replica), [step](const ReplicaView& v) { return !v.progress.has_cut_from(step); });
   }
 
-  /// True if every shard has the last cut. A connected replica that can still get it from another one is waited for.
+  /// True if some replica of every shard has the cut of step `last`, and no connected replica lacks it that could still
+  /// get it from a live replica of its shard.
   [[nodiscard]] DISTRIB_DECL auto all_saved(Step last) const -> bool;
 
   /// True if each shard has a replica that has joined, and no connected replica has still to join.
@@ -100,10 +103,11 @@ class ReplicaViews : public std::vector<ReplicaView> {
            std::ranges::all_of(*this, [](const ReplicaView& v) { return v.joined || !v.connected; });
   }
 
-  /// Returns the smallest k of all shards. The k of a shard is the largest of its replicas that have joined.
+  /// Returns the smallest k of all shards. The k of a shard is the largest of its replicas that have joined; 0: none
+  /// has.
   [[nodiscard]] DISTRIB_DECL auto least_done() const -> Step;
 
-  /// Values of another step are wanted from all.
+  /// Forgets which values were requested and which arrived: the values of another step are wanted from all replicas.
   void want_anew() {
     for (ReplicaView& view : *this) {
       view.asked.reset();
@@ -112,22 +116,23 @@ class ReplicaViews : public std::vector<ReplicaView> {
     }
   }
 
-  /// All are asked to join again.
+  /// Forgets what depends on the last Join: all replicas are asked to join again.
   void forget() {
     want_anew();
     take_back();
     for (ReplicaView& view : *this) view.joined = false;
   }
 
-  /// The contributions of this rank after `from` up to `to` are left to another process of this rank, which `replica`
+  /// Leaves the contributions of this rank after `from` up to `to` to another process of this rank, which `replica`
   /// reported.
   void leave(std::uint32_t replica, Step from, Step to) {
     if (from != left_to_) left_after_ = from;
     left_to_ = to;
     (*this)[replica].witness = true;
   }
+  /// True if the contribution of `step` is left to another process.
   [[nodiscard]] auto is_left(Step step) const noexcept -> bool { return step > left_after_ && step <= left_to_; }
-  /// Nothing is left to another process any more: these contributions must be sent, if they are still kept.
+  /// Takes back what was left to another process: these contributions must be sent again, if they are still kept.
   void take_back() {
     for (ReplicaView& view : *this) {
       view.witness = false;
@@ -136,12 +141,13 @@ class ReplicaViews : public std::vector<ReplicaView> {
     left_after_ = left_to_ = 0;
   }
 
-  /// True if the values of t for this shard are to be pulled from this replica, not from the other one.
+  /// True if the values of t for this shard are to be pulled from this replica, not from the other replica.
   [[nodiscard]] auto is_source(std::uint32_t replica, Step t) const -> bool {
     return source(shard_of(replica), t) == replica;
   }
 
-  /// True if a shard is beyond t: it has this rank's next contribution from another process.
+  /// True if a live replica has completed a step after t. Then it has this rank's next contribution already, from
+  /// another process of the rank.
   [[nodiscard]] auto some_ahead(Step t) const -> bool {
     return std::ranges::any_of(*this, [t](const ReplicaView& v) { return v.live && v.progress.done > t; });
   }
@@ -159,30 +165,31 @@ class ReplicaViews : public std::vector<ReplicaView> {
     return values;
   }
 
-  /// Returns the replica of a shard that will have the values of t first, as far as is known; the first of equal ones.
+  /// Returns the number of the replica of a shard that will have the values of t first, as far as is known. Of equal
+  /// replicas, or if none is live, the first one.
   [[nodiscard]] DISTRIB_DECL auto source(std::uint32_t shard, Step t) const -> std::uint32_t;
 
-  /// True if the replica may still give the values of t, or is the source of its shard.
+  /// True if the replica is live and may still send the values of t, or is the source of its shard.
   [[nodiscard]] auto may_give(std::uint32_t replica, Step t) const -> bool {
     return ((*this)[replica].live && !(*this)[replica].is_beyond(t)) || is_source(replica, t);
   }
 
   /// Returns the newest step that is in every shard's list of cuts (rule 6). The list of a shard: the cuts that all its
-  /// live replicas have; if none is live, that all replicas have which reported any. 0 if they are of different
-  /// histories, or if nothing is known of a shard.
+  /// live replicas have; if none is live, the cuts that all its replicas have that have reported cuts. 0 if these
+  /// replicas are of different histories, or if no replica of a shard has reported cuts.
   [[nodiscard]] DISTRIB_DECL auto common_cut() const -> Step;
 
   /// True if the replicas that `common_cut` looks at are of one history.
   [[nodiscard]] DISTRIB_DECL auto have_one_history() const -> bool;
 
-  /// Returns the newest cut that is the same in the lists of all replicas that have joined, whatever their histories.
-  /// Cut 0 always is.
+  /// Returns the newest cut that is the same, by step and lineage, in the lists of all replicas that have joined,
+  /// whatever their histories. Cut 0 always is. At least one replica must have joined.
   [[nodiscard]] DISTRIB_DECL auto common_of_histories() const -> NamedCut;
 
  private:
   std::uint32_t shards_;
   Step left_after_ = 0;
-  Step left_to_ = 0;
+  Step left_to_ = 0;  // 0: nothing is left to another process
 };
 
 }  // namespace detail

@@ -30,11 +30,11 @@ class RowsToPull {
     rows_ = std::move(rows);
   }
 
-  /// The rows wanted from a shard, as set by the last `know`.
+  /// Returns the rows wanted from a shard, as set by the last `know`; no rows before that.
   [[nodiscard]] auto of(std::uint32_t shard) const -> const WantedRows& { return rows_[shard]; }
 
-  /// True if `block` has the size of the values that the contribution of `step` needs. False for the answer to a pull
-  /// that only asks when the shard has room. Always true in a job without tables.
+  /// True if `block` has the size of the values that the contribution of `step` needs. So it is false for the answer to
+  /// a pull without rows, which only asks when the shard has room. Always true in a job without tables.
   [[nodiscard]] auto fit(Step step, std::uint32_t shard, const SharedBuffer& block) const -> bool {
     return !has_tables_ || (step_ == step && block->size() == rows_[shard].answer_bytes);
   }

@@ -38,7 +38,7 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
 
 DISTRIB_DECL auto SyncShardCore::named_progress() const -> Progress {
   Progress named = progress();
-  // true: all have the present lineage
+  // all cuts are of this history, and its settings never changed
   const bool is_plain = has_one_setting() && lineages_.size() + 1 == cuts_.size();
   if (!tells_history_ || is_plain) return named;
   named.all_cuts.push_back({0, Lineage{}.digest()});
@@ -60,8 +60,8 @@ DISTRIB_DECL void SyncShardCore::find_own_cuts() {
     if (!tells_history_ || lineage == lineage_.until(step)) cuts_.push_back(step);
 }
 
-// Rule 2: keeps the checksums of names since the newest cut of this history, for at most as many steps as the window
-// has. Returns false if the same name arrived earlier with other bytes.
+// Rule 2: keeps the checksums of contributions after the newest cut up to k, for at most as many steps back as the
+// window has. Returns false if a contribution of the same name arrived earlier with other bytes.
 DISTRIB_DECL auto SyncShardCore::remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
   if (contributions_per_step_ < ranks_) return true;
   if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));

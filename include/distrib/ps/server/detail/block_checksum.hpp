@@ -10,8 +10,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The CRC-32C of blocks. Remembers the last one, because the same block is sent again and again: every rank asks for
-/// the values of a step.
+/// Computes the CRC-32C of blocks. Remembers the last block and its checksum, because the same block is sent several
+/// times: every rank asks for the values of a step.
 class BlockChecksum {
  public:
   [[nodiscard]] auto of(const SharedBuffer& block) -> std::uint32_t {

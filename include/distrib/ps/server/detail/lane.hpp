@@ -44,9 +44,10 @@ namespace detail {
 /// The shards of a ps task that live on one thread, with their connections, their clock, and their files. Files are
 /// read and written on another thread; results are posted back. `RpcPoolServer` passes its events here.
 ///
-/// From this thread it calls `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)` of `Task`.
-/// It reads `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`, `name()` and `address_of(task)`, which must
-/// be constant or atomic. On the thread of files it calls `hold(directory, error)` before it uses a directory.
+/// On the lane's thread it calls `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)` of
+/// `Task`, and reads `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`, `name()` and `address_of(task)`,
+/// which must be constant or atomic. On the thread of files it calls `hold(directory, error)` before it uses a
+/// directory.
 ///
 /// Threads: the executor's, but for constructor and destructor. When the destructor runs, no handler may run any more.
 template <class Connection, class Task>
@@ -91,7 +92,7 @@ class Lane {
   /// Makes a shard that no connection has asked for yet.
   void open(std::uint32_t number) { shard(number); }
 
-  /// Saves all shards, and those that are made later.
+  /// Saves and ends all shards, also the shards that are made later.
   void stop() {
     stopping_ = true;
     for (auto& [number, host] : shards_) host->service.stop();
@@ -104,7 +105,7 @@ class Lane {
     settle();
   }
 
-  /// The job is done: removes the cuts that no user wants, after all other work with files.
+  /// The job is done: removes the cuts that the user does not want, after all other work with files.
   void finish_files() {
     for (auto& [number, host] : shards_) host->files.finish(*host);
   }
@@ -115,7 +116,7 @@ class Lane {
     task_.changed(number_, tally());
   }
 
-  /// Ends all shards; reports nothing any more.
+  /// Destroys all shards. From now on nothing is reported to the task.
   void close() {
     closed_ = true;
     timer_.cancel();
@@ -146,7 +147,7 @@ class Lane {
       files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
     }
-    void copy() override {  // events that are waiting come first
+    void copy() override {  // after the events that are waiting
       asio::post(lane.executor_, [this, &on = lane] {
         if (on.closed_) return;
         service.copy_cut(Clock::now());
@@ -201,6 +202,7 @@ class Lane {
     Service service;
   };
 
+  // Returns the shard; makes it if it does not exist yet.
   auto shard(std::uint32_t number) -> Host& {
     auto& host = shards_[number];
     if (host == nullptr) {

@@ -25,10 +25,10 @@ class PushCall {
     pull_follows_ = pull_follows;
     not_repeatable_ = false;
   }
-  /// It was counted before, with other bytes; training continues with those.
+  /// The contribution arrived earlier with other bytes, which count; the answer will say so.
   void found_other_bytes() noexcept { not_repeatable_ = true; }
 
-  /// True if it is still to be answered.
+  /// True if the call has no answer yet.
   [[nodiscard]] explicit operator bool() const noexcept { return call_.has_value(); }
   void answer(Progress progress) {
     if (call_) std::exchange(call_, std::nullopt)->reply({std::move(progress), not_repeatable_}, pull_follows_);

@@ -23,7 +23,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// What a shard's service knows of its job, once it is known.
+/// The job of a shard's service, and what is needed to serve it. Empty until the job is known. Members that need the
+/// job may be called only then.
 class ServedJob {
  public:
   ServedJob(const ShardIdentity& identity, ShardKinds kinds, const ShardOptions& options)

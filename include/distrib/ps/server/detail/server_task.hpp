@@ -24,7 +24,7 @@ class ServerTask {
   [[nodiscard]] virtual auto metrics_port() const noexcept -> std::uint16_t = 0;
   [[nodiscard]] virtual auto why() const noexcept -> const Error& = 0;
 
-  /// Calls `told` with the exit code on the executor when the task is over.
+  /// Calls `told` with the exit code, on the executor, when the task is over; soon if it is over already.
   virtual void join(std::function<void(int)> told) = 0;
 
   /// From any thread: saves every shard, then the task is over.

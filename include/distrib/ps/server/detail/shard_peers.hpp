@@ -18,7 +18,7 @@ namespace detail {
 template <class Connection>
 struct ShardPeer {
   Rank rank = 0;
-  bool entered = false;  ///< The shard's core knows the peer.
+  bool entered = false;  ///< True if the peer has joined and the shard's core knows it.
   PeerCalls<Connection> calls;
 };
 
@@ -38,14 +38,15 @@ class ShardPeers {
     return number == numbers_.end() ? 0 : number->second;
   }
 
-  /// Returns the peer of the call; 0: it has not entered, and the call was failed with `ps_errc::not_joined`.
+  /// Returns the number of the peer that makes the call. 0: the peer has not entered, and the call has been failed with
+  /// `ps_errc::not_joined`.
   template <class CallType> auto entered(const CallType& call) -> Peer {
     const Peer peer = find(call.connection());
     if (peer != 0 && peers_[peer].entered) return peer;
     call.fail(ps_errc::not_joined);
     return 0;
   }
-  /// The same, and answers a call that has an empty reply.
+  /// The same for a call with an empty reply: if the peer has entered, also answers the call.
   template <class CallType> auto answered(const CallType& call) -> Peer {
     const Peer peer = entered(call);
     if (peer != 0) call.reply({});

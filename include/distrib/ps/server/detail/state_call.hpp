@@ -16,15 +16,16 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The call of the other replica that gets the pieces of a cut. There is one at a time: a new request replaces an
-/// earlier one.
+/// Sends a cut to the other replica in pieces, which that replica asks for by calls of `State`. Serves one peer at a
+/// time: a request from the start of a cut replaces an earlier request.
 ///
 /// Threads: one at a time.
 template <class Connection>
 class StateCall {
  public:
-  /// A request arrived. Returns true if the core must be asked for a cut; then call `send`. Otherwise it asked for one
-  /// more piece, which is answered.
+  /// A request of `peer` arrived. Returns true if it asks for the start of a cut: then the core must be asked for a
+  /// cut, and `send` called. Otherwise it asks for one more piece, and is answered here: with the piece, or with
+  /// `rpc_errc::cancelled` if no cut is being sent to this peer.
   auto ask(Peer peer, const StateRequest& request, Call<State, Connection> call) -> bool {
     if (request.at != 0) {
       if (peer != peer_ || !pieces_)
@@ -40,9 +41,11 @@ class StateCall {
   }
   /// Returns the peer that waits for a cut; 0: none.
   [[nodiscard]] auto peer() const noexcept -> Peer { return waiting_ ? peer_ : 0; }
+  /// Returns the step of the state that this peer has.
   [[nodiscard]] auto have() const noexcept -> Step { return have_; }
 
-  /// Sends the cut to `peer`. Null: there is none.
+  /// Answers the waiting call of `peer` with the first piece of the cut. Null: there is no newer cut. Does nothing if
+  /// this peer does not wait.
   void send(Peer peer, const Cut* cut) {
     if (peer != peer_ || !waiting_) return;
     if (cut != nullptr) pieces_.emplace(*cut);

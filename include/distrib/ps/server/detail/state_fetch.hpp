@@ -21,8 +21,8 @@ namespace detail {
 
 /// The shell of a `StateFetchCore`: has its own connection to the other replica of a shard, and a timer.
 ///
-/// Calls `came` once, on the executor, with the fetched cut. A heap object; if it is destroyed before that, it calls
-/// nothing.
+/// Calls `came` once, on the executor, with the fetched cut; see `StateFetched::cut` for when it is empty. Must be
+/// owned by a shared_ptr; if it is destroyed before that, it calls nothing.
 ///
 /// Threads: one at a time, the executor's.
 class StateFetch : public std::enable_shared_from_this<StateFetch> {

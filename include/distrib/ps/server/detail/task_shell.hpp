@@ -82,13 +82,13 @@ class TaskShell final : public ServerTask {
     if (io.size() > 1) asio::post(disk_, [] { give_way(); });
   }
 
-  /// Afterwards nothing of it runs any more.
+  /// Waits until no thread of the pool has work of this task left. Must not run on a thread of the pool.
   ~TaskShell() override {
-    run_on(io_, 0, [this] { close(); });  // then it asks nothing of the server and the lanes any more
+    run_on(io_, 0, [this] { close(); });  // after this the first thread does not use the server and the lanes any more
     server_.reset();
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
     run_on(io_, io_.size() - 1, [] {});  // wait for the work with files
-    // wait for what others have posted to lanes
+    // wait for what other threads have posted to lanes
     for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});
   }
 
@@ -139,8 +139,8 @@ class TaskShell final : public ServerTask {
     return identity;
   }
 
-  /// Makes sure that no other process of the task uses this directory. Fails with `directory_in_use`. On the thread of
-  /// files.
+  /// Makes sure that no other process of the task uses this directory, see `DirectoryLock::hold`. Fails with
+  /// `directory_in_use`. Called by the constructor, then only on the thread of files.
   void hold(const std::string& directory, Error& error) {
     lock_.hold(directory, "ps-" + std::to_string(identity_.task), name_, options_.lock_within, error);
   }
@@ -155,6 +155,7 @@ class TaskShell final : public ServerTask {
   /// Returns how many shards this task has, replicas included; the largest possible number while no job is known.
   [[nodiscard]] auto shards_of_job() const noexcept -> std::uint32_t { return shards_of_job_; }
 
+  /// The counts of a lane have changed.
   void changed(std::size_t lane, const ShardTally& tally) {
     asio::dispatch(executor_, [this, lane, tally] {
       if (closed_) return;
@@ -172,6 +173,7 @@ class TaskShell final : public ServerTask {
     });
   }
 
+  /// Reports an event to the observer, with the name of the task before the text.
   void tell(Event::Kind kind, const std::string& text) {
     if (!options_.observer) return;
     asio::dispatch(executor_, [this, kind, text] { options_.observer({kind, name_, {}, {}, name_ + ": " + text}); });

@@ -56,7 +56,7 @@ DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& cor
     const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;
     slowest = rank == 0 ? last : std::min(slowest, last);
     fastest = std::max(fastest, last);
-      // an asynchronous cut holds this many contributions of the rank
+    // an asynchronous cut holds this many contributions of the rank
     for (const Step cut : progress.cuts) status.newest_cut += cut;
     if (rank < ShardStatus::most_listed) status.of_ranks.push_back({rank, false, last});
   }
@@ -71,7 +71,7 @@ DISTRIB_DECL void ShardMeter::describe_memory(const JobUpdaters& updaters, const
     status.slot_bytes += std::uint64_t{group.size_bytes} * updaters[group.updater].slots().size();
   const ShardLayout::Entry* before = nullptr;
   for (const ShardLayout::Entry& entry : layout.entries()) {
-      // the parts of a variable follow each other
+    // the parts of a variable follow each other
     const bool again = before != nullptr && before->variable == entry.variable;
     if (!again) ++status.variables;
     before = &entry;

@@ -212,7 +212,7 @@ DISTRIB_DECL void WorkerNode::call_failed(std::uint32_t shard, const ClientEvent
   if (error.code.category() == detail::rpc_category() && error.code != rpc_errc::unknown_method &&
       error.code != rpc_errc::bad_message)
     return;
-  if (error.code == ps_errc::not_joined) return;  // it was joined before; the answer to another call says more
+  if (error.code == ps_errc::not_joined) return;  // it had joined before; the answer to another call has the reason
   fail({error.code, "shard " + std::to_string(shard) + (error.where.empty() ? "" : ": " + error.where)});
 }
 
@@ -223,7 +223,7 @@ DISTRIB_DECL void WorkerNode::hang_up(std::uint32_t shard, Instant now) {
   std::erase_if(link.waiting, [&](const Letter& letter) { return !last_word(letter.method); });
   const auto calls = std::exchange(link.calls, {});  // their answers are not needed any more
   pump(shard, now);
-  for (const auto& [call, state] : calls)  // after the last call, because the shard refuses it once Join is cancelled
+  for (const auto& [call, state] : calls)  // after the last call, because the shard refuses that once Join is cancelled
     if (!last_word(state.method)) link.core->cancel(call);
   link.core->close();
   shell_.sent(shard);

@@ -13,7 +13,7 @@ namespace detail {
 
 DISTRIB_DECL void ReplicaView::learn(Progress heard) {
   if (heard.history == progress.history) heard.done = std::max(progress.done, heard.done);
-  if (heard.all_cuts.empty()) heard.all_cuts = std::move(progress.all_cuts);  // it sends them only when a worker joins
+  if (heard.all_cuts.empty()) heard.all_cuts = std::move(progress.all_cuts);  // the replica sends them only with Joined
   progress = std::move(heard);
   if (!lame || progress.done <= helped_at) return;
   lame = false;
