@@ -108,7 +108,7 @@ TEST_CASE("ProtobufCodec: errors name the type and leave the output empty", "[me
   CHECK(ec == message_errc::malformed);
   CHECK(cluster.job_size() == 0);
   CHECK_THROWS_WITH(codec.decode(ByteView{bytes}.first(1), cluster),
-                    ContainsSubstring("distrib.proto.ClusterDef: the bytes are no message"));
+                    ContainsSubstring("distrib.proto.ClusterDef: the bytes are not a message"));
 
   codec.encode(worker_job(), out, ec);
   CHECK(!ec);

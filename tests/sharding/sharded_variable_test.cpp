@@ -129,7 +129,7 @@ TEST_CASE("ShardedVariable: refuses partitions that do not fit", "[sharding]") {
     std::string text;
   };
   const Case cases[] = {
-      {{4, 4}, {1, 2}, sharding_errc::not_axis_0, "2 shards along axis 1 of [4,4]: the variable must be cut along"},
+      {{4, 4}, {1, 2}, sharding_errc::not_axis_0, "2 shards along axis 1 of [4,4]: the variable must be divided along"},
       {{4}, {0, 0}, sharding_errc::not_positive, "0 shards along axis 0 of [4]: must"},
       {{4}, {0, 5}, sharding_errc::too_many_parts, "5 shards along axis 0 of [4]: more"},
       {{}, {0, 1}, sharding_errc::no_such_axis, "1 shards along axis 0 of []: the variable has no"},
@@ -244,5 +244,5 @@ TEST_CASE("ShardedVariable: sharding works only if the first shards have the ext
     CHECK(with_rows(layout).sharding(ec).rows() == with_rows(layout).rows());
     CHECK(ec == sharding_errc::not_div_layout);
   }
-  CHECK_THROWS_WITH(with_rows({2, 5, 3}).sharding(), ContainsSubstring("scatter on [10,2]: the rows do not lie"));
+  CHECK_THROWS_WITH(with_rows({2, 5, 3}).sharding(), ContainsSubstring("scatter on [10,2]: the rows do not have the"));
 }

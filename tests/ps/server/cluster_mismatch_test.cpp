@@ -22,7 +22,8 @@ TEST_CASE("cluster_mismatch: names the number that differs, or nothing", "[ps]")
   const Row rows[] = {
       {{.tasks = 3, .ranks = 3}, "the job has 2 parameter servers, this cluster 3"},
       {{.tasks = 2, .ranks = 4}, "the job has 3 workers, this cluster 4"},
-      {{.shard = 2, .tasks = 2, .ranks = 3}, "the job has 2 shards of a task, this cluster 3"},
+      {{.shard = 2, .tasks = 2, .ranks = 3},
+       "the job has 2 shards of a task, but number 2 (counted from 0) was asked for"},
   };
   for (const Row& row : rows) {
     const distrib::Error error = cluster_mismatch(job, row.identity);
@@ -32,5 +33,5 @@ TEST_CASE("cluster_mismatch: names the number that differs, or nothing", "[ps]")
   job.replicas = 2;
   CHECK_FALSE(cluster_mismatch(job, {.shard = 3, .tasks = 2, .ranks = 3}));
   CHECK(cluster_mismatch(job, {.shard = 4, .tasks = 2, .ranks = 3}).where ==
-        "the job has 4 shards of a task, this cluster 5");
+        "the job has 4 shards of a task, but number 4 (counted from 0) was asked for");
 }

@@ -261,7 +261,7 @@ TEST_CASE("ShardService: refuses a job that it cannot serve, with the reason", "
   const Row rows[] = {
       {{.tasks = 2}, [](Job&) {}, other + "1 parameter servers, this cluster 2)"},
       {{.ranks = 3}, [](Job&) {}, other + "2 workers, this cluster 3)"},
-      {{.shard = 1}, [](Job&) {}, other + "1 shards of a task, this cluster 2)"},
+      {{.shard = 1}, [](Job&) {}, other + "1 shards of a task, but number 1 (counted from 0) was asked for)"},
       {{},
        [](Job& job) { job.updater = "adagrad"; },
        "the parameter server does not have this updater: start the servers with updaters<...> (adagrad)"},

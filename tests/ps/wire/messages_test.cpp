@@ -185,7 +185,8 @@ TEST_CASE("messages: all methods have different ids", "[ps]") {
   distrib::Router router{distrib::on<distrib::Join>(nothing),    distrib::on<distrib::Pull>(nothing),
                          distrib::on<distrib::Push>(nothing),    distrib::on<distrib::Restore>(nothing),
                          distrib::on<distrib::Save>(nothing),    distrib::on<distrib::Leave>(nothing),
-                         distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing)};
+                         distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing),
+                         distrib::on<distrib::CatchUp>(nothing), distrib::on<distrib::State>(nothing)};
   static_cast<void>(router);
   SUCCEED();
 }

@@ -465,6 +465,9 @@ TEST_CASE("WorkerNode: a refusal by a shard ends it, with the text of the shard"
        "this belongs to another job: use the same program and flags, or another directory (shard 1: the first line)"},
       {ps_errc::unknown_rank, "", "the job has no such rank (shard 1)"},
       {rpc_errc::unknown_method, "", "the server has no such method: build both ends from the same release (shard 1)"},
+      {rpc_errc::too_large, "64 bytes",
+       "a frame is larger than its receiver accepts: raise the receiver's limits, or send less at once (shard 1: 64 "
+       "bytes)"},
       {rpc_errc::bad_message, "x", "the message cannot be decoded: build both ends from the same release (shard 1: x)"},
       {std::make_error_code(std::errc::permission_denied), "x",
        "input or output failed (at the peer) (shard 1: x (generic 13))"},

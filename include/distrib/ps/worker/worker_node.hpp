@@ -127,9 +127,9 @@ class WorkerNode {
   DISTRIB_DECL void pulled(std::uint32_t shard, const CallState& call, const ClientEvent& event, Instant now);
   DISTRIB_DECL void pushed(std::uint32_t shard, Step step, const ClientEvent& event, Instant now);
 
-  // A refusal by the shard is final, and so is a method or message that one end does not know. Other failures of rpc
-  // are ignored: the core sends everything again when the worker joins again. Trap: nothing here joins again, so that
-  // happens only on the next connection, or when the shard sends Joined.
+  // A refusal by the shard is final; so is a method or message that one end does not know, and a message that is too
+  // large for one. Other failures of rpc are ignored: the core sends everything again when the worker joins again.
+  // Trap: nothing here joins again, so that happens only on the next connection, or when the shard sends Joined.
   DISTRIB_DECL void call_failed(std::uint32_t shard, const ClientEvent& event, Instant now);
 
   // Cancels all calls but Goodbye or Leave; when that is answered, the connection ends.

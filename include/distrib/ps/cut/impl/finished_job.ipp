@@ -30,7 +30,7 @@ DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::stri
   const Job job = parse_job(texts.front(), error);
   std::int64_t step = 0;
   if (!error) reader->read("global_step", Slice::whole({}), std::as_writable_bytes(std::span{&step, 1}), error);
-  return !error && static_cast<std::uint64_t>(step) >= job.total_steps ? prefix : std::string{};
+  return !error && step >= 0 && static_cast<std::uint64_t>(step) >= job.total_steps ? prefix : std::string{};
 }
 
 }  // namespace v0

@@ -19,8 +19,9 @@ DISTRIB_DECL auto cluster_mismatch(const Job& job, const ShardIdentity& identity
   if (job.tasks != identity.tasks) return differs("parameter servers", job.tasks, identity.tasks);
   if (job.ranks != identity.ranks) return differs("workers", job.ranks, identity.ranks);
   const std::uint32_t of_task = job.shards_per_task * job.replicas;
-  if (of_task <= identity.shard) return differs("shards of a task", of_task, identity.shard + 1);
-  return {};
+  if (of_task > identity.shard) return {};
+  return {ps_errc::job_mismatch, "the job has " + std::to_string(of_task) + " shards of a task, but number " +
+                                     std::to_string(identity.shard) + " (counted from 0) was asked for"};
 }
 
 }  // namespace v0

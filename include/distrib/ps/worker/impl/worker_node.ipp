@@ -209,9 +209,10 @@ DISTRIB_DECL void WorkerNode::pushed(std::uint32_t shard, Step step, const Clien
 DISTRIB_DECL void WorkerNode::call_failed(std::uint32_t shard, const ClientEvent& event, Instant now) {
   const Error error = event.error;
   end_call(shard, event.call, now);
-  if (error.code.category() == detail::rpc_category() && error.code != rpc_errc::unknown_method &&
-      error.code != rpc_errc::bad_message)
-    return;
+  // Other failures of a call are repaired by joining again, but these would follow each time.
+  const bool is_final = error.code == rpc_errc::unknown_method || error.code == rpc_errc::bad_message ||
+                        error.code == rpc_errc::too_large;
+  if (error.code.category() == detail::rpc_category() && !is_final) return;
   if (error.code == ps_errc::not_joined) return;  // it had joined before; the answer to another call has the reason
   fail({error.code, "shard " + std::to_string(shard) + (error.where.empty() ? "" : ": " + error.where)});
 }
