@@ -108,8 +108,8 @@ constexpr std::array<const char*, 4> part_names{"filling", "before", "during", "
 struct Measured {
   Part part = Part::filling;
   std::array<std::vector<double>, 4> times;  // milliseconds of the pushes of each part
-  std::array<Clock::time_point, 4> begun;    // when each part began
-  double longest = 0;        // the longest push during the cut, in milliseconds
+  std::array<Clock::time_point, 4> begun;  // when each part began
+  double longest = 0;  // the longest push during the cut, in milliseconds
   double longest_after = 0;  // when that push ended, in seconds since the cut was requested
 
   void begin(Part next) {
