@@ -247,7 +247,7 @@ wait $second || { fail "the second process of one rank: exit code $?"; show seco
 # --- bad input: a clear error, an exit code other than 0, and no process hangs ---
 
 refused 'waiting for /job:ps/task:0 at no-such-host\.invalid:2222 since [0-9]+ s: the host.s name has no address' \
-  "${train[@]}" --out x --start_within 3 --job_name=worker --task_index=0 --ps_hosts=no-such-host.invalid:2222 --worker_hosts=localhost:2223
+  "${train[@]}" --out x --start_within 10 --job_name=worker --task_index=0 --ps_hosts=no-such-host.invalid:2222 --worker_hosts=localhost:2223
 grep -q '/job:ps/task:0 at no-such-host.invalid:2222: the host' refused.log || { fail 'no error for a host without an address'; show refused.log; }
 
 cat >unlike <<EOF

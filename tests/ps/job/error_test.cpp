@@ -17,7 +17,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::job_mismatch, 1, failure::mismatch, "another job"},
       {ps_errc::not_repeatable, 2, failure::mismatch, "not repeatable"},
       {ps_errc::unknown_rank, 3, failure::invalid_argument, "no such rank"},
-      {ps_errc::wrong_size, 4, failure::invalid_argument, "another size"},
+      {ps_errc::wrong_size, 4, failure::invalid_argument, "the size does not match"},
       {ps_errc::no_such_task, 5, failure::invalid_argument, "a ps task that the job does not have"},
       {ps_errc::bad_job, 6, failure::invalid_argument, "cannot use the job description"},
       {ps_errc::unknown_updater, 7, failure::unsupported, "start the servers with updaters<...>"},
