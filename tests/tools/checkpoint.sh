@@ -58,10 +58,28 @@ checkpoint 1 check unread/c; says 'c  complex128 [1], 16 B, its type cannot be r
 says 'data-00000-of-00001: w, at 16' err
 checkpoint 1 check --json unread/c; json 'lines[-1]["damaged"] == 1'
 
+# Values that are not finite have the same names everywhere, and do not count for least, most and mean.
+mkdir odd
+from_base64 odd/c.index <<'END'
+AAAGCAEaAggBAAMPYWxsCAESBBICCAIoCDV490I8AAQRc29tZQgBEgQSAggEIAgoEDURTxgNAAAAAAEAAAAANI80EQAAAAABAAAAAMDyobAABQJzb21l
+fgA+AAAAAAEAAAAAchpUAkMIUBIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABX+4CLJHVH2w==
+END
+from_base64 odd/c.data-00000-of-00001 <<<'AADAfwAAgP8AAMB/AAAAQAAAgH8AAEDA'
+checkpoint 0 show odd/c; says '  NaN, 2, Infinity, -3'; says '  least -3, most 2, mean -0.5'; says 'NOT FINITE: 2 values'
+[ "$(grep -c least out)" -eq 1 ] || fail 'a tensor without finite values has a least value'
+checkpoint 0 show --json odd/c; json 'by_name["some"]["values"] == ["NaN", 2, "Infinity", -3]'
+json 'by_name["some"]["least"] == -3 and by_name["some"]["most"] == 2 and by_name["some"]["not_finite"] == 2'
+json 'by_name["all"]["values"] == ["NaN", "-Infinity"] and "least" not in by_name["all"]'
+
 # The state file names a checkpoint that does not exist: the directory was moved, or another program wrote the file.
 mkdir moved
 for step in 7 9 10; do for file in index data-00000-of-00001; do cp object/ckpt-1.$file moved/ckpt-$step.$file; done; done
+for command in list show; do checkpoint 0 $command moved; says 'w/.ATTRIBUTES/VARIABLE_VALUE'; done
 checkpoint 0 list moved; says 'moved/ckpt-10: '
+checkpoint 0 check moved; for step in 7 9 10; do says "moved/ckpt-$step: good"; done  # there is no state file
+printf '%s "/old/place/%s"\n' model_checkpoint_path: ckpt-9 all_model_checkpoint_paths: ckpt-7 all_model_checkpoint_paths: ckpt-9 >moved/checkpoint
+for command in list show; do checkpoint 0 $command moved; says '(there: 2, the newest ckpt-9)' err; says '; used instead: moved/ckpt-9' err; done
+checkpoint 0 check moved; says 'moved/ckpt-7: good'; says 'moved/ckpt-9: good'; says 'moved/checkpoint: /old/place/ckpt-9' err
 printf 'model_checkpoint_path: "/old/place/ckpt-9"\n' >moved/checkpoint
 for command in list show; do
   checkpoint 0 $command moved

@@ -87,6 +87,17 @@ for sequence in '' --sequence; do
   json 'lines[1]["feature_lists"]["feature_list"]["w"] == [{"int64_list": [1]}, {"int64_list": [2]}]'
 done
 records 0 head --sequence data/example.tfrecord; says 'label'
+# an Example, and then a SequenceExample with a context; a feature list without steps
+unhex mixed.tfrecord 0e00000000000000c5e5693f0a0c0a0a0a016b12051a030a01077dfb8e41 \
+  2700000000000000bbe1b1460a0d0a0b0a02696412051a030a010512160a140a0177120f0a051a030a01010a061a040a020203f5472140
+records 0 head mixed.tfrecord; says 'w   feature list, 2 steps: int64, 1 .. 2 values, missing in 1'; says '  w: 2 steps: [1], [2, 3]'
+says '  k: 7'; says '  id: 5'
+records 0 head --json mixed.tfrecord; json 'lines[1] == {"feature": {"k": {"int64_list": [7]}}}'
+json 'lines[2]["context"]["feature"] == {"id": {"int64_list": [5]}} and lines[0]["feature_lists"][0]["missing"] == 1'
+json 'lines[2]["feature_lists"]["feature_list"]["w"] == [{"int64_list": [1]}, {"int64_list": [2, 3]}]'
+unhex no_steps.tfrecord 0c00000000000000f4c8fe0a120a0a080a046e6f6e651200ec78d50a
+records 0 head no_steps.tfrecord; says 'none  feature list, 0 steps: no kind'; says '  none: 0 steps'
+records 0 head --json no_steps.tfrecord; json 'lines[1]["feature_lists"]["feature_list"] == {"none": []}'
 
 # a name that is not UTF-8 is no failure
 unhex latin1.tfrecord 200000000000000029eda9500a1e0a100a077665726cfc737412051a030a01010a0a0a016b12051a030a01078e44191c

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/write_result_json.hpp>
 
+#include <distrib/ps/job/directory_lock.hpp>
+
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <system_error>
+#include <thread>
 
 namespace {
 auto result() -> distrib::TrainingResult {
@@ -59,4 +65,26 @@ TEST_CASE("write_result_json: writes the file, or throws an error that names it"
   CHECK(nlohmann::json::parse(std::ifstream{directory / "summary.json"})["shards"] == 2);
   CHECK_THROWS_WITH(distrib::write_result_json((directory / "no/summary.json").string(), result(), "e"),
                     ContainsSubstring("no/summary.json"));
+}
+
+TEST_CASE("write_result_json: waits while another process writes the same file, and only then", "[train]") {
+  using namespace std::chrono_literals;
+  const support::TempDirectory directory;
+  std::optional<distrib::DirectoryLock> of_another{std::in_place};
+  distrib::Error error;
+  of_another->hold(directory.path().string(), "summary.json", "another job", 0ms, error);
+  REQUIRE_FALSE(error);
+  distrib::write_result_json((directory / "other.json").string(), result(), "e");
+  CHECK(nlohmann::json::parse(std::ifstream{directory / "other.json"})["shards"] == 2);
+
+  std::atomic<bool> is_done{false};
+  std::thread another{[&] {
+    std::this_thread::sleep_for(100ms);
+    is_done = true;
+    of_another.reset();
+  }};
+  distrib::write_result_json((directory / "summary.json").string(), result(), "e");
+  CHECK(is_done);
+  another.join();
+  CHECK(nlohmann::json::parse(std::ifstream{directory / "summary.json"})["shards"] == 2);
 }

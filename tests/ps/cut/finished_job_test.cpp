@@ -31,4 +31,9 @@ TEST_CASE("finished_checkpoint: only a checkpoint of the last step of a job coun
     std::ofstream{directory / "checkpoint"} << state;
     CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
   }
+  for (const char* named : {"/old/place/model.ckpt-8", "inference_model"}) {  // the state file names what is not there
+    CAPTURE(named);
+    std::ofstream{directory / "checkpoint"} << "model_checkpoint_path: \"" << named << "\"\n";
+    CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
+  }
 }

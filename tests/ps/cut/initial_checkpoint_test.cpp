@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/test_dir.hpp"
 
 #include <array>
 #include <cstddef>
@@ -310,4 +311,24 @@ TEST_CASE("InitialCheckpoint: finds objects of TensorFlow 2 by any path, and sho
   for (const VariableInfo& variable : job.variables)
     CHECK(read_floats(*found, variable.name) == std::vector<float>{1, 2});
   CHECK(why_not(bench.job({{"kernel", {2}}})) == "it lacks kernel (nearest: model/kernel float32[2])");
+}
+
+TEST_CASE(
+    "InitialCheckpoint: a checkpoint with a saved iterator has its other tensors, and the iterator is no variable",
+    "[ps]") {
+  Job job;
+  job.initial_checkpoint = support::test_dir() + "/checkpoint/fixtures/iterator/ckpt-1";
+  job.variables.push_back({"w", DType::float32, {2}, {}});
+  job.parts.push_back({0, Slice::whole({2}), 0});
+  const auto found = InitialCheckpoint::of(job);
+  REQUIRE(found);
+  CHECK(found->missing().empty());
+  CHECK(read_floats(*found, "w") == std::vector<float>{1, 2});
+
+  job.variables[0].shape = {3};
+  CHECK(why_not(job) == "w: it is float32[2], not float32[3]");
+  job.variables[0] = {"step", DType::float32, {}, {}};
+  CHECK(why_not(job) == "step: it is int64[], not float32[]");
+  job.variables[0] = {"iterator", DType::float32, {11}, {}};
+  CHECK(why_not(job) == "it lacks iterator (nearest: save_counter int64[], step int64[], w float32[2])");
 }

@@ -2,6 +2,8 @@
 #include <distrib/ps/server/server.hpp>
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/cluster/kubernetes_resolver.hpp>
+#include <distrib/net/error.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
@@ -78,6 +80,29 @@ TEST_CASE("Server: two servers and two workers train to the end", "[ps]") {
   CHECK(code_of(first) == 0);
   CHECK(code_of(second) == 0);
   CHECK_FALSE(first.why());
+}
+
+TEST_CASE("Server: accepts the IPv6 address of a Service of Kubernetes, and refuses it without brackets", "[ps]") {
+  IoPool pool{2};
+  const auto serve = [&pool](const std::string& address) -> std::error_code {
+    try {
+      const Server server{pool, cluster_of({address}, 1), "ps", 0};
+    } catch (const std::system_error& error) {
+      return error.code();
+    }
+    return {};
+  };
+  // This machine may not have these addresses. Then the system refuses them, but they are correct addresses.
+  const ClusterSpec services = cluster_of_services({{"a-b-ps-0", "2001:db8::5"}, {"a-b-ps-1", "2001:db8::1:2:3"}});
+  for (const std::string& address : {std::string{services.task_address("ps", 0)},
+                                     std::string{services.task_address("ps", 1)}, std::string{"[::1]:0"}}) {
+    CAPTURE(address);
+    CHECK(serve(address) != net_errc::bad_address);
+  }
+  for (const char* const address : {"2001:db8::5:5000", "::1:0", "[2001:db8::5]5000", "[2001:db8::5]"}) {
+    CAPTURE(address);
+    CHECK(serve(address) == net_errc::bad_address);
+  }
 }
 
 TEST_CASE("Server: the thread of files has a lower priority than the threads of shards", "[ps]") {
