@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/cut/finished_job.hpp>
 
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/perform.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 
@@ -36,4 +38,10 @@ TEST_CASE("finished_checkpoint: only a checkpoint of the last step of a job coun
     std::ofstream{directory / "checkpoint"} << "model_checkpoint_path: \"" << named << "\"\n";
     CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
   }
+
+  const std::vector<float> value{1};  // the state file names another program's checkpoint, which is there
+  const std::vector<distrib::BundlePart> exported{
+      {{{"w", distrib::DType::float32, {1}, distrib::Slice::whole({1}), std::as_bytes(std::span{value})}}, {}}};
+  perform(distrib::plan_bundle((directory / "inference_model").string(), exported));
+  CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
 }
