@@ -78,6 +78,17 @@ struct RecordReaderOptions {
   static constexpr std::uint64_t default_buffered_bytes = std::uint64_t{8} << 30;
 };
 
+namespace detail {
+
+/// True if a file may end with `left` bytes, fewer than a record's header has.
+[[nodiscard]] constexpr auto may_end_with(std::size_t left, RecordReaderOptions::TruncatedHeader meaning) noexcept
+    -> bool {
+  using enum RecordReaderOptions::TruncatedHeader;
+  return left == 0 || meaning == end_like_tensorflow || (meaning == end_like_hadoop && left < sizeof(std::uint64_t));
+}
+
+}  // namespace detail
+
 /// Reads the records of a TFRecord file in order and verifies both checksums of each. Plain, gzip and zlib files are
 /// recognised by their content. An empty file has no records.
 ///
@@ -271,10 +282,9 @@ template <Inflates I = Inflater> class BasicRecordReader {
     if (error_) return false;
     const std::error_code ec = stream_error();
     const bool like_tensorflow = options_.truncated_header == RecordReaderOptions::TruncatedHeader::end_like_tensorflow;
-    const bool like_hadoop =
-        options_.truncated_header == RecordReaderOptions::TruncatedHeader::end_like_hadoop && window_.size() < 8;
     if (ec && !(like_tensorflow && ec == record_errc::truncated_compression)) return lose_rest(ec);
-    if (!ec && !window_.empty() && !like_tensorflow && !like_hadoop) return lose_rest(record_errc::truncated_header);
+    if (!ec && !detail::may_end_with(window_.size(), options_.truncated_header))
+      return lose_rest(record_errc::truncated_header);
     close();
     return false;
   }
