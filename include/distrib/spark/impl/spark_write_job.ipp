@@ -5,23 +5,22 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/spark/spark_error.hpp>
 
-#include <sys/random.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <span>
 #include <system_error>
 
 namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL auto draw_job_id() -> std::string {
-  std::array<std::byte, 16> bytes{};
-  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<::ssize_t>(bytes.size()))
-    if (errno != EINTR) throw_error(detail::last_os_error(), "random numbers");
+  Nonce nonce = draw_nonce();
+  const auto bytes = std::span{nonce}.first<16>();
   bytes[6] = (bytes[6] & std::byte{0x0F}) | std::byte{0x40};
   bytes[8] = (bytes[8] & std::byte{0x3F}) | std::byte{0x80};
   std::string id = to_hex(ByteView{bytes});
