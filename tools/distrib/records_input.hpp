@@ -7,6 +7,7 @@
 #include "report.hpp"
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/data/find_files.hpp>
 #include <distrib/record/record_reader.hpp>
 
@@ -43,7 +44,8 @@ namespace tools {
 
 /// Whether `file` is here, as is needed where it is not read from the front; else `report` says so.
 [[nodiscard]] inline auto is_here(const std::string& file, Report& report) -> bool {
-  if (is_remote(file)) report.refuse(file, "only files of this machine have an index: copy it here first");
+  if (is_remote(file))
+    report.refuse(distrib::detail::shown_name(file), "only files of this machine have an index: copy it here first");
   return !is_remote(file);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/record/frame.hpp>
@@ -105,7 +106,7 @@ template <class Open = OpenReader<>> class TfRecordStream {
     std::error_code ec;
     slot = open_with_(files_[next_file_], ec);
     if (ec) {
-      error = {ec, files_[next_file_]};
+      error = {ec, detail::shown_name(files_[next_file_])};
       slot.reset();
     }
     ++next_file_;

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/codec.hpp>
@@ -26,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -133,17 +135,17 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Reads `file`, the bytes of a plain file in memory. The caller keeps them valid while the reader or its records are
   /// used. They can be the bytes of a `MappedFile`, whose pages are then fetched once for all readers. `name` is what
-  /// errors call the file.
-  BasicRecordReader(ByteView file, std::string name, const RecordReaderOptions& options = {})
-      : path_{std::move(name)}, options_{options}, window_{file} {
+  /// errors call the file; a URL without user, password and query.
+  BasicRecordReader(ByteView file, std::string_view name, const RecordReaderOptions& options = {})
+      : path_{detail::shown_name(name)}, options_{options}, window_{file} {
     set_limit();
   }
 
   /// Reads the bytes of `source`, plain or compressed, in pieces; reads nothing before the first record is asked for.
-  /// `name` is what errors call the file.
+  /// `name` is what errors call the file; a URL without user, password and query.
   template <ByteSource S>
-  BasicRecordReader(S source, std::string name, const RecordReaderOptions& options = {})
-      : BasicRecordReader{ByteView{}, std::move(name), options} {
+  BasicRecordReader(S source, std::string_view name, const RecordReaderOptions& options = {})
+      : BasicRecordReader{ByteView{}, name, options} {
     stream_ = std::make_unique<Stream>(AnyByteSource{std::move(source)}, options.compression == Compression::none);
     set_limit();
   }

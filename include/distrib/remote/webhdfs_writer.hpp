@@ -51,7 +51,7 @@ class WebHdfsWriter {
     temporary_ =
         detail::join_path(detail::directory_of(location_.path), "." + std::string{detail::file_of(location_.path)} +
                                                                     ".tmp-" + to_hex(ByteView{draw_nonce()}.first(16)));
-    if (detail::file_of(location_.path).empty()) error_ = {webhdfs_errc::bad_url, url};
+    if (detail::file_of(location_.path).empty()) error_ = {webhdfs_errc::bad_url, detail::shown_url(url)};
     else client_.emplace_back(location_, options_);
   }
   WebHdfsWriter(WebHdfsWriter&&) noexcept = default;
