@@ -75,6 +75,20 @@ TEST_CASE("SparkWriteJob: readers see only complete tables; one of several attem
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/k=1/part-0", "t/k=2/part-1"});
 }
 
+TEST_CASE("SparkWriteJob: an attempt without files counts, if it commits first", "[hadoop]") {
+  const support::TempDirectory directory;
+  const SparkWriteJob job{(directory / "t").string(), "id"};
+  REQUIRE(job.start());
+  const std::string empty = job.begin_task(0);
+  const std::string full = job.begin_task(0);
+  write_name(full + "/part-0");
+  job.commit_task(0, empty);
+  job.commit_task(0, full);
+  CHECK(!std::filesystem::exists(full));
+  job.commit(1);
+  CHECK(tree(directory.path()) == Files{"t/_SUCCESS"});
+}
+
 TEST_CASE("SparkWriteJob: each save mode, if the path exists", "[hadoop]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "t").string();

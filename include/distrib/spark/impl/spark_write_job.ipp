@@ -41,6 +41,11 @@ DISTRIB_DECL auto SparkWriteJob::begin_task(std::size_t task, ErrorRef to) const
   detail::ErrorOut error{to};
   std::string directory = temporary() + "/attempt-" + number(task) + "-" + draw_job_id();
   make(directory, error);
+  if (error) return directory;
+  // rename(2) replaces an empty directory, so a committed attempt must not be one.
+  const std::string never_empty = detail::join_path(directory, ".attempt");
+  const detail::FileDescriptor file{never_empty, O_WRONLY | O_CREAT, error.code};
+  if (error) error.where = never_empty;
   return directory;
 }
 
