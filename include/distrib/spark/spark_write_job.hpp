@@ -38,8 +38,9 @@ enum class SaveMode : std::uint8_t {
 /// 2. Each attempt at a task writes into its own directory (`begin_task`; SparkWriter does this) and calls
 ///    `commit_task`. The first attempt that commits is the task's result; later ones are dropped, and files of an
 ///    attempt that never commits are ignored.
-/// 3. The coordinator calls `commit(tasks)`, which collects the files of all tasks, adds _SUCCESS and renames the
-///    directory. After an interruption it may be called again (with `overwrite`: see `commit`).
+/// 3. The coordinator calls `commit(tasks)`, which collects the files of all tasks, adds _SUCCESS, with the id in it,
+///    and renames the directory. If the process is killed meanwhile, `commit` or `abort` is called again, in another
+///    process too: the path, id and mode are all that a job knows.
 ///
 /// Errors: each function exists with an `ErrorRef`, which it sets, and without, when it throws `std::system_error`. An
 /// error is a `spark_errc` or the operating system's code, with the path.
@@ -47,6 +48,7 @@ enum class SaveMode : std::uint8_t {
 /// A value. Threads: different tasks may be committed at the same time.
 class SparkWriteJob {
  public:
+  /// `id`: different for each job that writes to the path, as from `draw_job_id`.
   SparkWriteJob(std::string path, std::string id, SaveMode mode = SaveMode::error_if_exists)
       : path_{std::move(path)}, id_{std::move(id)}, mode_{mode} {
     while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
@@ -61,7 +63,8 @@ class SparkWriteJob {
   /// Makes the hidden directory and returns true. Returns false without an error if the path exists and the mode is
   /// `ignore`: then nothing is to be written.
   ///
-  /// Errors: returns false; `spark_errc::already_exists` if the path exists and the mode is `error_if_exists`.
+  /// Errors: returns false; `spark_errc::already_exists` if the path exists and the mode is `error_if_exists`;
+  /// `used_id` if the table at the path is that of an earlier job with this id.
   [[nodiscard]] DISTRIB_DECL auto start(ErrorRef to) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
@@ -85,12 +88,13 @@ class SparkWriteJob {
   }
 
   /// Publishes the table of the tasks 0 .. tasks - 1 at the path. If the path exists now, the mode decides (see
-  /// `SaveMode`); `ignore` drops everything that was written. Trap: with `overwrite`, must not be called again after
-  /// the new table has appeared at the path; that can bring the old table back.
+  /// `SaveMode`); `ignore` drops everything that was written. May be called again at any time: if the table at the path
+  /// is the one that this job has published, that only removes what is left of the hidden directory.
   ///
-  /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed;
-  /// `already_exists` if the path was created meanwhile and the mode is `error_if_exists`. The hidden directory then
-  /// stays.
+  /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed, or with
+  /// the hidden directory if it has no tasks: the job was not started, was aborted, or was committed and another job has
+  /// written to the path since. `already_exists` if the path was created meanwhile and the mode is `error_if_exists`.
+  /// The hidden directory then stays.
   DISTRIB_DECL void commit(std::size_t tasks, ErrorRef to) const;
   void commit(std::size_t tasks) const {
     Error error;
@@ -107,6 +111,9 @@ class SparkWriteJob {
  private:
   [[nodiscard]] auto temporary() const -> std::string { return detail::join_path(staging_, "_temporary"); }
 
+  /// Returns the content of _SUCCESS. (Spark's own is empty.)
+  [[nodiscard]] auto success() const -> std::string { return id_ + '\n'; }
+
   static auto number(std::size_t task) -> std::string {
     const std::string text = std::to_string(task);
     return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
@@ -122,7 +129,14 @@ class SparkWriteJob {
     if (error) error.where = directory;
   }
 
-  DISTRIB_DECL static void touch(const std::string& path, Error& error);
+  /// True if the directory is the whole table of this job: it has a _SUCCESS with the id of the job.
+  [[nodiscard]] DISTRIB_DECL auto has_table(const std::string& directory) const -> bool;
+
+  /// Makes `directory` the whole table of this job.
+  DISTRIB_DECL void mark(const std::string& directory, Error& error) const;
+
+  /// Moves the files of the tasks into one directory and marks it.
+  DISTRIB_DECL void collect(std::size_t tasks, Error& error) const;
 
   static void rename(const std::string& from, const std::string& to, unsigned flags, Error& error) {
     error = {};

@@ -33,6 +33,7 @@ DISTRIB_DECL auto SparkWriteJob::start(ErrorRef to) const -> bool {
   const bool exists = detail::path_exists(path_);
   if (exists && mode_ == SaveMode::ignore) return false;
   if (exists && mode_ == SaveMode::error_if_exists) error = {spark_errc::already_exists, path_};
+  else if (has_table(path_)) error = {spark_errc::used_id, path_ + ": " + id_};
   if (!error) make(temporary(), error);
   return !error;
 }
@@ -64,18 +65,24 @@ DISTRIB_DECL void SparkWriteJob::commit_task(std::size_t task, const std::string
 
 DISTRIB_DECL void SparkWriteJob::commit(std::size_t tasks, ErrorRef to) const {
   detail::ErrorOut error{to};
-  const std::string success = detail::join_path(staging_, "_SUCCESS");
-  if (!detail::path_exists(success)) {
-    for (std::size_t task = 0; task < tasks && !error; ++task)
-      if (!detail::is_directory(temporary() + "/task-" + number(task)))
-        error = {spark_errc::unfinished, path_ + ": task " + std::to_string(task)};
-    for (std::size_t task = 0; task < tasks && !error; ++task)
-      merge(temporary() + "/task-" + number(task), staging_, error);
-    if (!error) touch(success, error);
+  if (!has_table(path_)) {  // otherwise an earlier call was interrupted after this
+    if (mode_ == SaveMode::ignore && detail::path_exists(path_)) return abort();
+    if (!has_table(staging_)) collect(tasks, error);
+    if (!error) discard(temporary());
+    if (!error) publish(error);
   }
-  if (error) return;
-  discard(temporary());
-  publish(error);
+  if (!error) abort();  // removes the old table, or the rest of the hidden directory
+}
+
+DISTRIB_DECL void SparkWriteJob::collect(std::size_t tasks, Error& error) const {
+  // What stands at the hidden path may be an old table, which this job has replaced: that has no tasks.
+  if (!detail::is_directory(temporary())) error = {spark_errc::unfinished, temporary()};
+  for (std::size_t task = 0; task < tasks && !error; ++task)
+    if (!detail::is_directory(temporary() + "/task-" + number(task)))
+      error = {spark_errc::unfinished, path_ + ": task " + std::to_string(task)};
+  for (std::size_t task = 0; task < tasks && !error; ++task)
+    merge(temporary() + "/task-" + number(task), staging_, error);
+  if (!error) mark(staging_, error);
 }
 
 DISTRIB_DECL void SparkWriteJob::discard(const std::string& directory) noexcept {
@@ -83,11 +90,19 @@ DISTRIB_DECL void SparkWriteJob::discard(const std::string& directory) noexcept 
   std::filesystem::remove_all(directory, ignored);
 }
 
-DISTRIB_DECL void SparkWriteJob::touch(const std::string& path, Error& error) {
-  const detail::FileDescriptor file{path, O_WRONLY | O_CREAT, error.code};
+DISTRIB_DECL auto SparkWriteJob::has_table(const std::string& directory) const -> bool {
+  const std::string content = success();
+  std::error_code ignored;
+  return detail::read_up_to(detail::join_path(directory, "_SUCCESS"), content.size() + 1, ignored) == content;
+}
+
+DISTRIB_DECL void SparkWriteJob::mark(const std::string& directory, Error& error) const {
+  const std::string path = detail::join_path(directory, "_SUCCESS");
+  detail::FileDescriptor file{path, O_WRONLY | O_CREAT | O_TRUNC, error.code};
+  if (!error) file.write(as_bytes(success()), error.code);
   if (!error && ::fsync(file.get()) != 0) error.code = detail::last_os_error();
   if (error) error.where = path;
-  if (!error) sync(detail::directory_of(path), error);
+  if (!error) sync(directory, error);
 }
 
 DISTRIB_DECL void SparkWriteJob::merge(const std::string& from, const std::string& to, Error& error) {
@@ -119,11 +134,11 @@ DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {
   error = {};
   switch (mode_) {
     case SaveMode::error_if_exists: error = {spark_errc::already_exists, path_}; return;
-    case SaveMode::ignore: return abort();
+    case SaveMode::ignore: return;  // the path was created since `commit` looked
     case SaveMode::append:
       merge(staging_, path_, error);
-      if (!error) touch(detail::join_path(path_, "_SUCCESS"), error);
-      break;
+      if (!error) mark(path_, error);
+      return;
     case SaveMode::overwrite:
       rename(staging_, path_, RENAME_EXCHANGE, error);
       if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
@@ -133,7 +148,6 @@ DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {
         if (!error) discard(old);
       }
   }
-  if (!error) abort();  // removes the old table, or the rest of the hidden directory
 }
 
 }  // namespace v0
