@@ -54,6 +54,7 @@ struct Interruption {
   int calls_left = -1;  // negative: the process goes on
   bool without_flags = false;  // as on a file system that only has rename(2)
   bool without_sync = false;  // so that the test does not wait for the disk
+  std::string refused{};  // what cannot be renamed to the place of a table
 
   void count() {
     if (calls_left >= 0 && calls_left-- == 0) ::_exit(9);
@@ -68,6 +69,10 @@ auto renameat2(int from_directory, const char* from, int to_directory, const cha
   interruption.count();
   if (flags != 0 && interruption.without_flags) {
     errno = EINVAL;
+    return -1;
+  }
+  if (flags == 0 && interruption.refused == from) {
+    errno = EIO;
     return -1;
   }
   return static_cast<int>(::syscall(SYS_renameat2, from_directory, from, to_directory, to, flags));
@@ -295,8 +300,80 @@ TEST_CASE("SparkWriteJob: commit and abort finish what a commit left that was ki
     for (const bool without_flags : {false, true})
       for (const bool has_old : {false, true})
         for (const bool then_abort : {false, true})
-          if (!(without_flags && mode == SaveMode::overwrite)) interrupt(mode, without_flags, has_old, then_abort);
+          if (has_old || mode == SaveMode::overwrite) interrupt(mode, without_flags, has_old, then_abort);
   interruption.without_sync = false;
+}
+
+TEST_CASE("SparkWriteJob: where tables cannot be exchanged in one step, the old one is whole under one of two names",
+          "[hadoop]") {
+  const support::TempDirectory directory;
+  const std::string path = (directory / "t").string();
+  const std::string aside = (directory / ".t.new.old").string();
+  write_table(path, "old");
+  const SparkWriteJob job{path, "new", SaveMode::overwrite};
+  REQUIRE(job.start());
+  write_task(job, "part-new");
+  const auto stop_between = [&] {
+    interruption.without_sync = true;
+    for (int calls = 0; !ends_within(calls, true, [&] { job.commit(1); }) && std::filesystem::exists(path); ++calls) {
+    }
+    interruption.without_sync = false;
+    REQUIRE(!std::filesystem::exists(path));
+  };
+  stop_between();
+  CHECK(tree(aside) == Files{"_SUCCESS", "part-old"});
+
+  // No other job takes the path for free.
+  for (const SaveMode mode : {SaveMode::error_if_exists, SaveMode::ignore, SaveMode::append, SaveMode::overwrite}) {
+    Error error;
+    CHECK(!SparkWriteJob{path, "other", mode}.start(error));
+    CHECK(error.code == spark_errc::half_replaced);
+    CHECK(error.where == aside);
+  }
+  for (const char* const other : {"tt", "new", "t.new", ".t"}) {
+    const SparkWriteJob unrelated{(directory / other).string(), "other"};
+    CHECK(unrelated.start());
+    unrelated.abort();
+  }
+
+  SECTION("abort brings the old table back") {
+    job.abort();
+    CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-old"});
+  }
+  SECTION("another writer was faster than the repeated commit") {
+    write_name(directory / "t/part-theirs");
+    interruption.without_flags = true;
+    job.commit(1);
+    interruption.without_flags = false;
+    CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-new"});
+  }
+  SECTION("another writer was faster than abort: no table is removed") {
+    write_name(directory / "t/part-theirs");
+    job.abort();
+    CHECK(tree(directory.path()) == Files{".t.new.old/_SUCCESS", ".t.new.old/part-old", "t/part-theirs"});
+    std::filesystem::remove_all(directory / "t");
+    job.abort();
+    CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-old"});
+  }
+}
+
+TEST_CASE("SparkWriteJob: a commit that fails brings the old table back", "[hadoop]") {
+  const support::TempDirectory directory;
+  const std::string path = (directory / "t").string();
+  write_table(path, "old");
+  const SparkWriteJob job{path, "new", SaveMode::overwrite};
+  REQUIRE(job.start());
+  write_task(job, "part-new");
+  interruption.without_flags = true;
+  interruption.refused = directory / ".t.new";
+  Error error;
+  job.commit(1, error);
+  interruption.refused.clear();
+  CHECK(error.code == std::errc::io_error);
+  CHECK(tree(path) == Files{"_SUCCESS", "part-old"});
+  job.commit(1);
+  interruption.without_flags = false;
+  CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/part-new"});
 }
 
 TEST_CASE("SparkWriteJob: a commit that is repeated late leaves the table of a later job", "[hadoop]") {

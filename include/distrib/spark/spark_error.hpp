@@ -36,6 +36,9 @@ enum class spark_errc {
   /// The table at the path has the id of the job that is to be started. Draw another id for each job; to finish an
   /// interrupted job call `commit`, not `start`.
   used_id,
+  /// A job was killed while it replaced the table, or does so now. The old table is at the place that is named,
+  /// "DIRECTORY/.NAME.ID.old": call `commit` or `abort` of the job with that id, or rename it to NAME or remove it.
+  half_replaced,
 };
 
 namespace detail {
@@ -68,6 +71,8 @@ inline constexpr ErrorText spark_texts[] = {
     {spark_errc::closed, failure::invalid_argument, "the writer is closed: write all rows before commit"},
     {spark_errc::used_id, failure::invalid_argument,
      "the table there is already that of this job: draw another id, or call commit to finish the job"},
+    {spark_errc::half_replaced, failure::unavailable,
+     "a job that replaces the table has moved the old one here: commit or abort that job, or rename this to the table"},
 };
 
 /// Category "distrib.spark".

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -21,8 +22,9 @@ inline namespace v0 {
 enum class SaveMode : std::uint8_t {
   error_if_exists,  ///< Fail with `spark_errc::already_exists`; the old table stays.
   append,  ///< Add files to the old table. (The connector refuses this mode.)
-  /// Replace the old table in one step, or in two on file systems without RENAME_EXCHANGE. (Spark deletes the old table
-  /// first.)
+  /// Replace the old table in one step. (Spark deletes the old table first.) On file systems without RENAME_EXCHANGE,
+  /// such as NFS, in two: for a moment there is no table at the path, and if the process is killed in that moment, none
+  /// until `commit` or `abort` of the same job is called. The old one is then whole at ".NAME.ID.old".
   overwrite,
   ignore,  ///< Keep the old table and write nothing.
 };
@@ -64,7 +66,9 @@ class SparkWriteJob {
   /// `ignore`: then nothing is to be written.
   ///
   /// Errors: returns false; `spark_errc::already_exists` if the path exists and the mode is `error_if_exists`;
-  /// `used_id` if the table at the path is that of an earlier job with this id.
+  /// `used_id` if the table at the path is that of an earlier job with this id; `half_replaced` with the place of the
+  /// old table if another job was killed while it replaced the table (see `SaveMode::overwrite`; it is not found if the
+  /// id of that job contains a dot).
   [[nodiscard]] DISTRIB_DECL auto start(ErrorRef to) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
@@ -102,14 +106,18 @@ class SparkWriteJob {
     throw_if(error);
   }
 
-  /// Removes the hidden directory with everything that was not published.
-  void abort() const noexcept { discard(staging_); }
+  /// Removes the hidden directory with everything that was not published. If a commit was killed while it replaced the
+  /// old table, and there is none at the path now, the old one comes back.
+  DISTRIB_DECL void abort() const noexcept;
 
   /// Removes the directory of an attempt.
   DISTRIB_DECL static void discard(const std::string& directory) noexcept;
 
  private:
   [[nodiscard]] auto temporary() const -> std::string { return detail::join_path(staging_, "_temporary"); }
+
+  /// Returns where an old table is while a new one takes its place in two steps. What is there is always whole.
+  [[nodiscard]] auto aside() const -> std::string { return staging_ + ".old"; }
 
   /// Returns the content of _SUCCESS. (Spark's own is empty.)
   [[nodiscard]] auto success() const -> std::string { return id_ + '\n'; }
@@ -143,6 +151,18 @@ class SparkWriteJob {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) != 0) error = {detail::last_os_error(), to};
   }
 
+  /// True if `rename` failed because the file system does not know its flags.
+  static auto is_unsupported(const Error& error) noexcept -> bool {
+    return error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported ||
+           error.code == std::errc::not_supported;
+  }
+
+  /// Renames a directory that is not empty if nothing is at `to`. Otherwise sets `error` to `std::errc::file_exists`.
+  DISTRIB_DECL static void rename_new(const std::string& from, const std::string& to, Error& error);
+
+  /// Returns an old table that a killed job has moved aside; empty if there is none.
+  [[nodiscard]] DISTRIB_DECL auto find_aside() const -> std::string;
+
   /// Moves the files below `from` to the same place below `to`, except hidden ones, which an aborted writer has left
   /// incomplete.
   DISTRIB_DECL static void merge(const std::string& from, const std::string& to, Error& error);
@@ -151,6 +171,9 @@ class SparkWriteJob {
 
   /// Publishes the table at a path that exists.
   DISTRIB_DECL void replace(Error& error) const;
+
+  /// Puts the new table in the place of the old one by two renames. If the second fails, undoes the first.
+  DISTRIB_DECL void replace_in_steps(Error& error) const;
 
   std::string path_;
   std::string id_;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 namespace distrib {
@@ -34,6 +35,8 @@ DISTRIB_DECL auto SparkWriteJob::start(ErrorRef to) const -> bool {
   if (exists && mode_ == SaveMode::ignore) return false;
   if (exists && mode_ == SaveMode::error_if_exists) error = {spark_errc::already_exists, path_};
   else if (has_table(path_)) error = {spark_errc::used_id, path_ + ": " + id_};
+  else if (const std::string old = exists ? std::string{} : find_aside(); !old.empty())
+    error = {spark_errc::half_replaced, old};
   if (!error) make(temporary(), error);
   return !error;
 }
@@ -119,13 +122,39 @@ DISTRIB_DECL void SparkWriteJob::merge(const std::string& from, const std::strin
   if (!error && !names.empty()) sync(to, error);
 }
 
-DISTRIB_DECL void SparkWriteJob::publish(Error& error) const {
-  rename(staging_, path_, RENAME_NOREPLACE, error);
-  if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
-    error = {};  // the file system does not support RENAME_NOREPLACE
-    if (detail::path_exists(path_)) error.code = std::make_error_code(std::errc::file_exists);
-    else rename(staging_, path_, 0, error);
+DISTRIB_DECL void SparkWriteJob::abort() const noexcept {
+  Error ignored;
+  rename_new(aside(), path_, ignored);
+  discard(staging_);
+  if (!has_table(path_)) return;
+  rename(aside(), staging_, 0, ignored);
+  discard(staging_);
+}
+
+DISTRIB_DECL void SparkWriteJob::rename_new(const std::string& from, const std::string& to, Error& error) {
+  rename(from, to, RENAME_NOREPLACE, error);
+  if (!is_unsupported(error)) return;
+  error = {};
+  if (detail::path_exists(to)) error = {std::make_error_code(std::errc::file_exists), to};
+  else rename(from, to, 0, error);
+  if (error.code == std::errc::directory_not_empty) error.code = std::make_error_code(std::errc::file_exists);
+}
+
+DISTRIB_DECL auto SparkWriteJob::find_aside() const -> std::string {
+  const std::string directory = detail::directory_of(path_);
+  const std::string begin = '.' + std::string{detail::file_of(path_)} + '.';
+  constexpr std::string_view end = ".old";
+  std::error_code ignored;
+  for (const std::string& name : detail::list_directory(directory, ignored)) {
+    if (name.size() < begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end)) continue;
+    const std::size_t dot = name.find('.', begin.size());  // of a table "NAME.MORE" it is another dot
+    if (dot == name.size() - end.size()) return detail::join_path(directory, name);
   }
+  return {};
+}
+
+DISTRIB_DECL void SparkWriteJob::publish(Error& error) const {
+  rename_new(staging_, path_, error);
   if (error.code == std::errc::file_exists) replace(error);
   if (!error) sync(detail::directory_of(path_), error);
 }
@@ -141,13 +170,19 @@ DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {
       return;
     case SaveMode::overwrite:
       rename(staging_, path_, RENAME_EXCHANGE, error);
-      if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
-        const std::string old = staging_ + ".old";
-        rename(path_, old, 0, error);
-        if (!error) rename(staging_, path_, 0, error);
-        if (!error) discard(old);
-      }
+      if (is_unsupported(error)) replace_in_steps(error);
   }
+}
+
+DISTRIB_DECL void SparkWriteJob::replace_in_steps(Error& error) const {
+  // If an earlier commit was killed between the steps and another writer has written to the path since, the table that is
+  // aside was replaced twice. It is moved before it is removed, so that what is aside is always whole.
+  Error ignored;
+  rename(aside(), temporary(), 0, ignored);
+  discard(temporary());
+  rename(path_, aside(), 0, error);
+  if (!error) rename_new(staging_, path_, error);
+  if (error) rename_new(aside(), path_, ignored);
 }
 
 }  // namespace v0
