@@ -76,6 +76,31 @@ TEST_CASE("sync_path: reports a path that cannot be made durable", "[core]") {
   CHECK(ec == std::errc::no_such_file_or_directory);
 }
 
+TEST_CASE("create_new_file: each call makes a file of its own and leaves those that exist", "[core]") {
+  const support::TempDirectory directory;
+  std::error_code ec;
+  std::ofstream{directory / "f-1"} << "old";
+  detail::NewFile first = detail::create_new_file(directory / "f-", ec);
+  CHECK_FALSE(ec);
+  CHECK(first.path == (directory / "f-0").string());
+  CHECK(first.file.is_open());
+  CHECK(detail::create_new_file(directory / "f-", ec).path == (directory / "f-2").string());
+  CHECK(detail::read_up_to(directory / "f-1", 9, ec) == "old");
+  const detail::NewFile none = detail::create_new_file(directory / "missing/f-", ec);
+  CHECK(ec == std::errc::no_such_file_or_directory);
+  CHECK(none.path == (directory / "missing/f-0").string());
+  CHECK_FALSE(none.file.is_open());
+}
+
+TEST_CASE("create_hidden_file: beside the file, under a name that begins with a dot", "[core]") {
+  const support::TempDirectory directory;
+  std::error_code ec;
+  const std::string hidden = detail::create_hidden_file(directory / "f", ec).path;
+  CHECK_FALSE(ec);
+  CHECK(hidden == (directory / (".f.tmp" + std::to_string(::getpid()) + "-0")).string());
+  CHECK(detail::create_hidden_file(directory / "f", ec).path != hidden);
+}
+
 TEST_CASE("FileLock: held until it is destroyed", "[core]") {
   const support::TempDirectory directory;
   const std::string path = directory / "lock";

@@ -74,6 +74,12 @@ TEST_CASE("find_files: if nothing matches, the error names pattern and directory
   CHECK(!ec);
 }
 
+TEST_CASE("find_files: a URL, which is no local file, is named without its secrets", "[data]") {
+  Error error;
+  CHECK(distrib::find_files(std::vector<std::string>{"https://me:SECRET@h/a?sig=SECRET"}, error).empty());
+  CHECK_THAT(error.where, ContainsSubstring("\"a\" in directory \"https://h\"") && !ContainsSubstring("SECRET"));
+}
+
 TEST_CASE("find_files: a directory whose name looks like a pattern stands for itself", "[data]") {
   const support::TempDirectory directory;
   for (const char* name : {"run[1]", "a*b", "what?", "back\\slash"}) {

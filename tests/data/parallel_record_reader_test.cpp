@@ -73,6 +73,25 @@ auto read_both(IoPool& pool, const std::filesystem::path& path, bool parallel,
   return reading;
 }
 
+auto frame_of(std::string_view text) -> std::string {
+  const auto header = distrib::encode_record_header(text.size());
+  const auto footer = distrib::encode_record_footer(distrib::as_bytes(text));
+  return std::string{distrib::as_text(header)} + std::string{text} + std::string{distrib::as_text(footer)};
+}
+
+/// Returns a gzip member of this content, with a header as `RecordWriter` writes it.
+auto announced_member(const std::string& content) -> std::string {
+  distrib::Deflater deflater{Compression::gzip};
+  std::string member(4000, '\0');
+  distrib::ByteView in = distrib::as_bytes(content);
+  const std::span<std::byte> room = std::as_writable_bytes(std::span{member});
+  const std::size_t size =
+      distrib::detail::gzip_extra_bytes +
+      deflater.deflate(in, room.subspan(distrib::detail::gzip_extra_bytes), distrib::DeflateOptions::Flush::finish);
+  distrib::detail::announce_gzip_member(room.first(size), content.size(), 1);
+  return member.substr(0, size);
+}
+
 }  // namespace
 
 TEST_CASE("ParallelRecordReader: has the records of RecordReader, in order", "[data][parallel_record_reader]") {
@@ -158,42 +177,53 @@ TEST_CASE("ParallelRecordReader: finds damage where RecordReader finds it", "[da
 TEST_CASE("ParallelRecordReader: finds damaged records in sound compression", "[data][parallel_record_reader]") {
   const support::TempDirectory directory;
   IoPool pool{1};
-  const auto frame = [](std::string_view text) {
-    const auto header = distrib::encode_record_header(text.size());
-    const auto footer = distrib::encode_record_footer(distrib::as_bytes(text));
-    return std::string{distrib::as_text(header)} + std::string{text} + std::string{distrib::as_text(footer)};
-  };
   struct Row {
     std::string last;
     record_errc expected;
   };
-  std::string bad_length = frame("damaged");
+  std::string bad_length = frame_of("damaged");
   bad_length[3] = 1;
-  std::string bad_payload = frame("damaged");
+  std::string bad_payload = frame_of("damaged");
   bad_payload[15] = 'X';
   const Row rows[] = {{bad_length, record_errc::corrupt_length},
                       {bad_payload, record_errc::corrupt_payload},
-                      {frame(std::string(2000, 'x')), record_errc::too_large},
-                      {frame("cut").substr(0, 11), record_errc::truncated_header},
-                      {frame("cut").substr(0, 16), record_errc::truncated_payload}};
+                      {frame_of(std::string(2000, 'x')), record_errc::too_large},
+                      {frame_of("cut").substr(0, 11), record_errc::truncated_header},
+                      {frame_of("cut").substr(0, 16), record_errc::truncated_payload}};
   for (const Row& row : rows) {
-    std::string file;
-    for (const std::string& content : {frame("one") + frame("two"), frame("three") + row.last}) {
-      distrib::Deflater deflater{Compression::gzip};
-      std::string member(4000, '\0');
-      distrib::ByteView in = distrib::as_bytes(content);
-      const std::span<std::byte> room = std::as_writable_bytes(std::span{member});
-      const std::size_t size =
-          distrib::detail::gzip_extra_bytes +
-          deflater.deflate(in, room.subspan(distrib::detail::gzip_extra_bytes), distrib::DeflateOptions::Flush::finish);
-      distrib::detail::announce_gzip_member(room.first(size), content.size(), 1);
-      file += member.substr(0, size);
-    }
-    store(directory / "file", file);
+    store(directory / "file",
+          announced_member(frame_of("one") + frame_of("two")) + announced_member(frame_of("three") + row.last));
     const Reading reading = read_both(pool, directory / "file", true, {.reader = {.max_record_bytes = 1000}});
     CHECK(reading.records.size() == 3);
     CHECK(reading.error.code == row.expected);
     CHECK_THAT(reading.error.where, ContainsSubstring("record 3 at offset 59 of the inflated bytes"));
+  }
+}
+
+TEST_CASE("ParallelRecordReader: a file that ends inside a record's header ends as the options say",
+          "[data][parallel_record_reader]") {
+  using TruncatedHeader = distrib::RecordReaderOptions::TruncatedHeader;
+  const support::TempDirectory directory;
+  IoPool pool{1};
+  for (std::size_t stray = 0; stray <= 13; ++stray) {
+    CAPTURE(stray);
+    store(directory / "file", announced_member(frame_of("one") + frame_of("two")) +
+                                  announced_member(frame_of("three") + frame_of("cut").substr(0, stray)));
+    const auto error = [&](TruncatedHeader how) {
+      const Reading reading = read_both(pool, directory / "file", true, {.reader = {.truncated_header = how}});
+      CHECK(reading.records.size() == 3);
+      return reading.error.code;
+    };
+    const std::error_code strict = error(TruncatedHeader::report);
+    CHECK(static_cast<bool>(strict) == (stray != 0));
+    CHECK(error(TruncatedHeader::end_like_tensorflow) == (stray < 12 ? std::error_code{} : strict));
+    CHECK(error(TruncatedHeader::end_like_hadoop) == (stray < 8 ? std::error_code{} : strict));
+    // Only the end of the file: behind the first member there is more.
+    store(directory / "file", announced_member(frame_of("one") + frame_of("two") + frame_of("cut").substr(0, stray)) +
+                                  announced_member(frame_of("three")));
+    ParallelRecordReader middle{
+        pool, directory / "file", {.reader = {.truncated_header = TruncatedHeader::end_like_tensorflow}}};
+    CHECK(read(middle).error.code == strict);
   }
 }
 

@@ -110,6 +110,40 @@ TEST_CASE("tfrecords of RemoteFiles: open reports what cannot be opened", "[data
   CHECK(failure_of({{{"a", damaged}}}).where == "a: record 0 at offset 0");
 }
 
+TEST_CASE("tfrecords of RemoteFiles: messages name a URL without its secrets", "[data]") {
+  const std::string url = "https://me:SECRET@h/a?sig=SECRET";
+  std::string damaged = ids(0, 3);
+  damaged[14] ^= 1;
+  const auto failure_of = [&](const std::string& bytes, std::uint64_t memory = 1 << 20) {
+    const Held held{{{url, bytes}}};
+    Error error;
+    const auto data =
+        tfrecords(held).schema(distrib::feature("id", &RemoteItem::id)).max_inflated_bytes(memory).batch(1);
+    CHECK_FALSE(data.open(error));
+    return error;
+  };
+  CHECK(failure_of(damaged).where == "https://h/a: record 0 at offset 0");
+  CHECK(failure_of(ids(0, 100), 100).where == "https://h/a");
+  CHECK(failure_of("").code == data_errc::no_records);
+
+  Error error;
+  auto stream = tfrecords(Held{{{url, damaged}}}).stream();
+  CHECK_FALSE(stream.next(error));
+  CHECK(error.where == "https://h/a: record 0 at offset 0");
+
+  // What is reported later: a record that cannot be parsed, and a range that was left out.
+  const auto wrong = tfrecords(Held{{{url, ids(0, 2)}}}).schema(distrib::feature("other", &RemoteItem::id)).batch(1);
+  const auto source = wrong.open();
+  distrib::Batch<RemoteItem> batch;
+  error = {};
+  source.fill(0, batch, error);
+  CHECK_THAT(error.where, ContainsSubstring("https://h/a: record 0") && !ContainsSubstring("SECRET"));
+  const auto forgiving = tfrecords(Held{{{url, damaged}}}).schema(distrib::feature("id", &RemoteItem::id));
+  const auto rest = forgiving.ignore_errors(1).batch(1).open();
+  REQUIRE(rest.ignored().size() == 1);
+  CHECK(rest.ignored()[0].where == "https://h/a: record 0 at offset 0");
+}
+
 TEST_CASE("tfrecords of RemoteFiles: a stream, read again in each epoch", "[data]") {
   const Held held{{{"a", ids(0, 3)}, {"b", ids(3, 5)}}};
   auto stream = tfrecords(held).stream().repeat(2);

@@ -84,6 +84,35 @@ TEST_CASE("TfRecordStream: continues with the next file after damage, as TensorF
   CHECK(report.size() == 1);
 }
 
+TEST_CASE("TfRecordStream: files that were found before finding them failed do not count", "[data]") {
+  const Files files{{2, 3}};
+  struct Finder {
+    using Reader = distrib::RecordReader;
+    std::vector<std::string> paths;
+    std::shared_ptr<int> calls = std::make_shared<int>(0);
+    auto find(Error& error) const -> std::vector<std::string> {
+      if ((*calls)++ != 0) return paths;
+      error = {std::make_error_code(std::errc::connection_reset), "the second directory"};
+      return {paths.front()};
+    }
+    auto operator()(const std::string& path, std::error_code& ec) const -> std::unique_ptr<Reader> {
+      return std::make_unique<Reader>(path, distrib::RecordReaderOptions{}, ec);
+    }
+  };
+  distrib::TfRecordStream<Finder> stream{{}, 1, 1, {{files.directory / "part-0", files.directory / "part-1"}}};
+  Error error;
+  stream.rewind(0, error);
+  CHECK(error.where == "the second directory");
+  error = {};
+  CHECK(!stream.next(error));
+  CHECK(!error);
+  stream.rewind(0, error);
+  int records = 0;
+  while (stream.next(error)) ++records;
+  CHECK(!error);
+  CHECK(records == 5);
+}
+
 TEST_CASE("TfRecordStream: missing files, wrong arguments, and a file that is removed meanwhile", "[data]") {
   const Files files{{3, 3}};
   Error error;
@@ -93,6 +122,17 @@ TEST_CASE("TfRecordStream: missing files, wrong arguments, and a file that is re
   auto no_turns = tfrecords(files.pattern()).stream(0);
   CHECK(!no_turns.next(error));
   CHECK(error.code == data_errc::bad_interleave);
+
+  // After a rewind that failed there are no records.
+  for (const auto& [cycle, block] : {std::pair{0, 1}, std::pair{1, 0}, std::pair{-1, 1}}) {
+    distrib::TfRecordStream<> unturned{{files.pattern()}, cycle, block};
+    Error refused;
+    unturned.rewind(0, refused);
+    CHECK(refused.code == data_errc::bad_interleave);
+    Error none;
+    CHECK(!unturned.next(none));
+    CHECK(!none);
+  }
 
   // A file that was removed before its turn came.
   auto gone = tfrecords(files.pattern()).stream().map(number);

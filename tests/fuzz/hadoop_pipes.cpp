@@ -75,7 +75,7 @@ void codecs(ByteView input) {
     WritableReader reader{input};
     Bytes again;
     while (!reader.error() && reader.used() != input.size()) {
-      const ByteView value = typed ? distrib::hadoop::TypedBytes::read(reader, most_bytes)
+      const ByteView value = typed ? distrib::hadoop::TypedBytes{}.read(reader, most_bytes)
                                    : distrib::hadoop::RawBytes::read(reader, most_bytes);
       if (reader.error()) break;
       if (typed) distrib::hadoop::TypedBytes::append(again, value);

@@ -47,4 +47,7 @@ TEST_CASE("local_path: returns the paths of local files, refuses other names", "
     CHECK(error.code == hadoop_errc::unsupported_path);
   }
   CHECK_THROWS_AS(distrib::hadoop::detail::local_path("hdfs:/a"), std::system_error);
+  Error error;
+  CHECK(distrib::hadoop::detail::local_path("s3a://KEY:SECRET@bucket/a", error).empty());
+  CHECK(error.where == "s3a://bucket/a");
 }

@@ -34,6 +34,13 @@ TEST_CASE("JobConf: settings by name, as texts, flags and numbers", "[hadoop][jo
     CHECK_THAT(error.where, ContainsSubstring(name));
     CHECK_THROWS_AS(conf.number(name, 7), std::system_error);
   }
+  CHECK(conf.number("n", 7, 42) == 42);
+  CHECK(conf.number("none", 7, 5) == 7);
+  Error beyond;
+  CHECK(conf.number("n", 7, beyond, 41) == 7);
+  CHECK(beyond.code == hadoop_errc::bad_setting);
+  CHECK(beyond.where == "n=42");
+  CHECK_THROWS_AS(conf.number("n", 7, 41), std::system_error);
   CHECK(conf.begin()->first == "a");
 }
 

@@ -220,8 +220,14 @@ TEST_CASE("serve_pipes: fails if the job needs a role that the program does not 
   };
   CHECK(failure_of(Said{{}}.run_map({}, 3, true).item("", "w").close().said, Words{}, Wrong{}) ==
         hadoop_errc::bad_partition);
-  CHECK(failure_of(Said{{{"mapreduce.task.io.sort.mb", "x"}}}.run_map({}, 3, true).said, Words{}, Sum{}) ==
-        hadoop_errc::bad_setting);
+  struct Wide {
+    auto partition(ByteView, std::uint32_t) const -> std::uint64_t { return std::uint64_t{1} << 32; }
+  };
+  CHECK(failure_of(Said{{}}.run_map({}, 3, true).item("", "w").close().said, Words{}, Wide{}) ==
+        hadoop_errc::bad_partition);
+  for (const char* const megabytes : {"x", "2048", "17592186044416"})
+    CHECK(failure_of(Said{{{"mapreduce.task.io.sort.mb", megabytes}}}.run_map({}, 3, true).said, Words{}, Sum{}) ==
+          hadoop_errc::bad_setting);
 }
 
 TEST_CASE("serve_pipes: sends a failure as the status of the task", "[hadoop][serve_pipes]") {

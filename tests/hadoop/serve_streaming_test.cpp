@@ -7,7 +7,9 @@
 #include "hadoop/word_count.hpp"
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <system_error>
@@ -132,8 +134,28 @@ TEST_CASE("serve_streaming: typed bytes", "[hadoop][serve_streaming]") {
   append_typed(link.down, std::int32_t{21});
   serve_streaming<TypedBytes>(link, {}, stopped(), 100, doubles);
   WritableReader reader{link.up};
-  CHECK(text_of(typed_value(TypedBytes::read(reader, 100)).bytes()) == "k");
-  CHECK(typed_value(TypedBytes::read(reader, 100)).integer() == 42);
+  CHECK(text_of(typed_value(TypedBytes{}.read(reader, 100)).bytes()) == "k");
+  CHECK(typed_value(TypedBytes{}.read(reader, 100)).integer() == 42);
+}
+
+TEST_CASE("serve_streaming: an endless value of typed bytes is refused before it takes memory",
+          "[hadoop][serve_streaming]") {
+  struct Endless {
+    std::size_t given = 0;
+    std::size_t largest = 0;  // room
+    auto read_some(std::span<std::byte> space, std::error_code&) -> std::size_t {
+      largest = std::max(largest, space.size());
+      for (std::byte& byte : space) byte = given++ == 0 ? std::byte{9} : std::byte{1};  // a list of 1, 1, 1, ...
+      return space.size();
+    }
+    void write(ByteView, std::error_code&) {}
+    void tell(std::string_view) {}
+  } link;
+  Words words;
+  CHECK_THROWS_WITH(serve_streaming<TypedBytes>(link, {}, stopped(), 300'000, words),
+                    ContainsSubstring("pair 0 of the input"));
+  CHECK(link.given < 600'000);
+  CHECK(link.largest < 600'000);
 }
 
 TEST_CASE("serve_streaming: refuses input with wrong lengths, and input that ends early", "[hadoop][serve_streaming]") {

@@ -56,8 +56,12 @@ TEST_CASE("TaskContext: without outlets reports are dropped; a missing or wrong 
   context.increment(context.counter("g", "n"));
   context.progress(0.1F);
   CHECK_THROWS_AS(context.task_index(), std::system_error);
-  context.set_conf(JobConf{{{"mapreduce.task.partition", "x"}}});
-  CHECK_THROWS_AS(context.task_index(), std::system_error);
+  for (const char* const number : {"x", "", "4294967296", "18446744073709551615"}) {
+    context.set_conf(JobConf{{{"mapreduce.task.partition", number}}});
+    CHECK_THROWS_WITH(context.task_index(), ContainsSubstring("mapreduce.task.partition=" + std::string{number}));
+  }
+  context.set_conf(JobConf{{{"mapreduce.task.partition", "4294967295"}}});
+  CHECK(context.task_index() == 4294967295);
   std::string key;
   context.exchange_outlets({.emit = [&](ByteView bytes, ByteView) { key = as_text(bytes); }});
   context.emit("a", "b");

@@ -5,6 +5,8 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -32,7 +34,7 @@ template <class T> auto typed(T value) -> Bytes {
 
 auto typed_error(const Bytes& bytes, std::size_t most = 1000) -> std::error_code {
   WritableReader reader{bytes};
-  CHECK(TypedBytes::read(reader, most).empty());
+  CHECK(TypedBytes{}.read(reader, most).empty());
   return reader.error();
 }
 
@@ -65,16 +67,59 @@ TEST_CASE("typed_bytes: reads values one after the other, and skips the values i
                             9, 1, 5, 9, 255, 255});  // (5, ())
   append_typed(bytes, std::int64_t{9});
   WritableReader reader{bytes};
-  CHECK(TypedBytes::read(reader, 100).size() == 22);
-  CHECK(TypedBytes::read(reader, 100).size() == 6);
-  CHECK(typed_value(TypedBytes::read(reader, 100)).integer() == 9);
+  CHECK(TypedBytes{}.read(reader, 100).size() == 22);
+  CHECK(TypedBytes{}.read(reader, 100).size() == 6);
+  CHECK(typed_value(TypedBytes{}.read(reader, 100)).integer() == 9);
   CHECK(reader.used() == bytes.size());
   for (std::size_t size = 0; size < 22; ++size) {
     WritableReader cut{distrib::ByteView{bytes}.first(size)};
-    CHECK(TypedBytes::read(cut, 100).empty());
+    CHECK(TypedBytes{}.read(cut, 100).empty());
     CHECK(cut.error() == hadoop_errc::truncated);
     CHECK(cut.wanted() > size);
   }
+}
+
+TEST_CASE(
+    "typed_bytes: a value that arrives in pieces is parsed once, and found too large before all of it has arrived",
+    "[hadoop][typed_bytes]") {
+  const Bytes whole = bytes_from({10, 0, 0, 0, 2,                                              // a map of two
+                                  7,  0, 0, 0, 1, 'k', 9, 1, 5, 8, 0, 0, 0, 0, 9,   255, 255,     // "k": (5, [], ())
+                                  8,  0, 0, 0, 2, 2,   1, 2, 0, 0, 0, 0, 0, 3, 'a', 'b', 'c'});  // [true, false]: "abc"
+  for (std::size_t piece = 1; piece <= whole.size(); ++piece) {
+    TypedBytes typed;
+    for (std::size_t size = 0; size < whole.size(); size += piece) {
+      WritableReader reader{distrib::ByteView{whole}.first(size)};
+      CHECK(typed.read(reader, whole.size()).empty());
+      CHECK(reader.error() == hadoop_errc::truncated);
+    }
+    WritableReader reader{whole};
+    CHECK(typed.read(reader, whole.size()).size() == whole.size());
+    WritableReader again{whole};
+    CHECK(typed.read(again, whole.size()).size() == whole.size());
+  }
+  for (std::size_t most = 1; most < whole.size(); ++most) {
+    TypedBytes typed;
+    std::size_t size = 0;
+    std::error_code ec = hadoop_errc::truncated;
+    for (; ec == hadoop_errc::truncated && size <= whole.size(); ++size) {
+      WritableReader reader{distrib::ByteView{whole}.first(size)};
+      CHECK(typed.read(reader, most).empty());
+      ec = reader.error();
+    }
+    CHECK(ec == hadoop_errc::too_large);
+    CHECK(size - 1 <= most + 9);  // at most one part more
+  }
+
+  // What was parsed before is not looked at again.
+  Bytes list = bytes_from({9, 1, 5, 1, 6, 1});
+  TypedBytes typed;
+  WritableReader before{list};
+  CHECK(typed.read(before, 100).empty());
+  CHECK(before.wanted() == 7);
+  std::fill_n(list.begin(), 5, std::byte{77});
+  append_raw(list, bytes_from({7, 255}));
+  WritableReader after{list};
+  CHECK(typed.read(after, 100).size() == list.size());
 }
 
 TEST_CASE("typed_bytes: refuses wrong codes, lengths and depths", "[hadoop][typed_bytes]") {
@@ -84,6 +129,13 @@ TEST_CASE("typed_bytes: refuses wrong codes, lengths and depths", "[hadoop][type
   CHECK(typed_error(bytes_from({0, 0x80, 0, 0, 0})) == hadoop_errc::bad_number);
   CHECK(typed_error(bytes_from({0, 0, 0, 1, 0}), 255) == hadoop_errc::too_large);
   CHECK(typed_error(bytes_from({8, 0, 0, 0, 2, 1, 1, 1, 1}), 8) == hadoop_errc::too_large);
+  CHECK(typed_error(bytes_from({8, 0, 0, 0, 96}), 100) == hadoop_errc::too_large);  // more values than bytes
+  CHECK(typed_error(bytes_from({10, 0, 0, 0, 48}), 100) == hadoop_errc::too_large);
+  CHECK(typed_error(bytes_from({7, 0, 0, 0, 96}), 100) == hadoop_errc::too_large);
+  CHECK(typed_error(bytes_from({7, 0, 0, 0, 95}), 100) == hadoop_errc::truncated);
+  CHECK(typed_error(Bytes(32, std::byte{9})) == hadoop_errc::truncated);
+  CHECK(typed_error(Bytes(33, std::byte{9})) == hadoop_errc::too_large);
+  CHECK(typed_error(bytes_from({8, 0, 0, 0, 1, 255})) == hadoop_errc::bad_type);  // 255 ends lists alone
   CHECK(typed_error(Bytes(100, std::byte{9})) == hadoop_errc::too_large);  // lists inside lists
   std::error_code ec;
   CHECK(typed_value(bytes_from({1, 2, 3}), ec).body.empty());

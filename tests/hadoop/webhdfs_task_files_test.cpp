@@ -9,6 +9,8 @@
 #include "support/temp_directory.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -76,6 +78,35 @@ TEST_CASE("WebHdfsTaskFiles: writes TFRecords to HDFS and reads them again", "[h
     CHECK(as_text(input.next().value().key) == "one");
     CHECK(input.next().value().key.size() == 3'000'000);
     CHECK(!input.next());
+  }
+  CHECK(here.is_empty());
+}
+
+TEST_CASE("WebHdfsTaskFiles: two objects of one process use different files", "[hadoop][webhdfs_task_files]") {
+  const InDirectory here;
+  FakeHdfs hdfs;
+  hdfs.files["/in"] = "input";
+  const TaskContext context{conf_of(hdfs, false)};
+  const auto content = [](const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    return std::string{std::istreambuf_iterator<char>{file}, {}};
+  };
+  {
+    // As in a map that reads a file of HDFS and writes one.
+    WebHdfsTaskFiles input;
+    WebHdfsTaskFiles output;
+    Error error;
+    const std::string read = input.fetch("hdfs://127.0.0.1:19000/in", context, error);
+    const std::string written = output.begin("hdfs://127.0.0.1:19000/out", context, error);
+    REQUIRE(!error);
+    std::ofstream{written} << "output";
+    CHECK(content(read) == "input");
+    const std::string again = output.fetch("hdfs://127.0.0.1:19000/in", context, error);
+    REQUIRE(!error);
+    CHECK(content(again) == "input");
+    output.publish("hdfs://127.0.0.1:19000/out", context, error);
+    CHECK(!error);
+    CHECK(hdfs.files["/out"] == "output");
   }
   CHECK(here.is_empty());
 }

@@ -11,8 +11,11 @@
 #include "support/temp_directory.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -152,6 +155,38 @@ TEST_CASE("RecordWriter: the destructor closes the file, also after a move", "[r
     }
     CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});
   }
+}
+
+TEST_CASE("RecordWriter: two writers of one name, each with a file of its own until it is closed",
+          "[record][record_writer]") {
+  const support::TempDirectory directory;
+  RecordWriter one{directory / "file", {.rename_on_close = true}};
+  RecordWriter two{directory / "file", {.rename_on_close = true}};
+  {
+    RecordWriter abandoned{directory / "file", {.rename_on_close = true}};
+    abandoned.append(as_bytes("neither"));
+    abandoned.flush();
+  }
+  one.append(as_bytes("one"));
+  one.flush();
+  two.append(as_bytes("the second"));
+  two.close();
+  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"the second"});
+  one.append(as_bytes("more"));
+  one.close();
+  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "more"});
+  CHECK(files_in(directory.path()) == 1);
+
+  // A file of another container, where a process has the number of this one.
+  const std::string other = directory / (".file.tmp" + std::to_string(::getpid()));
+  for (const std::string& name : {other, other + "-0"}) support::write_file(name, "unfinished");
+  {
+    RecordWriter writer{directory / "file", {.rename_on_close = true}};
+    writer.append(as_bytes("three"));
+    writer.close();
+  }
+  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"three"});
+  for (const std::string& name : {other, other + "-0"}) CHECK(support::read_file(name) == "unfinished");
 }
 
 TEST_CASE("RecordWriter: with rename_on_close other processes see the old file or the whole new one",

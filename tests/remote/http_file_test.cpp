@@ -5,7 +5,9 @@
 #include "support/http_server.hpp"
 #include "support/noise.hpp"
 
+#include <distrib/data/record_files.hpp>
 #include <distrib/data/remote_tfrecords.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/remote_files.hpp>
 
@@ -141,10 +143,37 @@ TEST_CASE("HttpFile: reports why a file cannot be read", "[net]") {
     CHECK(error.code == expected.second);
     CHECK_THAT(error.where, ContainsSubstring("GET " + server.url() + path));
   }
-  HttpFile file{"gopher://x/", hasty_http};
-  Error error;
-  CHECK(read_all(file, error).empty());
-  CHECK(error.code == http_errc::bad_url);
+  for (const char* url : {"gopher://x/a?sig=SECRET", "http://me:SECRET@x/a"}) {
+    HttpFile file{url, hasty_http};
+    Error error;
+    CHECK(read_all(file, error).empty());
+    CHECK(error.code == http_errc::bad_url);
+    CHECK_THAT(error.where, ContainsSubstring("://x/a") && !ContainsSubstring("SECRET"));
+  }
+}
+
+TEST_CASE("tfrecords: failures behind HTTP servers name a URL without its query", "[net]") {
+  HttpServer server{[](const HttpAsked& asked) {
+    if (asked.path() == "/none") return HttpSaid::answer(404, "no");
+    return HttpSaid{.bytes = "HTTP/1.1 206 X\r\nContent-Range: bytes 0-19/20\r\nContent-Length: 20\r\n\r\n" +
+                             std::string(20, 'x')};
+  }};
+  for (const std::string path : {"/damaged", "/none"}) {
+    CAPTURE(path);
+    const auto files = distrib::http_files({server.url() + path + "?sig=SECRET"}, hasty_http);
+    CHECK(files.name() == server.url() + path);
+    Error error;
+    auto stream = distrib::tfrecords(files).stream();
+    CHECK(!stream.next(error));
+    CHECK(error);
+    CHECK_THAT(error.where, ContainsSubstring(server.url() + path + ": record 0") && !ContainsSubstring("SECRET"));
+    error = {};
+    distrib::RecordFiles{files.find(error), {}, error, [&](const std::string& name) {
+                           return distrib::AnyByteSource{files.open(name)};
+                         }};
+    CHECK(error);
+    CHECK_THAT(error.where, ContainsSubstring(server.url() + path + ": record 0") && !ContainsSubstring("SECRET"));
+  }
 }
 
 TEST_CASE("HttpFile: refuses an answer whose Content-Length does not match the range", "[net]") {

@@ -55,6 +55,14 @@ TEST_CASE("HttpUrl: refuses texts that are not a URL", "[net]") {
   }
 }
 
+TEST_CASE("HttpUrl: what is refused is named without its secrets", "[net]") {
+  for (const char* text : {"http://me:SECRET@h/a?sig=SECRET", "http://h:x/a?sig=SECRET", "http://me:SECRET/1@h/a",
+                           "h/a?sig=SECRET", "me:SECRET@h/a"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH(HttpUrl::parse(text), !ContainsSubstring("SECRET") && ContainsSubstring("/a\""));
+  }
+}
+
 TEST_CASE("HttpUrl: resolves a Location", "[net]") {
   const HttpUrl base = HttpUrl::parse("https://h:1/a/b?x=1");
   const struct {

@@ -80,6 +80,26 @@ TEST_CASE("webhdfs: files, directories and patterns", "[hadoop]") {
   }
 }
 
+TEST_CASE("webhdfs: the user and password of a URL are in no message", "[hadoop]") {
+  FakeHdfs hdfs;
+  hdfs.directories = {"/", "/d"};
+  distrib::WebHdfsOptions options = hasty_source;
+  options.namenodes = {hdfs.url()};  // used instead of what stands in the URL
+  const auto files = webhdfs("hdfs://me:SECRET@nn/d/part-?", options);
+  CHECK(files.name() == "hdfs://nn/d/part-?");
+  for (const char* path : {"/d/part-?", "/none/*"}) {
+    Error error;
+    CHECK(webhdfs("hdfs://me:SECRET@nn" + std::string{path}, options).find(error).empty());
+    CHECK(error.code == webhdfs_errc::no_such_file);
+    CHECK_THAT(error.where, ContainsSubstring("hdfs://nn" + std::string{path}) && !ContainsSubstring("SECRET"));
+  }
+  Error error;
+  distrib::WebHdfsFile directory{"hdfs://me:SECRET@nn/d", options};
+  CHECK(directory.read({}, error) == 0);
+  CHECK(error.where == "hdfs://nn/d");
+  CHECK(distrib::WebHdfsWriter{"hdfs://me:SECRET@nn/", options}.error().where == "hdfs://nn/");
+}
+
 TEST_CASE("tfrecords: reads files in HDFS as a stream and as a data set", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.directories.insert("/d");

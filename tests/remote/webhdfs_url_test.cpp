@@ -71,8 +71,13 @@ TEST_CASE("WebHdfsLocation: refuses texts that are not a URL of HDFS", "[hadoop]
   static_cast<void>(WebHdfsLocation::parse("hdfs://nn/x", {.namenodes = {"nn1:9870"}}, error));
   CHECK(error.code == distrib::http_errc::bad_url);
   CHECK(error.where == "name node \"nn1:9870\" of hdfs://nn/x");
-  static_cast<void>(WebHdfsLocation::parse("webhdfs://me@nn/x", {}, error));
+  static_cast<void>(WebHdfsLocation::parse("webhdfs://me:SECRET@nn/x", {}, error));
   CHECK(error.code == distrib::http_errc::bad_url);
+  CHECK(error.where == "name node \"http://nn\" of webhdfs://nn/x");
+  static_cast<void>(WebHdfsLocation::parse("hdfs://nn/x", {.namenodes = {"http://me:SECRET@nn1?t=SECRET"}}, error));
+  CHECK(error.where == "name node \"http://nn1\" of hdfs://nn/x");
+  static_cast<void>(WebHdfsLocation::parse("http://me:SECRET@nn/x?t=SECRET", {}, error));
+  CHECK(error.where == "\"http://nn/x\"");
 }
 
 TEST_CASE("is_webhdfs_url: depends on the scheme", "[hadoop]") {

@@ -46,6 +46,22 @@ TEST_CASE("WebHdfsWriter: joins the parts; the file appears when it is complete"
   }
 }
 
+TEST_CASE("WebHdfsWriter: writers of one name have names of their own until they are closed", "[hadoop]") {
+  FakeHdfs hdfs;
+  WebHdfsWriter one{hdfs.file("/d/f"), hasty_writing, {.part_bytes = 3}};
+  WebHdfsWriter two{hdfs.file("/d/f"), hasty_writing, {.part_bytes = 3}};
+  one.write(as_bytes("one"));
+  two.write(as_bytes("two"));
+  REQUIRE(hdfs.files.size() == 2);
+  for (const auto& [path, content] : hdfs.files) {
+    // Random, as process numbers are equal in two containers.
+    CHECK(path.size() == std::string_view{"/d/.f.tmp-"}.size() + 32);
+  }
+  one.close();
+  two.close();
+  CHECK((hdfs.files == std::map<std::string, std::string>{{"/d/f", "two"}}));
+}
+
 TEST_CASE("WebHdfsWriter: survives lost connections in every operation, before and after it was done", "[hadoop]") {
   FakeHdfs hdfs;
   hdfs.instead = [n = 0](const HttpAsked& asked, bool data_node,

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +89,17 @@ TEST_CASE("partitions: values read into members", "[hadoop]") {
   CHECK(code("2147483648", 0) == spark_errc::bad_partition_value);
   CHECK(code("TRUE", false) == spark_errc::bad_partition_value);
   CHECK(code("1x", 0.0) == spark_errc::bad_partition_value);
+  CHECK(read("3.4028235e38", 0.0F) == std::numeric_limits<float>::max());
+  CHECK(read("3.40282356e38", 0.0F) == std::numeric_limits<float>::max());  // rounds to it
+  CHECK(read("-Infinity", 0.0F) == -std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(read("NaN", 0.0F)));
+  CHECK(read("1e-300", 1.0F) == 0);
+  for (const char* const text : {"1e300", "-1e300", "3.40282357e38"}) {  // Spark reads them as infinity
+    CHECK(code(text, 0.0F) == spark_errc::bad_partition_value);
+    CHECK(code(text, std::optional<float>{}) == spark_errc::bad_partition_value);
+    CHECK(!code(text, 0.0));
+  }
+  for (const char* const text : {"1e400", "-1e400"}) CHECK(code(text, 0.0) == spark_errc::bad_partition_value);
   CHECK_THROWS_AS(read("x", 0), std::system_error);
   CHECK_THROWS_AS(read(std::nullopt, 0), std::system_error);
   STATIC_REQUIRE(!distrib::SparkPartitionMember<std::vector<float>>);

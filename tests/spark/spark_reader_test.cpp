@@ -153,6 +153,32 @@ TEST_CASE("SparkReader: reads remote files", "[hadoop]") {
   CHECK(lines == rows_of("partitioned", canonical::partitioned));
 }
 
+TEST_CASE("SparkReader: failures name a remote file without its secrets", "[hadoop]") {
+  const auto error_of = [](const std::string& root, const std::string& below, std::int64_t id) {
+    distrib::Error error;
+    const std::vector<distrib::detail::SparkPath> paths{{root, below}};
+    auto table = distrib::detail::arrange_spark_files(paths, error);
+    if (error) return error;
+    const support::TempDirectory directory;
+    write_row(directory / "part", id);
+    if (id == 0) std::filesystem::resize_file(directory / "part", 30);
+    distrib::SparkReadOptions options;
+    options.open = [&](const std::string& path) {
+      CHECK(path == root + "/" + below);
+      return distrib::AnyByteSource{SlowFile{std::ifstream{directory / "part", std::ios::binary}}};
+    };
+    SparkReader reader{table, canonical::partitioned, options};
+    while (reader.try_next()) {
+    }
+    return reader.error();
+  };
+  const std::string root = "https://me:SECRET@h/t";
+  CHECK(error_of(root, "part-0?sig=SECRET", 0).where == "https://h/t/part-0: record 0 at offset 0");
+  CHECK_THAT(error_of(root, "shard=x/part-0?sig=SECRET", 1).where,
+             ContainsSubstring("https://h/t/shard=x/part-0: partition column"));
+  CHECK(error_of(root, "other/part-0?sig=SECRET", 1).where == "https://h/t/other/part-0");
+}
+
 TEST_CASE("SparkReader: a file that was removed; and columns inferred from files of Spark", "[hadoop]") {
   const support::TempDirectory directory;
   write_row(directory / "part-0", 1);

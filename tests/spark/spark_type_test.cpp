@@ -5,6 +5,8 @@
 
 #include "support/catch.hpp"
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,25 @@ TEST_CASE("SparkType: the connector's precedence", "[hadoop]") {
     CHECK(distrib::detail::precedence(parse_spark_type(text)) == ++last);
   CHECK(distrib::detail::precedence(parse_spark_type("Double")) == 0);
   CHECK(distrib::detail::precedence(SparkType{}) == 0);
+}
+
+TEST_CASE("round_to_float: a finite double beyond the range of a float becomes infinity and does not fit", "[hadoop]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr float most = std::numeric_limits<float>::max();
+  const auto rounded = [](double value, bool fits) {
+    float to = 5;
+    CHECK(distrib::detail::round_to_float(value, to) == fits);
+    return to;
+  };
+  CHECK(rounded(0.1, true) == 0.1F);
+  CHECK(rounded(-1e-300, true) == 0);
+  CHECK(rounded(0x1.fffffefffffffp127, true) == most);
+  CHECK(rounded(-0x1.fffffefffffffp127, true) == -most);
+  CHECK(rounded(0x1.ffffffp127, false) == std::numeric_limits<float>::infinity());
+  CHECK(rounded(-1e300, false) == -std::numeric_limits<float>::infinity());
+  CHECK(rounded(infinity, true) == std::numeric_limits<float>::infinity());
+  CHECK(rounded(-infinity, true) == -std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(rounded(std::numeric_limits<double>::quiet_NaN(), true)));
 }
 
 TEST_CASE("SparkRecordType: parses the option recordType", "[hadoop]") {

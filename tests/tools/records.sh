@@ -156,7 +156,7 @@ import http.server, pathlib, re, sys
 class Files(http.server.BaseHTTPRequestHandler):
     asked = 0
     def do_GET(self):
-        path = pathlib.Path(sys.argv[1]) / self.path[1:]
+        path = pathlib.Path(sys.argv[1]) / self.path[1:].partition("?")[0]
         if not path.is_file():
             return self.send_error(404)
         data = path.read_bytes()
@@ -186,6 +186,17 @@ else
   records 0 merge "$url/lines-0.tfrecord" -o from_far; cmp from_far data/lines-0.tfrecord >&2 || fail 'a remote file is not the same'
   records 74 count "$url/none"; says 'status 404' err
   records 64 index "$url/lines-0.tfrecord"; says 'copy it here first' err
+  # A query may contain a token: it is in no line, no message and no name of a file.
+  for command in count check head cat "recompress --compression none -d from_far.d" index "count --json" "head --json"; do
+    for file in lines-0.tfrecord bad_data_crc.tfrecord none; do
+      "$distrib" records $command "$url/$file?sig=SECRET" >out 2>err
+      cat out err | grep -q 'lines-0\|crc\|none\|line' || fail "$command $file says nothing"
+      ! cat out err | grep -q SECRET || fail "$command $file tells the token"
+    done
+  done
+  "$distrib" records count "http://me:SECRET@h/x?sig=SECRET" >out 2>err
+  ! grep -q SECRET out err || fail 'a wrong URL tells the token'
+  [ -e from_far.d/lines-0.tfrecord ] && ! find . -name '*SECRET*' | grep -q . || fail 'the name of a file tells the token'
 fi
 
 [ $failures -eq 0 ]

@@ -2,6 +2,7 @@
 // `distrib records count` and `check`.
 #include "records_input.hpp"
 
+#include <distrib/core/paths.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/record/frame.hpp>
 
@@ -57,7 +58,8 @@ auto records_check(const RecordsOptions& options, bool list_damage) -> int {
   Progress progress{files.size()};
   std::uint64_t total = 0;
   for (const std::string& file : files) {
-    progress.begin(file);
+    const std::string shown = distrib::detail::shown_name(file);
+    progress.begin(shown);
     distrib::RecordReader reader = open_records(file, options, salvage_all());
     Contents contents;
     while (const auto record = reader.try_next()) {
@@ -74,7 +76,7 @@ auto records_check(const RecordsOptions& options, bool list_damage) -> int {
       if (exit_status(reader.error().code) != exit_damage) continue;
     }
     if (!reader.damage().empty()) report.worst(exit_damage);
-    tell(report, file, contents, reader.damage(), list_damage);
+    tell(report, shown, contents, reader.damage(), list_damage);
   }
   if (!options.json && !list_damage && files.size() > 1) report.line(std::to_string(total) + "\ttotal");
   return report.finish();

@@ -7,6 +7,7 @@
 #include "report.hpp"
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/data/find_files.hpp>
 #include <distrib/record/record_reader.hpp>
 
@@ -44,7 +45,9 @@ namespace tools {
 
 /// True if `file` is on this machine, which is necessary for reading at any position; otherwise `report` says so.
 [[nodiscard]] inline auto is_here(const std::string& file, Report& report) -> bool {
-  if (is_remote(file)) report.refuse(file, "this command works only with files on this machine: copy it here first");
+  if (is_remote(file))
+    report.refuse(distrib::detail::shown_name(file),
+                  "this command works only with files on this machine: copy it here first");
   return !is_remote(file);
 }
 

@@ -4,6 +4,7 @@
 #include "list_inference.hpp"
 #include "records_input.hpp"
 
+#include <distrib/core/paths.hpp>
 #include <distrib/example/infer_schema.hpp>
 
 #include <algorithm>
@@ -142,7 +143,9 @@ void tell_record(const distrib::Record& record, bool sequence, Report& report) {
 auto tell_json(const std::string& file, const distrib::Record& record, bool sequence, Report& report) -> bool {
   std::error_code ec;
   const std::string text = record_json(record.bytes, sequence, ec);
-  if (ec) report.failure({ec, distrib::detail::record_where(file, record.number, record.offset)});
+  if (ec)
+    report.failure(
+        {ec, distrib::detail::record_where(distrib::detail::shown_name(file), record.number, record.offset)});
   else report.line(text);
   return !ec;
 }
@@ -166,11 +169,11 @@ void tell_schema(const std::string& file, const RecordsOptions& options, Report&
   progress.clear();
   if (reader.error()) tell_failure(report, reader.error());
   const Schema schema{number - others, inference.features(), lists.lists()};
-  if (report.json()) return report.line(schema_json(file, schema));
+  if (report.json()) return report.line(schema_json(distrib::detail::shown_name(file), schema));
   const auto lines = schema_lines(schema);
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
-  report.line(file + ": features of " + std::to_string(schema.records) + " records" +
+  report.line(distrib::detail::shown_name(file) + ": features of " + std::to_string(schema.records) + " records" +
               (reader.error() || number == options.schema_records ? "" : " (all)"));
   for (const auto& [name, text] : lines) report.line("  " + name + std::string(width - name.size() + 2, ' ') + text);
   if (others != 0) report.line("  (" + std::to_string(others) + " records are not Examples)");
@@ -183,7 +186,7 @@ auto records_head(const RecordsOptions& options) -> int {
   const auto files = files_of(options, report);
   Progress progress{files.size()};
   for (const std::string& file : files) try {
-      progress.begin(file);
+      progress.begin(distrib::detail::shown_name(file));
       tell_schema(file, options, report, progress);
       distrib::RecordReader reader = open_records(file, options);
       throw_if(reader.error());

@@ -49,7 +49,7 @@ auto copy(RecordReader& reader, RecordWriter& writer, Progress& progress, bool c
 /// Returns the output for `file`.
 auto output_of(const std::string& file, const RecordsOptions& options) -> std::string {
   if (options.directory.empty()) return options.output;
-  return distrib::detail::join_path(options.directory, distrib::detail::file_of(file));
+  return distrib::detail::join_path(options.directory, distrib::detail::file_of(distrib::detail::shown_name(file)));
 }
 
 /// True if each of `files` has an output of its own; otherwise `report` says what to do.
@@ -100,7 +100,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
   for (const std::string& file : files) {
     const std::string output = output_of(file, options);
     if (!report.may_write(output, options.force)) continue;
-    progress.begin(file);
+    progress.begin(distrib::detail::shown_name(file));
     try {
       RecordReader reader = open_records(file, options, reading);
       throw_if(reader.error());
@@ -110,7 +110,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
       throw_if(reader.error());  // the output is removed
       writer.close();
       if (!reader.damage().empty()) report.worst(exit_damage);
-      tell_copied(file, output, copied, reader.damage(), report);
+      tell_copied(distrib::detail::shown_name(file), output, copied, reader.damage(), report);
     } catch (const std::system_error& error) {
       progress.clear();
       tell_failure(report, distrib::error_of(error));
@@ -129,7 +129,7 @@ auto records_merge(const RecordsOptions& options) -> int {
   try {
     RecordWriter writer{options.output, writer_options(options)};
     for (const std::string& file : files) {
-      progress.begin(file);
+      progress.begin(distrib::detail::shown_name(file));
       RecordReader reader = open_records(file, options);
       throw_if(reader.error());
       copy(reader, writer, progress, false);

@@ -2,6 +2,8 @@
 // Files in HDFS and on HTTP servers.
 #include "remote_records.hpp"
 
+#include <distrib/core/paths.hpp>
+
 #ifdef DISTRIB_TOOLS_HTTP
 #include <distrib/core/files.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -89,7 +91,8 @@ struct NotBuilt {
   std::string url;
   auto read(std::span<std::byte>, distrib::Error& error) const -> std::size_t {
     error = {std::make_error_code(std::errc::not_supported),
-             url + " (built without the component http: install libcpp-httplib-dev and pkg-config, then build again)"};
+             distrib::detail::shown_name(url) +
+                 " (built without the component http: install libcpp-httplib-dev and pkg-config, then build again)"};
     return 0;
   }
 };

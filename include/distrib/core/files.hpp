@@ -58,6 +58,21 @@ inline void sync_path(const std::string& path, int flags, std::error_code& ec) n
   if (!ec && ::fsync(file.get()) != 0) ec = last_os_error();
 }
 
+/// A file that was created for one writer.
+struct NewFile {
+  std::string path;
+  FileDescriptor file;  ///< Open for writing.
+};
+
+/// Creates the file `stem` + "0", or with the next number for which no file exists. So two writers never have the same
+/// file, not even in two containers that share a directory and in which processes have the same number. On failure sets
+/// `ec`; `path` is then what could not be created.
+DISTRIB_DECL auto create_new_file(const std::string& stem, std::error_code& ec) -> NewFile;
+
+/// Creates a file beside `path` with a hidden name, "DIRECTORY/.NAME.tmpPROCESS-NUMBER", which the caller fills and
+/// renames to `path`, or removes. On failure as `create_new_file`.
+DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& ec) -> NewFile;
+
 /// Holds the lock that the file `path` stands for. The constructor creates the file if necessary and waits until no
 /// other FileLock, in this process or another, holds the lock. The destructor or the end of the process releases it.
 /// Best effort: if the file cannot be created or its file system has no locks, the constructor returns without a lock.

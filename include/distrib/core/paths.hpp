@@ -31,6 +31,13 @@ inline auto join_path(std::string_view directory, std::string_view path) -> std:
   return std::string{directory} + (directory.ends_with('/') ? "" : "/") + std::string{path};
 }
 
+/// Returns a URL as messages show it: without user name and password, and without query and fragment, which may contain
+/// a token. In URLs of HDFS, which have no query, "?" is part of a name and stays. `url` need not be correct.
+DISTRIB_DECL auto shown_url(std::string_view url) -> std::string;
+
+/// Returns the name of a file, which is a path or a URL, as messages show it: a path unchanged, a URL as `shown_url`.
+DISTRIB_DECL auto shown_name(std::string_view name) -> std::string;
+
 /// Returns "00000-of-00002": how TensorFlow numbers the files that belong together.
 DISTRIB_DECL auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string;
 

@@ -57,6 +57,9 @@ template <Inflates I> class InflatedMember {
   /// Returns what is wrong behind these frames; empty if they are all there is.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 
+  /// Returns the number of inflated bytes behind these frames.
+  [[nodiscard]] auto left() const noexcept -> std::size_t { return bytes_ - good_; }
+
   /// Returns the size that the record behind these frames claims. Only if `error()` is `too_large`.
   [[nodiscard]] auto refused_bytes() const noexcept -> std::uint64_t {
     return load_le<std::uint64_t>(buffer_.data() + good_);
@@ -126,8 +129,8 @@ struct ParallelReadOptions {
 /// `RecordWriter` writes them. `RecordReader` reads as one stream: all other files, files on network file systems
 /// unless `FileAccess::mapped` is set, and every file with buffered access, unverified checksums, or a damage policy
 /// other than `DamagePolicy::OnDamage::stop`. Records, order and failures are the same either way, with two exceptions:
-/// a member whose header has a wrong size counts as damaged here, but may be accepted there; and members that end
-/// inside a record's header are always reported here, whatever `RecordReaderOptions::truncated_header` says.
+/// a member whose header has a wrong size counts as damaged here, but may be accepted there; and a record that begins in
+/// one member and ends in the next counts as truncated here (`RecordWriter` writes none).
 ///
 /// Instead of waiting, the caller's thread inflates too: a pool of one thread makes two threads. The reader also works
 /// if the pool is busy or stopped, or if the caller itself runs on it.
@@ -226,6 +229,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     if (!members.complete() || members_.size() < 2 || largest > options.max_bytes_ahead) return false;
     const std::uint64_t most = std::min<std::uint64_t>(2 * pool_->size() + 2, members_.size());
     const std::uint64_t slots = std::clamp<std::uint64_t>(options.max_bytes_ahead / largest, 1, most);
+    truncated_header_ = reader.truncated_header;
     limit_ = reader.max_record_bytes.value_or(RecordReaderOptions::default_buffered_bytes);
     ahead_ = {pool_, static_cast<std::size_t>(slots), {std::move(file), limit_}};
     return true;
@@ -237,13 +241,17 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     ahead_.want_ahead(i % ahead_.size());
   }
 
-  /// Goes to the next member. Returns false if there is none, or if the present member is damaged.
+  /// Goes to the next member. Returns false if there is none, or if the present member is damaged. Only the last member
+  /// may end inside a header.
   auto next_member() -> bool {
     if (error_) return false;
     const std::size_t slots = ahead_.size();
     if (member_ != 0) {
       const auto& inflated = ahead_[(member_ - 1) % slots].inflated;
       if (const std::error_code ec = inflated.error()) {
+        if (ec == record_errc::truncated_header && member_ == members_.size() &&
+            detail::may_end_with(inflated.left(), truncated_header_))
+          return false;
         error_ = {ec, detail::record_where(path_, number_, offset_) + " of the inflated bytes"};
         if (ec == record_errc::too_large) error_.where += detail::over_limit(inflated.refused_bytes(), limit_);
         return false;
@@ -262,6 +270,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
   std::vector<GzipMember> members_;
   PoolAhead<detail::InflateMembers<I>> ahead_;
   std::uint64_t limit_ = 0;  // largest allowed record, in bytes
+  RecordReaderOptions::TruncatedHeader truncated_header_{};
   std::size_t member_ = 0;  // members begun; the last of them is being read
   ByteView window_;  // its verified frames that were not returned yet
   std::uint64_t offset_ = 0;

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/record/any_byte_source.hpp>
@@ -54,7 +55,7 @@ template <Inflates I> class InflatedRecords {
     while (const std::optional<Record> record = reader.try_next()) {
       const std::uint64_t taken = bytes_.size() + (ends_.size() + 1) * record_frame_bytes;
       if (taken > max_bytes || record->bytes.size() > max_bytes - taken) {
-        error = {data_errc::inflated_too_large, path};
+        error = {data_errc::inflated_too_large, shown_name(path)};
         return;
       }
       bytes_.insert(bytes_.end(), record->bytes.begin(), record->bytes.end());
@@ -62,7 +63,7 @@ template <Inflates I> class InflatedRecords {
     }
     error = reader.error();
     for (const Damage& damage : reader.damage())
-      lost.push_back({damage.code, record_where(path, damage.record, damage.offset)});
+      lost.push_back({damage.code, record_where(shown_name(path), damage.record, damage.offset)});
     if (error.code == record_errc::too_large) error.code = data_errc::inflated_too_large;
   }
 
@@ -127,7 +128,7 @@ template <Inflates I> class BasicRecordFiles {
       if (error) return;
       room -= inflated.bytes();
       const std::size_t records = inflated.size();
-      add({path, std::move(inflated)}, records);
+      add({detail::shown_name(path), std::move(inflated)}, records);
     }
   }
 
@@ -194,7 +195,7 @@ template <Inflates I> class BasicRecordFiles {
   using Inflated = detail::InflatedRecords<I>;
 
   struct File {
-    std::string path;
+    std::string path;  // as messages show it
     std::variant<RecordIndex, Inflated> records;
   };
 

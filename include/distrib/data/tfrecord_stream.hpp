@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/record/frame.hpp>
@@ -38,7 +39,7 @@ template <class R = RecordReader> struct OpenReader {
 ///
 /// Errors: `next` reports a `record_errc` with file, record and offset, or why a file cannot be opened. The rest of
 /// that file is skipped, as TensorFlow does, and the next call continues behind it. `rewind` reports
-/// `data_errc::no_files` or `bad_interleave`; `next` must not be called after that.
+/// `data_errc::no_files` or `bad_interleave`; after that there are no records until a `rewind` succeeds.
 ///
 /// `open(path, ec)` returns a reader by `std::unique_ptr`; its type is `Open::Reader`. If `Open` has `find(error)`,
 /// that function returns the files instead of `sources`: see `OpenRemoteFiles`.
@@ -76,14 +77,11 @@ template <class Open = OpenReader<>> class TfRecordStream {
   }
 
   void rewind(std::uint64_t, Error& error) {
-    if (files_.empty()) {
-      if constexpr (requires { open_with_.find(error); }) files_ = open_with_.find(error);
-      else files_ = find_files(sources_, error);
-    }
-    if (!error && (cycle_length_ <= 0 || block_length_ <= 0))
+    if (cycle_length_ <= 0 || block_length_ <= 0)
       error = {data_errc::bad_interleave,
                "stream(" + std::to_string(cycle_length_) + ", " + std::to_string(block_length_) + ")"};
-    if (error) return;
+    else if (files_.empty()) files_ = find(error);
+    if (error) return files_.clear();
     slots_.clear();
     slots_.resize(std::min(static_cast<std::size_t>(cycle_length_), files_.size()));
     next_file_ = open_ = turn_ = 0;
@@ -99,11 +97,16 @@ template <class Open = OpenReader<>> class TfRecordStream {
  private:
   using Reader = typename Open::Reader;
 
+  auto find(Error& error) const -> std::vector<std::string> {
+    if constexpr (requires { open_with_.find(error); }) return open_with_.find(error);
+    else return find_files(sources_, error);
+  }
+
   auto open(std::unique_ptr<Reader>& slot, Error& error) -> bool {
     std::error_code ec;
     slot = open_with_(files_[next_file_], ec);
     if (ec) {
-      error = {ec, files_[next_file_]};
+      error = {ec, detail::shown_name(files_[next_file_])};
       slot.reset();
     }
     ++next_file_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order/batching.hpp>
@@ -92,7 +93,8 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
     std::optional<Source> source{std::in_place, std::move(files), schema_, open_order(), batching_, error};
     if (!error) return source;
     if (!error.where.empty()) return std::nullopt;
-    for (const std::string& path : sources_) error.where += (error.where.empty() ? "" : ", ") + path;
+    for (const std::string& path : sources_)
+      error.where += (error.where.empty() ? "" : ", ") + detail::shown_name(path);
     return std::nullopt;
   }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ namespace hadoop {
 class JobConf {
  public:
   using Settings = std::map<std::string, std::string, std::less<>>;
+  static constexpr std::uint64_t largest_number = std::numeric_limits<std::uint64_t>::max();  ///< 2^64 - 1.
 
   JobConf() = default;
 
@@ -58,15 +60,16 @@ class JobConf {
 
   /// Returns the value of a setting as a whole number, or `otherwise` if it is not set or blank.
   ///
-  /// Errors: `hadoop_errc::bad_setting`, with name and value as its place, if the value is not 0 .. 2^64 - 1; the
-  /// result is then `otherwise`.
-  [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, ErrorRef to) const
-      -> std::uint64_t;
+  /// Errors: `hadoop_errc::bad_setting`, with name and value as its place, if the value is not 0 .. `most`; the result
+  /// is then `otherwise`.
+  [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, ErrorRef to,
+                                         std::uint64_t most = largest_number) const -> std::uint64_t;
 
   /// The same, but throws `std::system_error` on failure.
-  [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise) const -> std::uint64_t {
+  [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise, std::uint64_t most = largest_number) const
+      -> std::uint64_t {
     Error error;
-    return distrib::detail::or_throw(number(name, otherwise, error), error);
+    return distrib::detail::or_throw(number(name, otherwise, error, most), error);
   }
 
   /// Returns the number of settings.

@@ -160,18 +160,19 @@ void serve_map(PipesTalk<Link>& talk, TaskContext& context, const PipesEvent& ru
     }
   } else if constexpr (is_played<decltype(partitioner)>) {
     outlets.emit = [&talk, &partitioner, reduces](ByteView key, ByteView value) {
-      const auto reduce = static_cast<std::uint32_t>(partitioner.partition(key, reduces));
+      const auto reduce = static_cast<std::uint64_t>(partitioner.partition(key, reduces));
       if (reduce >= reduces)
         throw_error(hadoop_errc::bad_partition, std::to_string(reduce) + " of " + std::to_string(reduces));
-      append_partitioned_output(talk.outbox(), reduce, key, value);
+      append_partitioned_output(talk.outbox(), static_cast<std::uint32_t>(reduce), key, value);
     };
   }
   using Combine = std::remove_reference_t<decltype(combiner)>;
   std::optional<CombineBuffer<Combine>> combine;
   if constexpr (is_played<Combine>) {
     if (reduces != 0) {
-      const auto most_bytes = static_cast<std::size_t>(context.conf().number("mapreduce.task.io.sort.mb", 100) << 20);
-      combine.emplace(combiner, context, most_bytes, outlets.emit);
+      constexpr std::uint64_t most = 2047;  // as in Hadoop
+      const std::uint64_t megabytes = context.conf().number("mapreduce.task.io.sort.mb", 100, most);
+      combine.emplace(combiner, context, static_cast<std::size_t>(megabytes << 20), outlets.emit);
       outlets.emit = [&combine](ByteView key, ByteView value) { combine->add(key, value); };
     }
   }

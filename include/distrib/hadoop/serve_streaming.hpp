@@ -30,12 +30,14 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-/// How Streaming encodes a key or a value: `RawBytes`, `TypedBytes`.
+/// How Streaming encodes a key or a value: `RawBytes`, `TypedBytes`. Each object reads one key or value: if
+/// `read(reader, most)` fails with `hadoop_errc::truncated`, it is called again when more bytes have arrived.
 template <class C>
-concept StreamingCodec = requires(WritableReader& reader, std::size_t most, Bytes& to, ByteView bytes) {
-  { C::read(reader, most) } -> std::same_as<ByteView>;
-  C::append(to, bytes);
-};
+concept StreamingCodec = std::default_initializable<C> && std::copyable<C> &&
+                         requires(C& codec, WritableReader& reader, std::size_t most, Bytes& to, ByteView bytes) {
+                           { codec.read(reader, most) } -> std::same_as<ByteView>;
+                           C::append(to, bytes);
+                         };
 
 /// Standard input, output and error of a task. `read_some` waits for at least one byte and returns 0 at the end;
 /// `write` writes all bytes; `tell` writes a line for Hadoop.
@@ -63,9 +65,10 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
   auto next() -> std::optional<KeyValue> {
     while (true) {
       WritableReader reader{ByteView{buffer_}.first(filled_).subspan(used_)};
-      const ByteView key = Codec::read(reader, most_bytes_);
-      const ByteView value = Codec::read(reader, most_bytes_);
+      const ByteView key = key_.read(reader, most_bytes_);
+      const ByteView value = value_.read(reader, most_bytes_);
       if (!reader.error()) {
+        key_ = value_ = Codec{};
         used_ += reader.used();
         ++pairs_;
         return KeyValue{key, value};
@@ -135,6 +138,8 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
 
   Link& link_;
   std::size_t most_bytes_;
+  Codec key_{};  // what they know of a pair that has not arrived whole
+  Codec value_{};
   Bytes buffer_ = Bytes(1);  // never empty, so that data() is an address
   std::size_t used_ = 0;
   std::size_t filled_ = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,11 +57,14 @@ class TaskContext {
   [[nodiscard]] auto conf() const noexcept -> const JobConf& { return conf_; }
 
   /// Returns the number of this map or of this reduce, from 0. Throws `std::system_error` with
-  /// `hadoop_errc::bad_setting` if `mapreduce.task.partition` is not set, or is not a number.
+  /// `hadoop_errc::bad_setting` if `mapreduce.task.partition` is not set, or is not a number below 2^32.
   [[nodiscard]] auto task_index() const -> std::uint32_t {
     constexpr std::string_view name = "mapreduce.task.partition";
-    if (!conf_.find(name)) throw_error(hadoop_errc::bad_setting, name);
-    return static_cast<std::uint32_t>(conf_.number(name, 0));
+    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::uint64_t none = most + 1;
+    const std::uint64_t index = conf_.number(name, none, most);
+    if (index == none) throw_error(hadoop_errc::bad_setting, std::string{name} + "=");
+    return static_cast<std::uint32_t>(index);
   }
 
   /// Emits a pair: a map emits to the reduces, a reduce to the output. The bytes may be changed after the call.

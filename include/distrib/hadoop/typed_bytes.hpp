@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -73,17 +74,30 @@ struct TypedValue {
 };
 
 /// Streaming's `-io typedbytes`. A mapper gets each key and each value as one typed value with its code; `typed_value`
-/// parses it. Make what you emit with `append_typed`.
-struct TypedBytes {
-  /// Reads the next value of `reader`, with its code, at most `most` bytes.
+/// parses it. Make what you emit with `append_typed`. A value; each object reads one value, which may arrive in pieces.
+class TypedBytes {
+ public:
+  /// Reads the value at the front of `reader`, with its code, at most `most` bytes.
   ///
-  /// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length; `too_large` for a longer
-  /// value, or for values nested more than 32 levels deep; `truncated` if the bytes end too early. Trap: a vector, list
-  /// or map that is longer is noticed only when all of it has arrived.
-  DISTRIB_DECL static auto read(WritableReader& reader, std::size_t most) -> ByteView;
+  /// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length; `too_large` for values
+  /// nested more than 32 levels deep, or for a longer value, before more than 9 bytes beyond `most` have arrived;
+  /// `truncated` if the bytes end too early: call it again with a reader of the same bytes and more behind them. It then
+  /// continues where it stopped, so that a long vector, list or map is parsed once.
+  DISTRIB_DECL auto read(WritableReader& reader, std::size_t most) -> ByteView;
 
   /// Appends a value that is already typed.
   static void append(Bytes& to, ByteView typed) { detail::append_raw(to, typed); }
+
+ private:
+  static constexpr std::int64_t endless = -1;
+
+  /// Passes one code and what follows it up to the first value inside, or the end of a list. `room`: bytes that the
+  /// value may still have.
+  DISTRIB_DECL void pass_part(WritableReader& reader, std::size_t room);
+
+  std::size_t passed_ = 0;  // bytes of the parts that were passed
+  std::vector<std::int64_t>
+      missing_;  // in each vector, list and map around the next part: how many values still follow
 };
 
 /// Parses one typed value. The result points into `typed`.

@@ -5,6 +5,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/file_descriptor.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/host_port.hpp>
 #include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
@@ -47,13 +48,10 @@ class WebHdfsTaskFiles {
     for (const std::string& path : copies_) ::unlink(path.c_str());
   }
 
-  /// Returns the path of a copy of the file. Errors as in `WebHdfsFile`, or the operating system's reason.
+  /// Returns the path of a new copy of the file. Errors as in `WebHdfsFile`, or the operating system's reason.
   [[nodiscard]] auto fetch(const std::string& name, const TaskContext& context, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
-    const std::string path = copy_name();
-    distrib::detail::FileDescriptor file{path, O_WRONLY | O_CREAT | O_TRUNC, error.code};
-    if (error) error.where = path;
-    else copies_.push_back(path);
+    auto [path, file] = make_copy(error);
     WebHdfsFile source{name, options_of(name, context)};
     std::vector<std::byte> block(block_bytes);
     while (!error) {
@@ -65,11 +63,10 @@ class WebHdfsTaskFiles {
     return path;
   }
 
-  /// Returns the path of a local file to write. Only one file can be written at a time.
+  /// Returns the path of a new local file to write. Only one file can be written at a time.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
-    written_ = copy_name();
-    copies_.push_back(written_);
+    written_ = make_copy(error).path;
     return written_;
   }
 
@@ -93,8 +90,13 @@ class WebHdfsTaskFiles {
  private:
   static constexpr std::size_t block_bytes = 1 << 20;
 
-  [[nodiscard]] auto copy_name() const -> std::string {
-    return "./distrib-" + std::to_string(::getpid()) + "-" + std::to_string(copies_.size());
+  /// Makes an empty file for a copy, which no other object and no other task uses.
+  [[nodiscard]] auto make_copy(Error& error) -> distrib::detail::NewFile {
+    const std::string stem = "./distrib-" + std::to_string(::getpid()) + "-";
+    distrib::detail::NewFile copy = distrib::detail::create_new_file(stem, error.code);
+    if (error) error.where = copy.path;
+    else copies_.push_back(copy.path);
+    return copy;
   }
 
   /// Returns the options for a file. The job's address is that of the name node, or only its port: 0.0.0.0 stands for

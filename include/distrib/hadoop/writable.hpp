@@ -96,10 +96,14 @@ class WritableReader {
   auto bytes(std::size_t most) noexcept -> ByteView { return counted(vint(0), most); }
 
   /// Reads bytes that follow an int32 length, as in Streaming, at most `most`.
-  auto long_bytes(std::size_t most) noexcept -> ByteView {
-    const auto length = static_cast<std::int32_t>(big_endian<std::uint32_t>());
-    if (!error_ && length < 0) fail(hadoop_errc::bad_number);
-    return counted(length, most);
+  auto long_bytes(std::size_t most) noexcept -> ByteView { return counted(count(most), most); }
+
+  /// Reads an int32 length or count, at most `most`. A larger one is `too_large`, a negative one `bad_number`.
+  auto count(std::size_t most) noexcept -> std::int32_t {
+    const auto number = static_cast<std::int32_t>(big_endian<std::uint32_t>());
+    if (!error_ && number < 0) fail(hadoop_errc::bad_number);
+    if (!error_ && static_cast<std::size_t>(number) > most) fail(hadoop_errc::too_large);
+    return error_ ? 0 : number;
   }
 
   /// Reads `bytes` as text, in an unknown encoding.

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/codec.hpp>
@@ -26,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -78,6 +80,17 @@ struct RecordReaderOptions {
   static constexpr std::uint64_t default_buffered_bytes = std::uint64_t{8} << 30;
 };
 
+namespace detail {
+
+/// True if a file may end with `left` bytes, fewer than a record's header has.
+[[nodiscard]] constexpr auto may_end_with(std::size_t left, RecordReaderOptions::TruncatedHeader meaning) noexcept
+    -> bool {
+  using enum RecordReaderOptions::TruncatedHeader;
+  return left == 0 || meaning == end_like_tensorflow || (meaning == end_like_hadoop && left < sizeof(std::uint64_t));
+}
+
+}  // namespace detail
+
 /// Reads the records of a TFRecord file in order and verifies both checksums of each. Plain, gzip and zlib files are
 /// recognised by their content. An empty file has no records.
 ///
@@ -122,17 +135,17 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Reads `file`, the bytes of a plain file in memory. The caller keeps them valid while the reader or its records are
   /// used. They can be the bytes of a `MappedFile`, whose pages are then fetched once for all readers. `name` is what
-  /// errors call the file.
-  BasicRecordReader(ByteView file, std::string name, const RecordReaderOptions& options = {})
-      : path_{std::move(name)}, options_{options}, window_{file} {
+  /// errors call the file; a URL without user, password and query.
+  BasicRecordReader(ByteView file, std::string_view name, const RecordReaderOptions& options = {})
+      : path_{detail::shown_name(name)}, options_{options}, window_{file} {
     set_limit();
   }
 
   /// Reads the bytes of `source`, plain or compressed, in pieces; reads nothing before the first record is asked for.
-  /// `name` is what errors call the file.
+  /// `name` is what errors call the file; a URL without user, password and query.
   template <ByteSource S>
-  BasicRecordReader(S source, std::string name, const RecordReaderOptions& options = {})
-      : BasicRecordReader{ByteView{}, std::move(name), options} {
+  BasicRecordReader(S source, std::string_view name, const RecordReaderOptions& options = {})
+      : BasicRecordReader{ByteView{}, name, options} {
     stream_ = std::make_unique<Stream>(AnyByteSource{std::move(source)}, options.compression == Compression::none);
     set_limit();
   }
@@ -271,10 +284,9 @@ template <Inflates I = Inflater> class BasicRecordReader {
     if (error_) return false;
     const std::error_code ec = stream_error();
     const bool like_tensorflow = options_.truncated_header == RecordReaderOptions::TruncatedHeader::end_like_tensorflow;
-    const bool like_hadoop =
-        options_.truncated_header == RecordReaderOptions::TruncatedHeader::end_like_hadoop && window_.size() < 8;
     if (ec && !(like_tensorflow && ec == record_errc::truncated_compression)) return lose_rest(ec);
-    if (!ec && !window_.empty() && !like_tensorflow && !like_hadoop) return lose_rest(record_errc::truncated_header);
+    if (!ec && !detail::may_end_with(window_.size(), options_.truncated_header))
+      return lose_rest(record_errc::truncated_header);
     close();
     return false;
   }

@@ -45,9 +45,10 @@ struct RecordWriterOptions {
   /// parallel, count records without inflating, and continue after damage; 1 MiB makes the file a thousandth larger. 0:
   /// one ordinary member, for readers that do not accept several. No effect without gzip.
   std::uint64_t member_bytes = 1 << 20;
-  /// True: writes under a hidden name beside the file, and `close()` gives the file its own name, after fsync. Until
-  /// then other processes see the older file of this name, or none, and after it the whole new file. A writer that is
-  /// destroyed before `close()` leaves no new file.
+  /// True: writes under a hidden name beside the file (".NAME.tmp..."), and `close()` gives the file its own name, after
+  /// fsync. Until then other processes see the older file of this name, or none, and after it the whole new file. Of
+  /// several writers of one name, each has a file of its own, and the one that closes last replaces the others. A
+  /// writer that is destroyed before `close()` leaves no new file; a process that is killed leaves the hidden one.
   bool rename_on_close = false;
   /// True: `close()` writes an index beside the file, the same that `open_index` would write. It costs 8 bytes of
   /// memory a record, but no reading. Not for compressed files.
@@ -170,11 +171,11 @@ template <Deflates D = Deflater> class BasicRecordWriter {
       if (in_members()) filled_ = detail::gzip_extra_bytes;
     }
     buffer_.resize(std::max(options_.buffer_bytes, least_buffer_bytes));
-    written_path_ = path_;
-    if (options_.rename_on_close)
-      written_path_.insert(path_.size() - detail::file_of(path_).size(), ".") += ".tmp" + std::to_string(::getpid());
     std::error_code ec;
-    file_ = {written_path_, O_WRONLY | O_CREAT | O_TRUNC, ec};
+    detail::NewFile made = options_.rename_on_close ? detail::create_hidden_file(path_, ec)
+                                                    : detail::NewFile{path_, {path_, O_WRONLY | O_CREAT | O_TRUNC, ec}};
+    written_path_ = std::move(made.path);
+    file_ = std::move(made.file);
     if (ec) error_ = {ec, written_path_};
   }
 

@@ -4,6 +4,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/remote/detail/http_steps.hpp>
 #include <distrib/remote/http_client.hpp>
@@ -57,7 +58,7 @@ struct HttpFetch {
       -> std::optional<HttpFetch> {
     std::error_code ec;
     HttpUrl url = HttpUrl::parse(text, ec);
-    if (ec) error = {ec, "URL \"" + text.substr(0, text.find('?')) + '"'};
+    if (ec) error = {ec, "URL \"" + shown_url(text).substr(0, 200) + '"'};
     if (error) return std::nullopt;
     HttpClient asking = client(options);
     HttpRangeCore probe = HttpRangeCore::probe(url, options.retry);
@@ -75,19 +76,18 @@ struct HttpFetch {
 
 }  // namespace detail
 
-/// The bytes of a file on an HTTP server. Errors are an `http_errc` with the URL, without its query.
+/// The bytes of a file on an HTTP server. Errors are an `http_errc` with the URL, without its query: that may contain a
+/// token.
 using HttpFile = RemoteFile<detail::HttpFetch>;
 
-/// Files on HTTP servers, named by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A
-/// value.
-///
-/// Trap: the names of the files are the whole URLs, so errors about records (`record_errc`) name a URL with its query.
+/// Files on HTTP servers, named by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. Errors
+/// about records name a URL without its query. A value.
 class HttpFiles {
  public:
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 
-  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
+  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
   [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
     error = {};
     if (urls_.empty()) error = {http_errc::bad_url, "no URL was given"};

@@ -4,6 +4,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/host_port.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/remote/http_error.hpp>
 
@@ -43,11 +44,11 @@ struct HttpUrl {
   ///
   /// Errors: `ec` is `http_errc::bad_url`; the result is then empty.
   [[nodiscard]] static auto parse(std::string_view text, std::error_code& ec) -> HttpUrl;
-  /// The same, but throws `std::system_error` on failure.
+  /// The same, but throws `std::system_error` on failure. The message has neither user nor password nor query.
   [[nodiscard]] static auto parse(std::string_view text) -> HttpUrl {
     std::error_code ec;
     HttpUrl url = parse(text, ec);
-    if (ec) throw_error(ec, "URL \"" + std::string{text.substr(0, 200)} + '"');
+    if (ec) throw_error(ec, "URL \"" + detail::shown_url(text).substr(0, 200) + '"');
     return url;
   }
 

@@ -33,7 +33,7 @@ class WebHdfsFiles {
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 
-  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
+  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
 
   /// Returns the URL of each file.
   ///
@@ -45,7 +45,7 @@ class WebHdfsFiles {
     for (const std::string& url : urls_) {
       const std::size_t before = found.size();
       find(url, found, error);
-      if (!error && found.size() == before) error = {webhdfs_errc::no_such_file, url};
+      if (!error && found.size() == before) error = {webhdfs_errc::no_such_file, detail::shown_url(url)};
       if (error) return {};
     }
     if (urls_.empty()) error = {webhdfs_errc::bad_url, "no URL was given"};
@@ -63,7 +63,7 @@ class WebHdfsFiles {
     const bool pattern = last.find_first_of("*?[") != std::string::npos;
     const std::string directory = pattern ? detail::directory_of(location.path) : location.path;
     std::vector<WebHdfsStatus> entries = client.list(directory, error);
-    if (pattern && error) error.where += ", for " + url;
+    if (pattern && error) error.where += ", for " + detail::shown_url(url);
     if (error) return;
     for (const WebHdfsStatus& entry : entries) {
       if (!pattern && entry.name.empty() && entry.type != WebHdfsStatus::Type::directory) found.push_back(url);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/remote/detail/http_steps.hpp>
 #include <distrib/remote/http_client.hpp>
 #include <distrib/remote/remote_file.hpp>
@@ -47,7 +48,7 @@ struct WebHdfsFetch {
     if (error) return std::nullopt;
     WebHdfsClient asking{location, options};
     const WebHdfsStatus status = asking.status(location.path, error);
-    if (!error && status.type == WebHdfsStatus::Type::directory) error = {webhdfs_errc::is_directory, url};
+    if (!error && status.type == WebHdfsStatus::Type::directory) error = {webhdfs_errc::is_directory, shown_url(url)};
     if (error) return std::nullopt;
     return WebHdfsFetch{std::move(location), options, status.bytes};
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/remote/http_url.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
 #include <distrib/remote/webhdfs_options.hpp>
@@ -48,7 +49,8 @@ struct WebHdfsLocation {
 
 inline auto WebHdfsLocation::parse(std::string_view url, const WebHdfsOptions& options, Error& error)
     -> WebHdfsLocation {
-  error = {webhdfs_errc::bad_url, '"' + std::string{url.substr(0, 200)} + '"'};
+  const std::string shown = detail::shown_url(url).substr(0, 200);
+  error = {webhdfs_errc::bad_url, '"' + shown + '"'};
   if (!is_webhdfs_url(url)) return {};
   WebHdfsLocation location;
   const std::size_t host = url.find("://") + 3;
@@ -72,7 +74,7 @@ inline auto WebHdfsLocation::parse(std::string_view url, const WebHdfsOptions& o
     std::error_code ec;
     location.servers.push_back(HttpUrl::parse(server, ec));
     if (!ec) continue;
-    error = {ec, "name node \"" + server + "\" of " + std::string{url.substr(0, 200)}};
+    error = {ec, "name node \"" + detail::shown_url(server) + "\" of " + shown};
     return {};
   }
   error = {};

@@ -5,12 +5,12 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/remote/webhdfs_client.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
 #include <distrib/remote/webhdfs_options.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
-
-#include <unistd.h>
+#include <distrib/rpc/nonce.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -41,17 +41,17 @@ struct WebHdfsWriteOptions {
 /// Threads: one at a time. Movable.
 class WebHdfsWriter {
  public:
-  /// For the file of this URL; sends no request yet. A wrong URL is reported by `error` and by every later call.
+  /// For the file of this URL; sends no request yet. A wrong URL is reported by `error` and by every later call. Throws
+  /// `std::system_error` if the operating system has no random numbers.
   explicit WebHdfsWriter(std::string url, WebHdfsOptions options = {}, WebHdfsWriteOptions write = {})
       : WebHdfsWriter{std::move(options), std::move(write)} {
     location_ = WebHdfsLocation::parse(url, options_, error_);
     if (error_) return;
-    // Not random, but unique: the process id and the time.
-    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    temporary_ = detail::join_path(detail::directory_of(location_.path),
-                                   "." + std::string{detail::file_of(location_.path)} + ".tmp-" +
-                                       std::to_string(::getpid()) + "-" + std::to_string(now));
-    if (detail::file_of(location_.path).empty()) error_ = {webhdfs_errc::bad_url, url};
+    // A part may be sent again, so it must replace what is there: the name itself keeps writers apart.
+    temporary_ =
+        detail::join_path(detail::directory_of(location_.path), "." + std::string{detail::file_of(location_.path)} +
+                                                                    ".tmp-" + to_hex(ByteView{draw_nonce()}.first(16)));
+    if (detail::file_of(location_.path).empty()) error_ = {webhdfs_errc::bad_url, detail::shown_url(url)};
     else client_.emplace_back(location_, options_);
   }
   WebHdfsWriter(WebHdfsWriter&&) noexcept = default;

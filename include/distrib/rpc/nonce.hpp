@@ -13,12 +13,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Random bytes that are used only once, for one connection. A proof for one nonce is worth nothing for another, so a
-/// recorded proof cannot be used again. All zeros: no nonce.
+/// Random bytes that are used only once: for one connection, or as the name of something that no other program may
+/// name alike. A proof for one nonce is worth nothing for another, so a recorded proof cannot be used again. All zeros:
+/// no nonce.
 using Nonce = std::array<std::byte, 32>;
 
-/// Draws a nonce for one connection from the operating system. The owner of a core calls it and passes the result to
-/// the core. Throws the system's error if it has no random numbers.
+/// Draws a nonce from the operating system. The owner of a core calls it and passes the result to the core. Throws the
+/// system's error if it has no random numbers.
 [[nodiscard]] inline auto draw_nonce() -> Nonce {
   Nonce nonce{};
   // getrandom returns all of up to 256 bytes, or fails.

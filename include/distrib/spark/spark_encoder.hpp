@@ -9,7 +9,6 @@
 #include <distrib/spark/spark_type.hpp>
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -48,13 +47,7 @@ struct SparkFeature {
   void add(std::int64_t value) { int64s.push_back(value); }
   void add(float value) { floats.push_back(value); }
   void add(double value) {
-    // From here on a float rounds to infinity, and the conversion itself would be undefined behaviour.
-    constexpr double limit = 0x1.ffffffp127;
-    const bool beyond = std::isfinite(value) && !(std::abs(value) < limit);
-    if (beyond && rules == SparkRules::checked) fits = false;
-    floats.push_back(beyond
-                         ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value > 0 ? 1 : -1))
-                         : static_cast<float>(value));
+    if (!round_to_float(value, floats.emplace_back()) && rules == SparkRules::checked) fits = false;
   }
   void add(SparkDecimal value) { add(value.value); }
   void add(const std::string& value) { views.push_back(as_bytes(value)); }

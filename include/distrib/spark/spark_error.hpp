@@ -33,6 +33,12 @@ enum class spark_errc {
   unfinished,
   no_files,  ///< The directory has no file of records. Check the path; names that begin with "_" or "." are skipped.
   closed,  ///< A row was written after `commit()` or `abort()`. Write all rows before them.
+  /// The table at the path has the id of the job that is to be started. Draw another id for each job; to finish an
+  /// interrupted job call `commit`, not `start`.
+  used_id,
+  /// A job was killed while it replaced the table, or does so now. The old table is at the place that is named,
+  /// "DIRECTORY/.NAME.ID.old": call `commit` or `abort` of the job with that id, or rename it to NAME or remove it.
+  half_replaced,
 };
 
 namespace detail {
@@ -63,6 +69,10 @@ inline constexpr ErrorText spark_texts[] = {
      "its writer has not finished: a task has not committed, or there is no _SUCCESS"},
     {spark_errc::no_files, failure::not_found, "no files of records at this path"},
     {spark_errc::closed, failure::invalid_argument, "the writer is closed: write all rows before commit"},
+    {spark_errc::used_id, failure::invalid_argument,
+     "the table there is already that of this job: draw another id, or call commit to finish the job"},
+    {spark_errc::half_replaced, failure::unavailable,
+     "a job that replaces the table has moved the old one here: commit or abort that job, or rename this to the table"},
 };
 
 /// Category "distrib.spark".

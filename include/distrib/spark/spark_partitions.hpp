@@ -98,11 +98,11 @@ template <class T> [[nodiscard]] auto parse_partition(const std::string& text, T
   if constexpr (std::is_same_v<T, bool>) {
     to = text == "true";
     return to || text == "false";
-  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    double number = 0;
-    const bool good = parse_double(text, number);
-    to = static_cast<T>(number);
-    return good;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return parse_double(text, to);
+  } else if constexpr (std::is_same_v<T, float>) {
+    double number = 0;  // rounded twice, as in Spark
+    return parse_double(text, number) && round_to_float(number, to);
   } else if constexpr (std::is_same_v<T, SparkDecimal>) {
     return parse_double(text, to.value);
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -129,8 +129,9 @@ template <class T> [[nodiscard]] auto partition_text(const T& value) -> std::str
 /// Sets a member to the value of a partition column.
 ///
 /// Errors: `spark_errc::null_value` if the value is null and the member cannot be null; `bad_partition_value` if the
-/// text is not a value of the member's type, such as "" for `bool` and numbers. The member is then unspecified. Without
-/// `ec` it throws `std::system_error`.
+/// text is not a value of the member's type, such as "" for `bool` and numbers, or a number beyond the member's range,
+/// such as "1e300" for a float (which Spark reads as infinity). The member is then unspecified. Without `ec` it throws
+/// `std::system_error`.
 template <SparkPartitionMember M>
 void read_partition(const SparkPartitionValue& value, M& member, std::error_code& ec) {
   ec.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/error.hpp>
@@ -90,7 +91,8 @@ template <class E, SparkMember... Ms> class SparkReader {
           row = of_file_;
           decoder_.decode(record->bytes, row, error_);
           if (error_)
-            error_.where = detail::record_where(directory_.files[next_ - 1].path, record->number, record->offset) +
+            error_.where = detail::record_where(detail::shown_name(directory_.files[next_ - 1].path), record->number,
+                                                record->offset) +
                            (error_.where.empty() ? "" : ", ") + error_.where;
           if (!error_) ++rows_;
           return !error_;
@@ -126,7 +128,7 @@ template <class E, SparkMember... Ms> class SparkReader {
       error_.code = spark_errc::bad_partition_value;
     }
     if (error_)
-      error_.where = file.path + ": partition column \"" + std::string{column.name()} + "\", " +
+      error_.where = detail::shown_name(file.path) + ": partition column \"" + std::string{column.name()} + "\", " +
                      (value ? '"' + *value + '"' : std::string{"null"});
   }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -91,6 +92,18 @@ namespace detail {
   if (type.kind == SparkType::Kind::float_) kind = 2;
   if (type.kind == SparkType::Kind::string) kind = 3;
   return kind == 0 || type.arrays > 2 ? 0 : 3 * type.arrays + kind;
+}
+
+/// Rounds `value` to `to`. Returns false if `value` is finite but a float would have to be infinite; `to` is then
+/// infinity with the sign of `value`. (The conversion itself would be undefined behaviour.)
+[[nodiscard]] constexpr auto round_to_float(double value, float& to) noexcept -> bool {
+  constexpr double limit = 0x1.ffffffp127;  // from here on a float rounds to infinity
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double size = value < 0 ? -value : value;
+  const bool fits = !(size >= limit && size < infinity);  // NaN fits
+  if (fits) to = static_cast<float>(value);
+  else to = value < 0 ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+  return fits;
 }
 
 }  // namespace detail

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -21,8 +22,9 @@ inline namespace v0 {
 enum class SaveMode : std::uint8_t {
   error_if_exists,  ///< Fail with `spark_errc::already_exists`; the old table stays.
   append,  ///< Add files to the old table. (The connector refuses this mode.)
-  /// Replace the old table in one step, or in two on file systems without RENAME_EXCHANGE. (Spark deletes the old table
-  /// first.)
+  /// Replace the old table in one step. (Spark deletes the old table first.) On file systems without RENAME_EXCHANGE,
+  /// such as NFS, in two: for a moment there is no table at the path, and if the process is killed in that moment, none
+  /// until `commit` or `abort` of the same job is called. The old one is then whole at ".NAME.ID.old".
   overwrite,
   ignore,  ///< Keep the old table and write nothing.
 };
@@ -38,8 +40,9 @@ enum class SaveMode : std::uint8_t {
 /// 2. Each attempt at a task writes into its own directory (`begin_task`; SparkWriter does this) and calls
 ///    `commit_task`. The first attempt that commits is the task's result; later ones are dropped, and files of an
 ///    attempt that never commits are ignored.
-/// 3. The coordinator calls `commit(tasks)`, which collects the files of all tasks, adds _SUCCESS and renames the
-///    directory. After an interruption it may be called again (with `overwrite`: see `commit`).
+/// 3. The coordinator calls `commit(tasks)`, which collects the files of all tasks, adds _SUCCESS, with the id in it,
+///    and renames the directory. If the process is killed meanwhile, `commit` or `abort` is called again, in another
+///    process too: the path, id and mode are all that a job knows.
 ///
 /// Errors: each function exists with an `ErrorRef`, which it sets, and without, when it throws `std::system_error`. An
 /// error is a `spark_errc` or the operating system's code, with the path.
@@ -47,6 +50,7 @@ enum class SaveMode : std::uint8_t {
 /// A value. Threads: different tasks may be committed at the same time.
 class SparkWriteJob {
  public:
+  /// `id`: different for each job that writes to the path, as from `draw_job_id`.
   SparkWriteJob(std::string path, std::string id, SaveMode mode = SaveMode::error_if_exists)
       : path_{std::move(path)}, id_{std::move(id)}, mode_{mode} {
     while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
@@ -61,7 +65,10 @@ class SparkWriteJob {
   /// Makes the hidden directory and returns true. Returns false without an error if the path exists and the mode is
   /// `ignore`: then nothing is to be written.
   ///
-  /// Errors: returns false; `spark_errc::already_exists` if the path exists and the mode is `error_if_exists`.
+  /// Errors: returns false; `spark_errc::already_exists` if the path exists and the mode is `error_if_exists`;
+  /// `used_id` if the table at the path is that of an earlier job with this id; `half_replaced` with the place of the
+  /// old table if another job was killed while it replaced the table (see `SaveMode::overwrite`; it is not found if the
+  /// id of that job contains a dot).
   [[nodiscard]] DISTRIB_DECL auto start(ErrorRef to) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
@@ -85,12 +92,13 @@ class SparkWriteJob {
   }
 
   /// Publishes the table of the tasks 0 .. tasks - 1 at the path. If the path exists now, the mode decides (see
-  /// `SaveMode`); `ignore` drops everything that was written. Trap: with `overwrite`, must not be called again after
-  /// the new table has appeared at the path; that can bring the old table back.
+  /// `SaveMode`); `ignore` drops everything that was written. May be called again at any time: if the table at the path
+  /// is the one that this job has published, that only removes what is left of the hidden directory.
   ///
-  /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed;
-  /// `already_exists` if the path was created meanwhile and the mode is `error_if_exists`. The hidden directory then
-  /// stays.
+  /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed, or with
+  /// the hidden directory if it has no tasks: the job was not started, was aborted, or was committed and another job has
+  /// written to the path since. `already_exists` if the path was created meanwhile and the mode is `error_if_exists`.
+  /// The hidden directory then stays.
   DISTRIB_DECL void commit(std::size_t tasks, ErrorRef to) const;
   void commit(std::size_t tasks) const {
     Error error;
@@ -98,14 +106,21 @@ class SparkWriteJob {
     throw_if(error);
   }
 
-  /// Removes the hidden directory with everything that was not published.
-  void abort() const noexcept { discard(staging_); }
+  /// Removes the hidden directory with everything that was not published. If a commit was killed while it replaced the
+  /// old table, and there is none at the path now, the old one comes back.
+  DISTRIB_DECL void abort() const noexcept;
 
   /// Removes the directory of an attempt.
   DISTRIB_DECL static void discard(const std::string& directory) noexcept;
 
  private:
   [[nodiscard]] auto temporary() const -> std::string { return detail::join_path(staging_, "_temporary"); }
+
+  /// Returns where an old table is while a new one takes its place in two steps. What is there is always whole.
+  [[nodiscard]] auto aside() const -> std::string { return staging_ + ".old"; }
+
+  /// Returns the content of _SUCCESS. (Spark's own is empty.)
+  [[nodiscard]] auto success() const -> std::string { return id_ + '\n'; }
 
   static auto number(std::size_t task) -> std::string {
     const std::string text = std::to_string(task);
@@ -122,12 +137,31 @@ class SparkWriteJob {
     if (error) error.where = directory;
   }
 
-  DISTRIB_DECL static void touch(const std::string& path, Error& error);
+  /// True if the directory is the whole table of this job: it has a _SUCCESS with the id of the job.
+  [[nodiscard]] DISTRIB_DECL auto has_table(const std::string& directory) const -> bool;
+
+  /// Makes `directory` the whole table of this job.
+  DISTRIB_DECL void mark(const std::string& directory, Error& error) const;
+
+  /// Moves the files of the tasks into one directory and marks it.
+  DISTRIB_DECL void collect(std::size_t tasks, Error& error) const;
 
   static void rename(const std::string& from, const std::string& to, unsigned flags, Error& error) {
     error = {};
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) != 0) error = {detail::last_os_error(), to};
   }
+
+  /// True if `rename` failed because the file system does not know its flags.
+  static auto is_unsupported(const Error& error) noexcept -> bool {
+    return error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported ||
+           error.code == std::errc::not_supported;
+  }
+
+  /// Renames a directory that is not empty if nothing is at `to`. Otherwise sets `error` to `std::errc::file_exists`.
+  DISTRIB_DECL static void rename_new(const std::string& from, const std::string& to, Error& error);
+
+  /// Returns an old table that a killed job has moved aside; empty if there is none.
+  [[nodiscard]] DISTRIB_DECL auto find_aside() const -> std::string;
 
   /// Moves the files below `from` to the same place below `to`, except hidden ones, which an aborted writer has left
   /// incomplete.
@@ -137,6 +171,9 @@ class SparkWriteJob {
 
   /// Publishes the table at a path that exists.
   DISTRIB_DECL void replace(Error& error) const;
+
+  /// Puts the new table in the place of the old one by two renames. If the second fails, undoes the first.
+  DISTRIB_DECL void replace_in_steps(Error& error) const;
 
   std::string path_;
   std::string id_;

@@ -36,7 +36,7 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
     if (!directory) files.push_back({root.url_of(root.path), deeper});
     else if (parse_partition_directory(entry.name))
       find_webhdfs_spark_files(client, root, deeper, files, found_success, error);
-    else error = {spark_errc::mixed_partitions, root.url_of(join_path(root.path, deeper))};
+    else error = {spark_errc::mixed_partitions, shown_url(root.url_of(join_path(root.path, deeper)))};
   }
 }
 
@@ -60,10 +60,11 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
   bool found_success = false;
   detail::find_webhdfs_spark_files(client, location, {}, files, found_success, error);
   const bool is_file = files.size() == 1 && files.front().below.empty();
-  if (!error && options.require_success && !found_success && !is_file) error = {spark_errc::unfinished, url};
+  if (!error && options.require_success && !found_success && !is_file)
+    error = {spark_errc::unfinished, detail::shown_url(url)};
   if (error) return {};
   SparkDirectory table = detail::arrange_spark_files(files, error);
-  if (error.code == spark_errc::no_files) error.where = url;
+  if (error.code == spark_errc::no_files) error.where = detail::shown_url(url);
   return table;
 }
 

@@ -124,10 +124,6 @@ class EventWriter {
 
   DISTRIB_DECL void open(std::string directory);
 
-  /// Makes an empty file that no other writer uses, and returns its path. Errors: `ec` is the operating system's
-  /// reason.
-  DISTRIB_DECL static auto claim_file(const std::string& directory, std::error_code& ec) -> std::string;
-
   void remember(std::error_code& ec) {
     if (!error_ && ec) error_ = writer_->error();
     ec = error_.code;

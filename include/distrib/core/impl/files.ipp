@@ -9,6 +9,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -40,6 +41,20 @@ DISTRIB_DECL auto list_directory(const std::string& path, std::error_code& ec) -
   if (errno != 0) ec = last_os_error();
   ::closedir(directory);
   return names;
+}
+
+DISTRIB_DECL auto create_new_file(const std::string& stem, std::error_code& ec) -> NewFile {
+  for (std::size_t number = 0;; ++number) {
+    std::string path = stem + std::to_string(number);
+    FileDescriptor file{path, O_WRONLY | O_CREAT | O_EXCL, ec};
+    if (ec != std::errc::file_exists) return {std::move(path), std::move(file)};
+  }
+}
+
+DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& ec) -> NewFile {
+  std::string stem = path;
+  stem.insert(path.size() - file_of(path).size(), ".");
+  return create_new_file(stem + ".tmp" + std::to_string(::getpid()) + "-", ec);
 }
 
 DISTRIB_DECL auto absolute_path(const std::string& path) -> std::string {

@@ -3,6 +3,7 @@
 
 #include <distrib/hadoop/file_split.hpp>
 
+#include <distrib/core/paths.hpp>
 #include <distrib/hadoop/error.hpp>
 
 namespace distrib {
@@ -42,7 +43,7 @@ DISTRIB_DECL auto local_path(std::string_view uri, ErrorRef to) -> std::string {
     if (path.starts_with("//")) path.remove_prefix(2);
     if (path.starts_with('/')) return std::string{path};
   }
-  error = {hadoop_errc::unsupported_path, std::string{uri.substr(0, 200)}};
+  error = {hadoop_errc::unsupported_path, distrib::detail::shown_name(uri).substr(0, 200)};
   return {};
 }
 

@@ -20,13 +20,15 @@ DISTRIB_DECL auto JobConf::find(std::string_view name) const -> std::optional<st
   return environment_->find(variable);
 }
 
-DISTRIB_DECL auto JobConf::number(std::string_view name, std::uint64_t otherwise, ErrorRef to) const -> std::uint64_t {
+DISTRIB_DECL auto JobConf::number(std::string_view name, std::uint64_t otherwise, ErrorRef to, std::uint64_t most) const
+    -> std::uint64_t {
   distrib::detail::ErrorOut error{to};
   const std::string_view value = trimmed(text(name));
   if (value.empty()) return otherwise;
   const auto number = distrib::detail::parse_whole<std::uint64_t>(value);
-  if (!number) error = {hadoop_errc::bad_setting, std::string{name} + "=" + std::string{value.substr(0, 80)}};
-  return number.value_or(otherwise);
+  if (number && *number <= most) return *number;
+  error = {hadoop_errc::bad_setting, std::string{name} + "=" + std::string{value.substr(0, 80)}};
+  return otherwise;
 }
 
 DISTRIB_DECL auto JobConf::trimmed(std::string_view text) noexcept -> std::string_view {

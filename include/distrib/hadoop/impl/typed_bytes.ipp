@@ -6,6 +6,8 @@
 #include <distrib/core/error.hpp>
 #include <distrib/hadoop/error.hpp>
 
+#include <algorithm>
+
 namespace distrib {
 inline namespace v0 {
 namespace hadoop {
@@ -36,55 +38,55 @@ DISTRIB_DECL auto TypedValue::real() const noexcept -> std::optional<double> {
   return whole ? std::optional{static_cast<double>(*whole)} : std::nullopt;
 }
 
-namespace detail {
-
-// Skips one value, which may contain other values, up to `depth` levels deep.
-DISTRIB_DECL void skip_typed(WritableReader& reader, std::size_t most, int depth) noexcept {
-  if (depth == 0) return reader.refuse(hadoop_errc::too_large);
-  constexpr std::uint8_t end_of_list = 255;
-  const std::uint8_t code = reader.byte();
-  if (reader.error()) return;
-  switch (static_cast<TypedCode>(code)) {
-    case TypedCode::byte:
-    case TypedCode::boolean: reader.raw(1); return;
-    case TypedCode::int32:
-    case TypedCode::float32: reader.raw(4); return;
-    case TypedCode::int64:
-    case TypedCode::float64: reader.raw(8); return;
-    case TypedCode::bytes:
-    case TypedCode::string:
-    case TypedCode::writable: reader.long_bytes(most); return;
-    case TypedCode::vector:
-    case TypedCode::map: {
-      const auto count = static_cast<std::int32_t>(reader.big_endian<std::uint32_t>());
-      if (count < 0) return reader.refuse(hadoop_errc::bad_number);
-      const std::int64_t values = static_cast<TypedCode>(code) == TypedCode::map ? 2 * std::int64_t{count} : count;
-      for (std::int64_t i = 0; i < values && !reader.error(); ++i) skip_typed(reader, most, depth - 1);
-      return;
-    }
-    case TypedCode::list:
-      while (!reader.error()) {
-        WritableReader ahead = reader;
-        if (ahead.byte() == end_of_list && !ahead.error()) return static_cast<void>(reader.byte());
-        skip_typed(reader, most, depth - 1);
-      }
-      return;
-  }
-  reader.refuse(hadoop_errc::bad_type);
-}
-
-}  // namespace detail
-
 DISTRIB_DECL auto TypedBytes::read(WritableReader& reader, std::size_t most) -> ByteView {
   const std::size_t before = reader.used();
-  detail::skip_typed(reader, most, 32);
-  if (reader.used() - before > most) reader.refuse(hadoop_errc::too_large);
+  reader.raw(passed_);
+  while (!reader.error() && (passed_ == 0 || !missing_.empty())) {
+    pass_part(reader, most - passed_);
+    if (reader.error()) break;
+    passed_ = reader.used() - before;
+    if (passed_ > most) reader.refuse(hadoop_errc::too_large);
+  }
   return reader.error() ? ByteView{} : reader.since(before);
+}
+
+DISTRIB_DECL void TypedBytes::pass_part(WritableReader& reader, std::size_t room) {
+  constexpr std::uint8_t end_of_list = 255;
+  constexpr std::size_t deepest = 32;
+  constexpr std::size_t before_content = 5;  // the code and a length or count
+  const std::uint8_t code = reader.byte();
+  if (reader.error()) return;
+  if (code == end_of_list && !missing_.empty() && missing_.back() == endless) {
+    missing_.pop_back();
+  } else {
+    if (missing_.size() == deepest) return reader.refuse(hadoop_errc::too_large);
+    const std::size_t most = room - std::min(room, before_content);
+    std::int64_t inside = 0;
+    switch (static_cast<TypedCode>(code)) {
+      case TypedCode::byte:
+      case TypedCode::boolean: reader.raw(1); break;
+      case TypedCode::int32:
+      case TypedCode::float32: reader.raw(4); break;
+      case TypedCode::int64:
+      case TypedCode::float64: reader.raw(8); break;
+      case TypedCode::bytes:
+      case TypedCode::string:
+      case TypedCode::writable: reader.long_bytes(most); break;
+      case TypedCode::vector: inside = reader.count(most); break;
+      case TypedCode::map: inside = 2 * std::int64_t{reader.count(most / 2)}; break;
+      case TypedCode::list: inside = endless; break;
+      default: reader.refuse(hadoop_errc::bad_type);
+    }
+    if (reader.error()) return;
+    if (inside != 0) return missing_.push_back(inside);
+  }
+  // A value is complete, and with it perhaps the vectors and maps of which it is the last.
+  while (!missing_.empty() && missing_.back() != endless && --missing_.back() == 0) missing_.pop_back();
 }
 
 DISTRIB_DECL auto typed_value(ByteView typed, std::error_code& ec) -> TypedValue {
   WritableReader reader{typed};
-  ByteView all = TypedBytes::read(reader, typed.size());
+  ByteView all = TypedBytes{}.read(reader, typed.size());
   if (!reader.error() && reader.used() != typed.size()) reader.refuse(hadoop_errc::bad_number);
   ec = reader.error();
   if (ec) return {};

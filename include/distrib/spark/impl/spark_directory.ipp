@@ -37,7 +37,7 @@ DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& e
           table.partition_columns[column].name != partition->column)
         error.code = spark_errc::mixed_partitions;
       if (error) {
-        error.where = file.path;
+        error.where = shown_name(file.path);
         return {};
       }
       values.resize(table.partition_columns.size());
@@ -47,7 +47,7 @@ DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& e
       ++column;
     }
     if (column != table.partition_columns.size()) {
-      error = {spark_errc::mixed_partitions, file.path};
+      error = {spark_errc::mixed_partitions, shown_name(file.path)};
       return {};
     }
     table.files.push_back(std::move(file));

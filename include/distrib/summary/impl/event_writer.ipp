@@ -29,7 +29,11 @@ DISTRIB_DECL void EventWriter::open(std::string directory) {
     error_ = {ec, directory_};
     return;
   }
-  path_ = claim_file(directory_, ec);
+  // As in TensorFlow 2, process id and a counter follow the host name.
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  const auto name = detail::event_file_name(directory_, static_cast<std::int64_t>(now()), host.data());
+  path_ = detail::create_new_file(name + '.' + std::to_string(::getpid()) + '.', ec).path;
   if (ec) {
     error_ = {ec, path_};
     return;
@@ -41,19 +45,6 @@ DISTRIB_DECL void EventWriter::open(std::string directory) {
   }
   if (!ec) writer_->flush(ec);
   remember(ec);
-}
-
-// As in TensorFlow 2, process id and a counter follow the host name, so that two writers of the same second use
-// different files. In two containers both host name and process id can be equal, so the file is created exclusively.
-DISTRIB_DECL auto EventWriter::claim_file(const std::string& directory, std::error_code& ec) -> std::string {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
-  const auto name = detail::event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
-  for (int count = 0;; ++count) {
-    std::string path = name + '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
-    const detail::FileDescriptor claimed{path, O_WRONLY | O_CREAT | O_EXCL, ec};
-    if (ec != std::errc::file_exists) return path;
-  }
 }
 
 }  // namespace v0

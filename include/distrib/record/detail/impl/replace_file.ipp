@@ -3,10 +3,7 @@
 
 #include <distrib/record/detail/replace_file.hpp>
 
-#include <distrib/core/file_descriptor.hpp>
-#include <distrib/core/paths.hpp>
-
-#include <unistd.h>
+#include <distrib/core/files.hpp>
 
 #include <cstdio>
 
@@ -15,10 +12,7 @@ inline namespace v0 {
 namespace detail {
 
 DISTRIB_DECL void replace_file(const std::string& path, std::initializer_list<ByteView> parts, std::error_code& ec) {
-  const std::string temporary =
-      join_path(directory_of(path),
-                "." + std::string{file_of(path)} + "." + std::to_string(::getpid()) + "-" + std::to_string(::gettid()));
-  FileDescriptor out{temporary, O_WRONLY | O_CREAT | O_TRUNC, ec};
+  auto [temporary, out] = create_hidden_file(path, ec);
   if (ec) return;
   for (const ByteView part : parts)
     if (!ec) out.write(part, ec);
