@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -73,6 +74,16 @@ TEST_CASE("SparkWriteJob: readers see only complete tables; one of several attem
   job.commit_task(1, third);
   job.commit(2);
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS", "t/k=1/part-0", "t/k=2/part-1"});
+}
+
+TEST_CASE("SparkWriteJob: a table in a directory that may be written and not read", "[hadoop]") {
+  const support::UnreadableDirectory directory;
+  const std::string path = directory.path() + "/t";
+  const SparkWriteJob job{path, "id"};
+  REQUIRE(job.start());
+  write_task(job, "part-0");
+  job.commit(1);
+  CHECK(tree(path) == Files{"_SUCCESS", "part-0"});
 }
 
 TEST_CASE("SparkWriteJob: each save mode, if the path exists", "[hadoop]") {

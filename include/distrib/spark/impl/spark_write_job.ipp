@@ -108,7 +108,9 @@ DISTRIB_DECL void SparkWriteJob::publish(Error& error) const {
     else rename(staging_, path_, 0, error);
   }
   if (error.code == std::errc::file_exists) replace(error);
-  if (!error) sync(detail::directory_of(path_), error);
+  if (error) return;
+  detail::sync_name(path_, error.code);
+  if (error) error.where = path_;
 }
 
 DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {
