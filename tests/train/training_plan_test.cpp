@@ -149,6 +149,8 @@ TEST_CASE("TrainingPlan: a job that no cluster can run is refused", "[train]") {
   const auto backups = bench.builder().with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3});
   CHECK(refusal(backups.plan(), 1, 3) == std::error_code{});
   CHECK(refusal(backups.plan(), 1, 2) == distrib::train_errc::too_few_workers);
+  CHECK(refusal(backups.with_replicas(2).plan(), 2, 3) == std::error_code{});
+  CHECK(refusal(backups.with_replicas(2).plan(), 2, 4) == distrib::train_errc::no_replicas);
 }
 
 TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {

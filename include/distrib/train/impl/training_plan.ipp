@@ -112,7 +112,7 @@ DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
 DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                          std::uint32_t replicas) const -> Job {
   const Consistency& consistency = options_.consistency;
-  if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas()))
+  if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas(ranks)))
     throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
                                              " parameter servers, " + consistency.describe());
   Job job;
