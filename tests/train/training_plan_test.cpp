@@ -121,6 +121,11 @@ TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, in a directory gi
   CHECK(cuts.directory == (std::filesystem::current_path() / "out").string());
   CHECK(cuts.keep_every == 8);
   CHECK(cuts.retention == save.retention());
+  const TrainingPlan at_end = bench.builder().with_hooks(SaveCheckpoint{.directory = "out", .every_steps = 0}).plan();
+  for (const TrainingPlan& plan : {at_end, bench.builder().plan()}) {
+    const distrib::PlannedJob local = plan.local_job(*plan.model().open());
+    CHECK(local.job.cut_interval == local.job.total_steps);
+  }
 }
 
 TEST_CASE("TrainingPlan: measured when a multiple of `every_steps` is passed", "[train]") {

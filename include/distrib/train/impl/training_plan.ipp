@@ -49,7 +49,7 @@ DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> Plann
   PlannedJob planned;
   planned.job = make_job(model, 1, local.workers, 1);
   // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
-  planned.job.cut_interval = save() ? std::max<std::uint64_t>(every_steps(), 1) : planned.job.total_steps;
+  planned.job.cut_interval = every_steps() != 0 ? every_steps() : planned.job.total_steps;
   return complete(std::move(planned));
 }
 
