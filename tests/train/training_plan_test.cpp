@@ -148,6 +148,9 @@ TEST_CASE("TrainingPlan: a job that no cluster can run is refused", "[train]") {
   const auto two = bench.builder().with_replicas(2);
   CHECK(refusal(two.plan(), 2, 3) == std::error_code{});
   CHECK(refusal(two.plan(), 1, 3) == distrib::train_errc::no_replicas);
+  CHECK(refusal(two.plan(), 0, 3) == distrib::train_errc::no_workers);
+  CHECK(refusal(two.plan(), 2, 0) == distrib::train_errc::no_workers);
+  CHECK(refusal(two.with_local_mode({.shards = 0}).plan(), 2, 3) == distrib::train_errc::no_workers);
   CHECK(refusal(two.with_consistency(distrib::AsynchronousParallel{}).plan(), 2, 3) ==
         distrib::train_errc::no_replicas);
   CHECK(refusal(bench.builder().with_replicas(3).plan(), 3, 3) == distrib::train_errc::no_replicas);
