@@ -47,7 +47,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->check(count)
       ->capture_default_str();
   app.add_option("--seed", s.seed, "Seed of initial values and data order")->check(count)->capture_default_str();
-  app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count)->capture_default_str();
+  app.add_option("--save_every", s.save_every, "Steps between checkpoints; 0: only at the end")
+      ->check(count)
+      ->capture_default_str();
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")

@@ -150,7 +150,8 @@ TEST_CASE("task_of_service: the last two of at least four parts are job and inde
   }
 }
 
-TEST_CASE("cluster_of_services: tasks by name, without services that have no address", "[cluster][kubernetes]") {
+TEST_CASE("cluster_of_services: tasks by name, without other services and services that have no address",
+          "[cluster][kubernetes]") {
   const ClusterSpec cluster = cluster_of_services({{"x-y-worker-1", "1.1.1.2"},
                                                    {"kubernetes", ""},
                                                    {"x-y-worker-0", "1.1.1.1"},
@@ -158,6 +159,9 @@ TEST_CASE("cluster_of_services: tasks by name, without services that have no add
                                                    {"x-y-ps-0", "1.1.1.9"}});
   CHECK(cluster == ClusterSpec{{"worker", {"1.1.1.1:5000", "1.1.1.2:5000"}}, {"ps", {"1.1.1.9:5000"}}});
   CHECK(cluster.jobs() == std::vector<std::string>{"worker", "ps"});
+
+  const Services with_others = {{"web", "a"}, {"my-new-worker-api", "b"}, {"x-y-ps-0", "1.1.1.9"}, {"job-ps-1", "c"}};
+  CHECK(cluster_of_services(with_others) == ClusterSpec{{"ps", {"1.1.1.9:5000"}}});
 
   const Services two_families = parse_service_list(R"({"kind": "ServiceList", "metadata": {}, "items": [
       {"metadata": {"name": "a-b-ps-0"}, "status": {"loadBalancer": {"ingress": [{"ip": "2001:db8::5"}]}}},
@@ -176,7 +180,9 @@ TEST_CASE("cluster_of_services: tasks by name, without services that have no add
         Refusal{{{"x-y-worker-0", ""}}, scheduler_errc::no_service, "1 services"},
         Refusal{{{"x-y-worker-0", "a"}, {"x-y-worker-2", "b"}}, scheduler_errc::missing_service, "worker"},
         Refusal{{{"x-y-ps-4294967295", "a"}}, scheduler_errc::missing_service, "ps"},
-        Refusal{{{"web", "a"}}, scheduler_errc::bad_service_name, "'web'"}}) {
+        Refusal{{{"web", "a"}, {"x-y-ps-0", ""}}, scheduler_errc::no_service, "2 services"},
+        Refusal{{{"x-y-tensorboard-0", "a"}}, scheduler_errc::no_service, "1 services"},
+        Refusal{{{"db", ""}, {"job-ps-0", "a"}, {"web", "b"}}, scheduler_errc::bad_service_name, "'job-ps-0'"}}) {
     Error error;
     CHECK_FALSE(cluster_of_services(refusal.services, 1, error));
     CHECK(error.code == refusal.code);

@@ -61,6 +61,25 @@ TEST_CASE("AlignedBuffer: an empty buffer has no memory", "[core]") {
   }
 }
 
+TEST_CASE("AlignedBuffer: a moved-from buffer is empty and can be used again", "[core]") {
+  AlignedBuffer first{100};
+  AlignedBuffer second = std::move(first);
+  AlignedBuffer third{40};
+  third = std::move(second);
+  CHECK(third.size() == 100);
+  for (AlignedBuffer* const moved_from : {&first, &second}) {
+    CHECK(moved_from->data() == nullptr);
+    CHECK(moved_from->size() == 0);
+    moved_from->resize(50);  // within the capacity that the buffer had before
+    REQUIRE(moved_from->data() != nullptr);
+    CHECK(moved_from->size() == 50);
+  }
+  AlignedBuffer& itself = third;
+  third = std::move(itself);
+  CHECK(third.size() == 100);
+  CHECK(third.data() != nullptr);
+}
+
 TEST_CASE("AlignedBuffer: what is written through as() is read through data()", "[core]") {
   AlignedBuffer buffer{8};
   buffer.as<float>()[1] = 1.0F;

@@ -5,9 +5,12 @@
 #include "support/temp_directory.hpp"
 
 #include <array>
+#include <climits>
+#include <cstddef>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 using distrib::detail::FileDescriptor;
 
@@ -41,6 +44,23 @@ TEST_CASE("FileDescriptor: what was written can be read again", "[core]") {
   CHECK_FALSE(ec);
   CHECK_FALSE(file.is_open());
   CHECK(content(path) == "one and two -");
+}
+
+TEST_CASE("FileDescriptor: write takes more pieces than the system takes in one call", "[core]") {
+  const support::TempDirectory directory;
+  std::string text;
+  for (int i = 0; i < 2'500; ++i) text += std::to_string(i % 10) + "-";
+  std::vector<iovec> pieces;
+  for (std::size_t at = 0; at < text.size(); at += 2) pieces.push_back({text.data() + at, 2});
+  REQUIRE(pieces.size() > 2 * IOV_MAX);
+  std::error_code ec;
+  FileDescriptor file{directory / "file", O_RDWR | O_CREAT, ec};
+  file.write(pieces.data(), pieces.size(), ec);
+  CHECK_FALSE(ec);
+  REQUIRE(::lseek(file.get(), 0, SEEK_SET) == 0);
+  std::string read(text.size() + 1, '\0');
+  read.resize(file.read(std::as_writable_bytes(std::span{read}), ec));
+  CHECK(read == text);
 }
 
 TEST_CASE("FileDescriptor: write continues after a part, here with more than a pipe can hold", "[core]") {

@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -65,6 +66,16 @@ TEST_CASE("make_directories: creates parents too, and accepts directories that e
   CHECK(ec == std::errc::not_a_directory);
   detail::make_directories(directory / "file/deeper", ec);
   CHECK(ec == std::errc::not_a_directory);
+}
+
+TEST_CASE("make_directories: in a directory that may be written and not read", "[core]") {
+  const support::UnreadableDirectory directory;
+  std::error_code ec;
+  detail::sync_path(directory.path(), O_RDONLY | O_DIRECTORY, ec);
+  CHECK(ec == std::errc::permission_denied);
+  detail::make_directories(directory.path() + "/a/b", ec);
+  CHECK_FALSE(ec);
+  CHECK(detail::is_directory(directory.path() + "/a/b"));
 }
 
 TEST_CASE("sync_path: reports a path that cannot be made durable", "[core]") {

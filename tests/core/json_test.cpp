@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 using distrib::json_errc;
 using distrib::JsonReader;
@@ -212,6 +214,23 @@ TEST_CASE("JsonReader: every error has a code and an offset", "[core][json]") {
 }
 
 TEST_CASE("JsonReader: 64 levels are allowed", "[core][json]") { compare(std::string(64, '[') + std::string(64, ']')); }
+
+TEST_CASE("JsonReader: a copy has its own text, with and without an escape", "[core][json]") {
+  auto original = std::make_unique<JsonReader>(R"(["plain", "\u0061 text that is too long for a short string", 7])");
+  original->next();
+  original->next();
+  JsonReader copy = *original;
+  original->next();
+  CHECK(copy.text() == "plain");
+  copy = *original;
+  original.reset();
+  CHECK(copy.text() == "a text that is too long for a short string");
+  const JsonReader moved = std::move(copy);
+  CHECK(moved.text() == "a text that is too long for a short string");
+  copy = moved;
+  CHECK(copy.next() == JsonToken::number);
+  CHECK(copy.int64() == 7);
+}
 
 TEST_CASE("JsonReader: agrees with nlohmann on every character number", "[core][json]") {
   for (unsigned character = 0; character < 0x10000; character += character < 0x900 || character > 0xD700 ? 1 : 37) {

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -88,4 +90,15 @@ TEST_CASE("usable_cpus: of this process, limited by the CPUs that it may run on"
   REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
   CHECK(distrib::usable_cpus() == 1);
   REQUIRE(::sched_setaffinity(0, sizeof before, &before) == 0);
+}
+
+TEST_CASE("usable_cpus: on a machine that can have 8192 CPUs", "[core]") {
+  const auto half_of_8192 = [](::pid_t, std::size_t bytes, ::cpu_set_t* set) {
+    if (bytes < 8192 / 8) return -1;  // as the kernel does
+    CPU_ZERO_S(bytes, set);
+    for (std::size_t cpu = 0; cpu < 8192; cpu += 2) CPU_SET_S(cpu, bytes, set);
+    return 0;
+  };
+  CHECK(distrib::detail::affinity_cpus(half_of_8192) == 4096);
+  CHECK(distrib::detail::affinity_cpus([](::pid_t, std::size_t, ::cpu_set_t*) { return -1; }) == 1);
 }

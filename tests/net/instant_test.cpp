@@ -19,3 +19,12 @@ TEST_CASE("instant_after: a sum that cannot be represented is Instant::max", "[n
   CHECK(instant_after(Instant::max() - 24h, 25h) == Instant::max());
   STATIC_REQUIRE(instant_after(Instant{}, 1ms) == Instant{1ms});
 }
+
+TEST_CASE("instant_after: a time of less than minus a century counts as minus a century", "[net]") {
+  const Instant now = std::chrono::steady_clock::now();
+  const Instant long_ago = now - 24h * 365 * 100;
+  CHECK(instant_after(now, -24h * 365 * 100) == long_ago);
+  CHECK(instant_after(now, -24h * 365 * 101) == long_ago);
+  CHECK(instant_after(now, std::chrono::milliseconds::min()) == long_ago);
+  STATIC_REQUIRE(instant_after(Instant{}, std::chrono::milliseconds::min()) < Instant{});
+}

@@ -9,6 +9,7 @@
 #include "record/payloads.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -208,6 +209,17 @@ TEST_CASE("RecordWriter: with rename_on_close other processes see the old file o
   writer.close();
   CHECK(files_in(directory.path()) == 1);
   CHECK(payloads_of(directory / "file") == std::vector<std::string>{"new"});
+}
+
+TEST_CASE("RecordWriter: rename_on_close in a directory that may be written and not read", "[record]") {
+  const support::UnreadableDirectory directory;
+  const std::string path = directory.path() + "/file";
+  RecordWriter writer{path, {.rename_on_close = true}};
+  writer.append(as_bytes("one"));
+  std::error_code ec;
+  writer.close(ec);
+  CHECK_FALSE(ec);
+  CHECK(payloads_of(path) == std::vector<std::string>{"one"});
 }
 
 TEST_CASE("RecordWriter: if renaming fails, no file is left", "[record][record_writer]") {

@@ -308,8 +308,10 @@ struct WireTape {
 
 /// Two of these cores with a wire between them.
 struct Tapes {
-  explicit Tapes(std::size_t piece_bytes = 4096, std::uint64_t seed = 1) : dice{seed} {
-    wire = std::make_shared<Wire<WireTape, WireTape>>(scheduler, dice, distrib::sim::NetworkOptions{1ms, piece_bytes});
+  explicit Tapes(std::size_t piece_bytes = 4096, std::uint64_t seed = 1, std::chrono::microseconds latency = 1ms)
+      : dice{seed} {
+    wire =
+        std::make_shared<Wire<WireTape, WireTape>>(scheduler, dice, distrib::sim::NetworkOptions{latency, piece_bytes});
     wire->attach(a, [this] { ++a_events; }, b, [this] { ++b_events; });
   }
   void send_a(const std::string& text) {
@@ -561,4 +563,14 @@ TEST_CASE("Wire: an owner that detaches its end during an event is not called ag
   CHECK(b.losses == 0);
   CHECK(a.losses == 1);
   CHECK_FALSE(a.reason);
+}
+
+TEST_CASE("Wire: a latency and a size below 1 count as 1", "[sim]") {
+  for (const std::chrono::microseconds latency : {0us, -1us}) {
+    Tapes tapes{0, 1, latency};
+    tapes.send_a("abc");
+    tapes.run_for(100us);
+    CHECK(tapes.b.received == "abc");
+    CHECK(tapes.b.largest_read == 1);
+  }
 }

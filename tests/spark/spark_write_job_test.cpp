@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -168,6 +169,16 @@ TEST_CASE("SparkWriteJob: an attempt without files counts, if it commits first",
   CHECK(!std::filesystem::exists(full));
   job.commit(1);
   CHECK(tree(directory.path()) == Files{"t/_SUCCESS"});
+}
+
+TEST_CASE("SparkWriteJob: a table in a directory that may be written and not read", "[hadoop]") {
+  const support::UnreadableDirectory directory;
+  const std::string path = directory.path() + "/t";
+  const SparkWriteJob job{path, "id"};
+  REQUIRE(job.start());
+  write_task(job, "part-0");
+  job.commit(1);
+  CHECK(tree(path) == Files{"_SUCCESS", "part-0"});
 }
 
 TEST_CASE("SparkWriteJob: each save mode, if the path exists", "[hadoop]") {

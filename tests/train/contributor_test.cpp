@@ -50,6 +50,18 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
   const auto weights = distrib::get<"weights">(whole);
   return std::vector<float>{loss, weights(0), weights(1), distrib::get<"bias">(whole)()};
 }
+
+auto table_job() -> distrib::Job {
+  const TableModel model;
+  distrib::Job job;
+  job.variables = model.variables().infos();
+  job.tables = model.variables().table_infos();
+  job.parts =
+      distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{1}, distrib::RoundRobinStrategy{}, 1, 1);
+  job.ranks = 2;
+  job.total_steps = 5;
+  return job;
+}
 }  // namespace
 
 TEST_CASE("Contributor: the gradient depends on (step, rank), and not on parts and shards", "[train]") {
@@ -135,13 +147,7 @@ TEST_CASE("Contributor: after its last step a rank requests the rows of `others`
   const support::TempDirectory directory;
   const auto source = table_model::write(directory.path()).batch(16).open();
   const TableModel model;
-  distrib::Job job;
-  job.variables = model.variables().infos();
-  job.tables = model.variables().table_infos();
-  job.parts =
-      distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{1}, distrib::RoundRobinStrategy{}, 1, 1);
-  job.ranks = 2;
-  job.total_steps = 5;
+  distrib::Job job = table_job();
   const auto layouts = distrib::shard_layouts(job);
   const distrib::KeyLists others{{7, 9}, {3}};
   for (const distrib::Consistency consistency :
@@ -161,4 +167,18 @@ TEST_CASE("Contributor: after its last step a rank requests the rows of `others`
       CHECK(contributor.prepare(rank, last + 2, others).empty());
     }
   }
+}
+
+TEST_CASE("Contributor: if the request after the last step fails, no step is prepared in its place", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = table_model::write(directory.path()).batch(16).open();
+  const TableModel model;
+  const distrib::Job job = table_job();
+  const auto layouts = distrib::shard_layouts(job);
+  distrib::Contributor<TableModel, decltype(source)> contributor{model, source, job, layouts};
+  contributor.prepare(0, 4);  // step 6 has the same memory
+  const distrib::KeyLists keys = contributor.requests(0, 4)[0].keys;
+  CHECK_THROWS_WITH(contributor.prepare(0, 6, {{7}, {TableModel::num_items}}), ContainsSubstring("key 40 of 40 rows"));
+  contributor.prepare(0, 4);
+  CHECK(contributor.requests(0, 4)[0].keys == keys);
 }

@@ -42,3 +42,15 @@ TEST_CASE("Metrics: an area is computed from the counts of all batches, not aver
   CHECK(*all.find("auc") == 0.75);
   CHECK(all.values() == std::vector<std::pair<std::string, double>>{{"loss", 1.0}, {"auc", 0.75}});
 }
+
+TEST_CASE("Metrics: areas of metrics without examples count, their means do not", "[train]") {
+  distrib::RocAuc area;
+  area.add(0.2F, false);
+  area.add(0.8F, true);
+  distrib::Metrics all{10, {{"loss", 3.0}}, {}};
+  all.merge({0, {{"loss", 5.0}, {"accuracy", 0.5}}, {{"auc", area}}});
+  CHECK(all == distrib::Metrics{10, {{"loss", 3.0}}, {{"auc", area}}});
+  distrib::Metrics none;
+  none.merge({0, {}, {{"auc", area}}});
+  CHECK(none == distrib::Metrics{0, {}, {{"auc", area}}});
+}

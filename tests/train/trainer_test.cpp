@@ -34,6 +34,22 @@ TEST_CASE("Trainer: hooks receive the events in order; a job that is complete al
   CHECK(again.result().parameters_sha256 == trainer.result().parameters_sha256);
 }
 
+TEST_CASE("Trainer: with every_steps 0 it saves only when it is stopped and at the end", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const distrib::SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 0};
+  std::string heard;
+  auto first = builder(data).with_hooks(save, StopAfter{7}, Heard{&heard}).build();
+  CHECK(first.run() == 1);
+  const std::string stopped_at = std::to_string(first.result().steps);
+  CHECK(heard.find("saved ") == heard.find("saved " + stopped_at + "\nend " + stopped_at));
+
+  heard.clear();
+  auto second = builder(data).with_hooks(save, Heard{&heard}).build();
+  CHECK(second.run() == 0);
+  CHECK_THAT(heard, ContainsSubstring("start " + stopped_at + "\nsaved 40\nend 40\n"));
+}
+
 TEST_CASE("Trainer: a second run with fewer steps than are done ends at once", "[train]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());

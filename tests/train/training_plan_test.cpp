@@ -121,6 +121,11 @@ TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, in a directory gi
   CHECK(cuts.directory == (std::filesystem::current_path() / "out").string());
   CHECK(cuts.keep_every == 8);
   CHECK(cuts.retention == save.retention());
+  const TrainingPlan at_end = bench.builder().with_hooks(SaveCheckpoint{.directory = "out", .every_steps = 0}).plan();
+  for (const TrainingPlan& plan : {at_end, bench.builder().plan()}) {
+    const distrib::PlannedJob local = plan.local_job(*plan.model().open());
+    CHECK(local.job.cut_interval == local.job.total_steps);
+  }
 }
 
 TEST_CASE("TrainingPlan: measured when a multiple of `every_steps` is passed", "[train]") {
@@ -143,12 +148,17 @@ TEST_CASE("TrainingPlan: a job that no cluster can run is refused", "[train]") {
   const auto two = bench.builder().with_replicas(2);
   CHECK(refusal(two.plan(), 2, 3) == std::error_code{});
   CHECK(refusal(two.plan(), 1, 3) == distrib::train_errc::no_replicas);
+  CHECK(refusal(two.plan(), 0, 3) == distrib::train_errc::no_workers);
+  CHECK(refusal(two.plan(), 2, 0) == distrib::train_errc::no_workers);
+  CHECK(refusal(two.with_local_mode({.shards = 0}).plan(), 2, 3) == distrib::train_errc::no_workers);
   CHECK(refusal(two.with_consistency(distrib::AsynchronousParallel{}).plan(), 2, 3) ==
         distrib::train_errc::no_replicas);
   CHECK(refusal(bench.builder().with_replicas(3).plan(), 3, 3) == distrib::train_errc::no_replicas);
   const auto backups = bench.builder().with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3});
   CHECK(refusal(backups.plan(), 1, 3) == std::error_code{});
   CHECK(refusal(backups.plan(), 1, 2) == distrib::train_errc::too_few_workers);
+  CHECK(refusal(backups.with_replicas(2).plan(), 2, 3) == std::error_code{});
+  CHECK(refusal(backups.with_replicas(2).plan(), 2, 4) == distrib::train_errc::no_replicas);
 }
 
 TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {

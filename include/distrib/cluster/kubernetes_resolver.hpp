@@ -223,13 +223,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns a cluster of the services that have an address. Each service is the task that its name describes; all tasks
-/// have the same port. If two services describe one task, the last one counts. Skips services without an address, and
-/// names of four parts or more whose job is not chief, worker, ps or evaluator.
+/// Returns a cluster of the services that have an address. Each service is the task that its name describes: the name
+/// has at least four parts between dashes, the last two are job and index, "ANY-NAME-worker-0", and the job is chief,
+/// worker, ps or evaluator. All tasks have the same port. If two services describe one task, the last one counts. Skips
+/// services without an address and services with other names.
 ///
-/// Errors: `scheduler_errc::bad_service_name` if a service with an address has a name of fewer than four parts (remove
-/// it from `services`), or an index that is not a number; `no_service` if no service of a task has an address;
-/// `missing_service` if a job has gaps.
+/// Errors: `scheduler_errc::no_service` if no service of a task has an address; `bad_service_name` instead if services
+/// have addresses, but no service at all describes a task (names one of them); `missing_service` if a job has gaps.
 [[nodiscard]] DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
                                                     ErrorRef to) -> ClusterSpec;
 [[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port = 5000)

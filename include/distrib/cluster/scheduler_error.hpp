@@ -30,7 +30,7 @@ enum class scheduler_errc {
   /// limit.
   bad_answer,
   pod_not_running,  ///< A pod has not started, or has ended. Ask again when all pods run.
-  bad_service_name,  ///< The name of a service does not describe a task. Name it A-B-JOB-INDEX.
+  bad_service_name,  ///< No name of a service describes a task. Name the services of tasks A-B-JOB-INDEX.
   no_service,  ///< No service has an address yet. Ask again later.
   missing_service,  ///< Some services of a job have no address yet. Ask again later.
   unknown_size,  ///< The launcher does not set the number of ranks. Set the host lists.

@@ -72,8 +72,8 @@ inline constexpr std::size_t tensor_alignment = 64;
 }  // namespace detail
 
 /// Owns memory aligned to `tensor_alignment`, or to a page from 32 KiB on (see `alignment_of`). Constructed with a
-/// size, the memory is zeroed; a size of 0 has no memory (`data()` is null). Movable, not copyable. Trap: a moved-from
-/// buffer keeps its size, but has no memory; only assign to it or destroy it.
+/// size, the memory is zeroed; a size of 0 has no memory (`data()` is null). Movable, not copyable; a moved-from buffer
+/// is empty and can be used again.
 ///
 /// Errors: the constructor, `for_overwrite` and `resize` throw `std::bad_alloc` if there is not enough memory.
 class AlignedBuffer {
@@ -81,6 +81,13 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::size_t size_bytes) : AlignedBuffer{for_overwrite(size_bytes)} {
     if (size_ != 0) std::memset(data(), 0, size_);
+  }
+
+  AlignedBuffer(AlignedBuffer&& other) noexcept { swap(other); }
+  auto operator=(AlignedBuffer&& other) noexcept -> AlignedBuffer& {
+    AlignedBuffer taken{std::move(other)};
+    swap(taken);
+    return *this;
   }
 
   /// Returns a buffer of `size_bytes` whose contents are not set: for memory that is written before it is read. Pages
@@ -135,6 +142,12 @@ class AlignedBuffer {
   }
 
  private:
+  void swap(AlignedBuffer& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
   [[nodiscard]] auto begin() const noexcept -> std::byte* {
     std::byte* const memory = memory_.get();
     return memory + (0 - reinterpret_cast<std::uintptr_t>(memory)) % alignment_of(capacity_);

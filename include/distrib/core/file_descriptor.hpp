@@ -53,8 +53,8 @@ class FileDescriptor {
   /// `ec`.
   DISTRIB_DECL auto read(std::span<std::byte> to, std::error_code& ec) noexcept -> std::size_t;
 
-  /// Writes all bytes of the `count` pieces, in order; at most 1024 pieces (IOV_MAX), otherwise it fails. Changes the
-  /// pieces. On failure sets `ec`; some bytes may then be written.
+  /// Writes all bytes of the `count` pieces, in order. Changes the pieces. On failure sets `ec`; some bytes may then be
+  /// written.
   DISTRIB_DECL void write(iovec* pieces, std::size_t count, std::error_code& ec) noexcept;
 
   /// Writes all of `bytes`. On failure sets `ec`; some bytes may then be written.

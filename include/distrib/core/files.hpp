@@ -73,6 +73,9 @@ DISTRIB_DECL auto create_new_file(const std::string& stem, std::error_code& ec) 
 /// renames to `path`, or removes. On failure as `create_new_file`.
 DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& ec) -> NewFile;
 
+/// Makes durable that the file or directory `path`, which this process made, has its name. On failure sets `ec`.
+DISTRIB_DECL void sync_name(const std::string& path, std::error_code& ec) noexcept;
+
 /// Holds the lock that the file `path` stands for. The constructor creates the file if necessary and waits until no
 /// other FileLock, in this process or another, holds the lock. The destructor or the end of the process releases it.
 /// Best effort: if the file cannot be created or its file system has no locks, the constructor returns without a lock.

@@ -71,20 +71,20 @@ class JsonReader {
   [[nodiscard]] auto offset() const noexcept -> std::size_t { return offset_; }
 
   /// Returns the characters of a name or string, unescaped, or a number as written. Valid until the next call of `next`
-  /// or `skip`. Trap: in a copy of the reader it may refer to the original reader, until the copy's next `next`.
-  [[nodiscard]] auto text() const noexcept -> std::string_view { return value_; }
+  /// or `skip`, and while this reader exists.
+  [[nodiscard]] auto text() const noexcept -> std::string_view { return unescaped_.empty() ? value_ : unescaped_; }
 
   /// Returns the value of a boolean.
-  [[nodiscard]] auto boolean() const noexcept -> bool { return value_ == "true"; }
+  [[nodiscard]] auto boolean() const noexcept -> bool { return text() == "true"; }
 
   /// Returns the exact value of a number without fraction and exponent. Empty if it has one of them or does not fit.
   [[nodiscard]] auto int64() const noexcept -> std::optional<std::int64_t> {
-    return detail::parse_whole<std::int64_t>(value_);
+    return detail::parse_whole<std::int64_t>(text());
   }
 
   /// Returns the double nearest to a number. Empty if the number is too large or too small for a double (1e400,
   /// 1e-400).
-  [[nodiscard]] auto float64() const noexcept -> std::optional<double> { return detail::parse_whole<double>(value_); }
+  [[nodiscard]] auto float64() const noexcept -> std::optional<double> { return detail::parse_whole<double>(text()); }
 
   /// Returns the failure, with "offset N" as its place. Empty while there is none.
   [[nodiscard]] auto error() const -> Error {
@@ -146,7 +146,7 @@ class JsonReader {
 
   std::string_view text_;
   std::string_view value_;
-  std::string unescaped_;
+  std::string unescaped_;  // the text of the current token if it has an escape, otherwise empty
   std::size_t at_ = 0;
   std::size_t offset_ = 0;
   std::size_t depth_ = 0;

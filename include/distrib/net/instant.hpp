@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 namespace distrib {
@@ -9,12 +10,23 @@ inline namespace v0 {
 /// A point in time, as cores use it: they get it with each event, and only compare it and add to it.
 using Instant = std::chrono::steady_clock::time_point;
 
+namespace detail {
+
+inline constexpr std::chrono::milliseconds century{100LL * 365 * 24 * 3'600'000};
+
+/// Returns `time`, at least minus a century and at most a century: any clock can count that far, in any unit.
+[[nodiscard]] constexpr auto bounded_time(std::chrono::milliseconds time) noexcept -> std::chrono::milliseconds {
+  return std::clamp(time, -century, century);
+}
+
+}  // namespace detail
+
 /// Returns the instant `time` after `begin`. Returns `Instant::max()`, which means "never", if `time` is a century or
 /// more, or if `begin` is less than a century before `Instant::max()`; so callers may pass `milliseconds::max()` for
-/// "without a limit".
+/// "without a limit". A time of less than minus a century counts as minus a century.
 [[nodiscard]] constexpr auto instant_after(Instant begin, std::chrono::milliseconds time) noexcept -> Instant {
-  constexpr std::chrono::milliseconds century{100LL * 365 * 24 * 3'600'000};
-  return time < century && begin < Instant::max() - century ? begin + time : Instant::max();
+  const bool ends = time < detail::century && begin < Instant::max() - detail::century;
+  return ends ? begin + detail::bounded_time(time) : Instant::max();
 }
 
 }  // namespace v0

@@ -320,7 +320,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
       if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
       is_named_ = !error_;
       if (error_) ::unlink(written_path_.c_str());
-      else detail::sync_path(detail::directory_of(path_), O_RDONLY | O_DIRECTORY, ec);
+      else detail::sync_name(path_, ec);
     }
     if (ec) fail(ec);
     if (error_ || !options_.index) return;

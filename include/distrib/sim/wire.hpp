@@ -36,7 +36,10 @@ template <ConnectionCore A, ConnectionCore B>
 class Wire : public std::enable_shared_from_this<Wire<A, B>> {
  public:
   Wire(Scheduler& scheduler, Dice& dice, NetworkOptions options)
-      : scheduler_{scheduler}, dice_{dice}, options_{options} {}
+      : scheduler_{scheduler},
+        dice_{dice},
+        options_{std::max(options.latency, std::chrono::microseconds{1}),
+                 std::max<std::size_t>(options.piece_bytes, 1)} {}
 
   /// Connects the two cores. `a_owner`, `b_owner`: called after each event of the core.
   void attach(A& a, std::function<void()> a_owner, B& b, std::function<void()> b_owner) {

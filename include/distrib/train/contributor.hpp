@@ -63,17 +63,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     const Step last = job_.steps_of(rank);
     if (step > last + 1 || (step > last && !has_tables)) return {};
     Ahead& ahead = ranks_[rank]->ahead(step);
-    if (step > last) {
-      ahead.keys.find({}, others, true);
-      ahead.step = step;
-    } else if (ahead.step != step) {
-      ahead.step = 0;
-      source_.fill((step - 1) * job_.ranks + rank, ahead.batch);
-      if constexpr (has_tables) {
-        ahead.lookups.clear();
-        model_.lookups(std::as_const(ahead.batch), ahead.lookups);
-        ahead.keys.find(ahead.lookups.lists(), others);
-      }
+    if (step > last || ahead.step != step) {
+      ahead.step = 0;  // until the rest has succeeded
+      if (step > last) ahead.keys.find({}, others, true);
+      else read(rank, step, others, ahead);
       ahead.step = step;
     }
     if constexpr (has_tables) return ahead.keys.wanted();
@@ -172,6 +165,15 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     Values<Variables> values;
     Gradients<Variables> gradients;
   };
+
+  void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
+    source_.fill((step - 1) * job_.ranks + rank, ahead.batch);
+    if constexpr (has_tables) {
+      ahead.lookups.clear();
+      model_.lookups(std::as_const(ahead.batch), ahead.lookups);
+      ahead.keys.find(ahead.lookups.lists(), others);
+    }
+  }
 
   void for_each_entry(auto&& visit) const {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)

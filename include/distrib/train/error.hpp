@@ -13,7 +13,7 @@ inline namespace v0 {
 enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Add the hook `StopAtStep{n}`, or `.repeat(n)` to the data.
   too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
-  no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Ask for at least one of each.
+  no_workers,      ///< The job has 0 workers, 0 parameter servers or 0 shards. Ask for at least one of each: see `LocalMode`, and `sim::Options`.
   no_evaluator,    ///< The flags say that this task is an evaluator, but in this library the chief evaluates. Start only chief, workers and parameter servers.
   no_such_variable, ///< `with_updater` or `with_initial_checkpoint` has a prefix with which no variable's or table's name begins. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
@@ -31,7 +31,8 @@ inline constexpr ErrorText train_texts[] = {
      "the job has no end: add StopAtStep{n} to the hooks, or .repeat(n) to the data"},
     {train_errc::too_little_data, failure::invalid_argument,
      "the data are not enough for one whole step: add records, or reduce the batch size or the number of workers"},
-    {train_errc::no_workers, failure::invalid_argument, "local mode needs at least one worker and one shard"},
+    {train_errc::no_workers, failure::invalid_argument,
+     "a job needs at least one worker, one parameter server and one shard"},
     {train_errc::no_evaluator, failure::unsupported,
      "tasks of job \"evaluator\" are not supported, because the chief evaluates: start none"},
     {train_errc::no_such_variable, failure::invalid_argument, "no variable or table has this name or prefix"},

@@ -17,7 +17,7 @@ struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
   std::string directory;
   /// A checkpoint is saved at each multiple of this number of steps (asynchronous: or soon after), and at the end. 0:
-  /// in a cluster only at the end; in one process after each step.
+  /// only at the end. A job that is stopped saves what it needs to continue, whatever this number is.
   std::uint64_t every_steps = 1000;
   std::size_t max_to_keep = 5;  ///< Older checkpoints are removed. 0: all are kept.
   /// Of the older checkpoints, one per this number of hours is kept for ever: see `Retention`. 0: none.

@@ -19,12 +19,14 @@ struct ConsistencyRow {
   const char* text;
   bool is_synchronous;
   std::uint32_t of_5_ranks;  // contributions that complete a step of 5 ranks
-  bool can_have_replicas;
+  bool of_5_can_have_replicas;
 };
 const ConsistencyRow consistency_rows[] = {
     {BulkSynchronousParallel{}, "sync", "bulk_synchronous_parallel", true, 5, true},
     {BulkSynchronousParallel{.replicas_to_aggregate = 2}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=2",
      true, 2, false},
+    {BulkSynchronousParallel{.replicas_to_aggregate = 5}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=5",
+     true, 5, true},  // no backup workers
     {BulkSynchronousParallel{.replicas_to_aggregate = 7}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=7",
      true, 7, false},  // more than the ranks of a job of 5
     {BulkSynchronousParallel{.replicas_to_aggregate = UINT32_MAX}, "sync",
@@ -45,7 +47,7 @@ TEST_CASE("Consistency: the answers of each mode, and reading back its text", "[
     CHECK(row.consistency.mode() == row.mode);
     CHECK(row.consistency.is_synchronous() == row.is_synchronous);
     CHECK(row.consistency.replicas_to_aggregate(5) == row.of_5_ranks);
-    CHECK(row.consistency.can_have_replicas() == row.can_have_replicas);
+    CHECK(row.consistency.can_have_replicas(5) == row.of_5_can_have_replicas);
     CHECK(row.consistency.describe() == row.text);
     CHECK(distrib::detail::parse_consistency(row.text) == row.consistency);
     for (const ConsistencyRow& other : consistency_rows)

@@ -258,8 +258,10 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
                                          distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}};
   for (const distrib::Consistency other : others) {
     replicated.consistency = other;
-    CHECK(refused_at(to_text(replicated)) == "line 20, 'consistency " + other.describe() + "'");
+    CHECK(refused_at(to_text(replicated)) == "line 22, 'ranks 3'");
   }
+  replicated.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3};  // every rank
+  CHECK(equal(parse_job(to_text(replicated)), replicated));
   CHECK(refused_at("") == "line 1, ''");
   CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");
   CHECK(refused_at(std::string(1 << 20, 'x')) == "line 1, '" + std::string(120, 'x') + "'");

@@ -97,18 +97,22 @@ DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& serv
     -> ClusterSpec {
   detail::ErrorOut error{to};
   std::vector<std::pair<std::string, ClusterSpec::Tasks>> jobs;
+  std::string other;  // the first name with an address that describes no task
+  bool has_tasks = false;
   for (const auto& [name, address] : services) {
+    std::error_code ec;
+    const auto task = detail::task_of_service(name, ec);
+    has_tasks = has_tasks || task;
     if (address.empty()) continue;
-    const auto task = detail::task_of_service(name, error.code);
-    error.where = error.code ? "'" + name + "'" : "";
-    if (error) return {};
+    if (ec && other.empty()) other = "'" + name + "'";
     if (!task) continue;
     auto job = std::find_if(jobs.begin(), jobs.end(), [&](const auto& known) { return known.first == task->job; });
     if (job == jobs.end()) job = jobs.insert(job, {task->job, {}});
     job->second[task->index] = detail::host_port(address, std::to_string(port));
   }
   ClusterSpec cluster;
-  if (jobs.empty()) error = {scheduler_errc::no_service, std::to_string(services.size()) + " services"};
+  if (!has_tasks && !other.empty()) error = {scheduler_errc::bad_service_name, other};
+  else if (jobs.empty()) error = {scheduler_errc::no_service, std::to_string(services.size()) + " services"};
   for (auto& [job, tasks] : jobs) {
     if (tasks.rbegin()->first >= tasks.size()) error = {scheduler_errc::missing_service, job};
     cluster.add(job, std::move(tasks));

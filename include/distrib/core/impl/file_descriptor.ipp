@@ -3,6 +3,9 @@
 
 #include <distrib/core/file_descriptor.hpp>
 
+#include <algorithm>
+#include <climits>
+
 namespace distrib {
 inline namespace v0 {
 namespace detail {
@@ -22,15 +25,15 @@ DISTRIB_DECL void FileDescriptor::write(iovec* pieces, std::size_t count, std::e
   while (true) {
     while (pieces != end && pieces->iov_len == 0) ++pieces;
     if (pieces == end) return;
-    const ssize_t size = ::writev(fd_, pieces, static_cast<int>(end - pieces));
+    const ssize_t size = ::writev(fd_, pieces, static_cast<int>(std::min<std::ptrdiff_t>(end - pieces, IOV_MAX)));
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) {
       ec = last_os_error();
       return;
     }
     auto written = static_cast<std::size_t>(size);
-    for (iovec* piece = pieces; piece != end; ++piece) {
-      const std::size_t part = written < piece->iov_len ? written : piece->iov_len;
+    for (iovec* piece = pieces; written != 0; ++piece) {
+      const std::size_t part = std::min(written, piece->iov_len);
       piece->iov_base = static_cast<std::byte*>(piece->iov_base) + part;
       piece->iov_len -= part;
       written -= part;

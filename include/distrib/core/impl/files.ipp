@@ -57,6 +57,14 @@ DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& e
   return create_new_file(stem + ".tmp" + std::to_string(::getpid()) + "-", ec);
 }
 
+DISTRIB_DECL void sync_name(const std::string& path, std::error_code& ec) noexcept {
+  sync_path(directory_of(path), O_RDONLY | O_DIRECTORY, ec);
+  if (ec != std::errc::permission_denied) return;
+  // A directory that may be written and not read cannot be opened: so make the whole file system durable.
+  const FileDescriptor file{path, O_RDONLY, ec};
+  if (!ec && ::syncfs(file.get()) != 0) ec = last_os_error();
+}
+
 DISTRIB_DECL auto absolute_path(const std::string& path) -> std::string {
   std::string here(4096, '\0');
   if (path.empty() || path.front() == '/' || ::getcwd(here.data(), here.size()) == nullptr) return path;
@@ -71,7 +79,7 @@ DISTRIB_DECL void make_directories(const std::string& path, std::error_code& ec)
     slash = path.find('/', slash + 1);
     const std::string part = path.substr(0, slash);
     if (::mkdir(part.c_str(), 0777) == 0) {
-      sync_path(directory_of(part), O_RDONLY | O_DIRECTORY, ec);
+      sync_name(part, ec);
       if (ec) return;
       continue;
     }

@@ -12,6 +12,7 @@ DISTRIB_DECL auto JsonReader::next() -> JsonToken {
   if (token_ == JsonToken::error || token_ == JsonToken::end) return token_;
   skip_space();
   offset_ = at_;
+  unescaped_.clear();
   return token_ = read();
 }
 
@@ -103,15 +104,12 @@ DISTRIB_DECL auto JsonReader::read_number() -> JsonToken {
 
 DISTRIB_DECL auto JsonReader::read_string() -> bool {
   std::size_t first = ++at_;
-  bool escaped = false;
   while (true) {
     if (at_ == text_.size()) return refuse(json_errc::unexpected_end);
     const auto lead = static_cast<unsigned char>(text_[at_]);
     if (lead == '"') break;
     if (lead < 0x20) return refuse(json_errc::control_character);
     if (lead == '\\') {
-      if (!escaped) unescaped_.clear();
-      escaped = true;
       unescaped_.append(text_, first, at_ - first);
       if (!read_escape()) return false;
       first = at_;
@@ -122,7 +120,7 @@ DISTRIB_DECL auto JsonReader::read_string() -> bool {
     at_ += length;
   }
   value_ = text_.substr(first, at_ - first);
-  if (escaped) value_ = unescaped_.append(value_);
+  if (!unescaped_.empty()) unescaped_.append(value_);
   ++at_;
   return true;
 }

@@ -6,9 +6,8 @@
 #include <distrib/core/detail/control_group.hpp>
 #include <distrib/core/shortest_text.hpp>
 
-#include <sched.h>
-
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace distrib {
@@ -34,13 +33,18 @@ DISTRIB_DECL auto cgroup_cpus(const std::string& root) -> std::optional<double> 
   });
 }
 
+// The kernel refuses a set for fewer CPUs than the machine can have. One `cpu_set_t` is for 1024 CPUs; builds of Linux
+// are for up to 8192 (CONFIG_NR_CPUS). 64 sets leave room.
+DISTRIB_DECL auto affinity_cpus(int (*get)(::pid_t, std::size_t, ::cpu_set_t*)) -> unsigned {
+  std::array<::cpu_set_t, 64> allowed;
+  if (get(0, sizeof allowed, allowed.data()) != 0) return 1;
+  return std::max(1U, static_cast<unsigned>(CPU_COUNT_S(sizeof allowed, allowed.data())));
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto usable_cpus() -> unsigned {
-  ::cpu_set_t allowed;
-  unsigned cpus = 1;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-    cpus = std::max(1U, static_cast<unsigned>(CPU_COUNT(&allowed)));
+  unsigned cpus = detail::affinity_cpus(::sched_getaffinity);
   if (const auto quota = detail::cgroup_cpus(""); quota && *quota < cpus)
     cpus = std::max(1U, static_cast<unsigned>(*quota) + (*quota > static_cast<unsigned>(*quota) ? 1U : 0U));
   return cpus;

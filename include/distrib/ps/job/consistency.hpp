@@ -78,10 +78,10 @@ class Consistency {
     return at_barrier ? 0 : std::numeric_limits<std::uint64_t>::max();
   }
 
-  /// True only for `BulkSynchronousParallel{}`: then values do not depend on timing, so two replicas of a shard always
-  /// have the same values. False if `replicas_to_aggregate` is set, even to the number of ranks.
-  [[nodiscard]] constexpr auto can_have_replicas() const noexcept -> bool {
-    return *this == Consistency{BulkSynchronousParallel{}};
+  /// True if a step of a job with `ranks` ranks waits for the contributions of all of them: then values do not depend
+  /// on timing, so two replicas of a shard always have the same values.
+  [[nodiscard]] constexpr auto can_have_replicas(std::uint32_t ranks) const noexcept -> bool {
+    return is_synchronous() && replicas_to_aggregate(ranks) == ranks;
   }
 
   /// Returns the short name: "sync", "ssp" or "async".

@@ -156,7 +156,9 @@ DISTRIB_DECL auto SparkWriteJob::find_aside() const -> std::string {
 DISTRIB_DECL void SparkWriteJob::publish(Error& error) const {
   rename_new(staging_, path_, error);
   if (error.code == std::errc::file_exists) replace(error);
-  if (!error) sync(detail::directory_of(path_), error);
+  if (error) return;
+  detail::sync_name(path_, error.code);
+  if (error) error.where = path_;
 }
 
 DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {

@@ -17,14 +17,15 @@ template <class T> auto find_named(std::vector<std::pair<std::string, T>>& list,
 }  // namespace detail
 
 DISTRIB_DECL void Metrics::merge(const Metrics& other) {
-  if (other.examples == 0) return;
   const auto before = static_cast<double>(examples);
   const auto added = static_cast<double>(other.examples);
   examples += other.examples;
-  for (const auto& [name, mean] : other.means)
-    if (double* const own = detail::find_named(means, name))
-      *own = (*own * before + mean * added) / static_cast<double>(examples);
-    else means.emplace_back(name, mean);
+  if (other.examples != 0) {
+    for (const auto& [name, mean] : other.means)
+      if (double* const own = detail::find_named(means, name))
+        *own = (*own * before + mean * added) / static_cast<double>(examples);
+      else means.emplace_back(name, mean);
+  }
   for (const auto& [name, area] : other.areas)
     if (RocAuc* const own = detail::find_named(areas, name)) own->merge(area);
     else areas.emplace_back(name, area);

@@ -44,12 +44,10 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
 }
 
 DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> PlannedJob {
-  const LocalMode& local = options_.local;
-  if (local.workers == 0 || local.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
   PlannedJob planned;
-  planned.job = make_job(model, 1, local.workers, 1);
+  planned.job = make_job(model, 1, options_.local.workers, 1);
   // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
-  planned.job.cut_interval = save() ? std::max<std::uint64_t>(every_steps(), 1) : planned.job.total_steps;
+  planned.job.cut_interval = every_steps() != 0 ? every_steps() : planned.job.total_steps;
   return complete(std::move(planned));
 }
 
@@ -112,7 +110,11 @@ DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
 DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                          std::uint32_t replicas) const -> Job {
   const Consistency& consistency = options_.consistency;
-  if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas()))
+  const std::uint32_t shards = options_.local.shards;
+  if (tasks == 0 || ranks == 0 || shards == 0)
+    throw_error(train_errc::no_workers, "workers " + std::to_string(ranks) + ", parameter servers " +
+                                            std::to_string(tasks) + ", shards of each " + std::to_string(shards));
+  if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas(ranks)))
     throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
                                              " parameter servers, " + consistency.describe());
   Job job;
@@ -125,7 +127,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.tables = model_->tables();
   for (const TableInfo& table : job.tables) check_rows(table);
   job.tasks = tasks;
-  job.shards_per_task = options_.local.shards;
+  job.shards_per_task = shards;
   job.parts = plan_parts(job.variables, options_.partitioner, options_.placement, tasks, job.shards_per_task);
   job.updater = options_.updater.text();
   for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});

@@ -200,11 +200,12 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   }
   job.wire_format = detail::take_format(lines, "wire_format");
   const auto consistency = detail::parse_consistency(lines.take("consistency"));
-  if (!consistency || (job.replicas > 1 && !consistency->can_have_replicas())) lines.fail();
+  if (!consistency) lines.fail();
   if (consistency) job.consistency = *consistency;
   job.data = lines.take("data");
   job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
-  if (consistency && consistency->replicas_to_aggregate(job.ranks) > job.ranks) lines.fail();
+  if (job.consistency.replicas_to_aggregate(job.ranks) > job.ranks) lines.fail();
+  if (job.replicas > 1 && !job.consistency.can_have_replicas(job.ranks)) lines.fail();
   job.total_steps = lines.take_number<std::uint64_t>("total_steps", 1);
   job.cut_interval = lines.take_number<std::uint64_t>("cut_interval", 0);
 
