@@ -80,7 +80,7 @@ DISTRIB_DECL void TypedBytes::pass_part(WritableReader& reader, std::size_t room
     if (reader.error()) return;
     if (inside != 0) return missing_.push_back(inside);
   }
-  // A value is complete, and with it perhaps the vectors and maps of which it is the last.
+  // A value is complete. If it is the last one of a vector or map, that is complete too, and so on outwards.
   while (!missing_.empty() && missing_.back() != endless && --missing_.back() == 0) missing_.pop_back();
 }
 
