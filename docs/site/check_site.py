@@ -5,7 +5,8 @@
 usage: check_site.py SITE NAMES
 
 Each link leads to a page and an anchor that are there, each public name of the file NAMES has its anchor, no anchor is
-there twice, no link stayed Markdown, no text became a tag, and no page loads anything from another host.
+there twice, no link stayed Markdown, no text became a tag, and no page loads anything from another host. First proves on
+planted pages that it finds each of these.
 """
 
 import collections
@@ -14,6 +15,7 @@ import json
 import pathlib
 import re
 import sys
+import tempfile
 import urllib.parse
 
 
@@ -54,8 +56,11 @@ class Page(html.parser.HTMLParser):
             self.unmade += re.findall(r"\[[^\[\]]+\](?:\[[^\[\]]*\]|\([^()\s]+\))", data)
 
 
-def faults(site, names):
-    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+def pages_of(site):
+    return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+
+
+def faults(site, pages, names):
     for path, page in pages.items():
         name = path.relative_to(site)
         yield from (f"{name}: the anchor {anchor} is there twice" for anchor, times in page.anchors.items()
@@ -81,13 +86,43 @@ def faults(site, names):
             yield f"{name} has no anchor"
     for path in site.rglob("*.css"):
         yield from (f"{path.relative_to(site)}: loads {url}" for url in re.findall(r"url\(\W?(https?:[^)]*)", path.read_text()))
-    print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(names)} names with an anchor")
+
+
+GOOD = '<h1 id="a">a</h1><p><a href="#a">a</a> <a href="">a</a> <a href="https://example.org">b</a> <code>[a][b]</code></p>'
+PLANTED = {
+    "the link b.html leads nowhere": '<a href="b.html">b</a>',
+    "the link #b leads to no anchor": '<a href="#b">b</a>',
+    "the link a.html#b leads to no anchor": '<a href="a.html#b">b</a>',
+    "the link b.svg leads nowhere": '<img src="b.svg">',
+    "the anchor b is there twice": '<p id="b"></p><p id="b"></p>',
+    "[b][c] is no link": "<p>[b][c]</p>",
+    "[b](c.md) is no link": "<p>[b](c.md)</p>",
+    "<t> is no link, or no text": "<p>std::vector<T></p>",
+    "loads https://example.org/b.js": '<script src="https://example.org/b.js"></script>',
+    "B has no anchor": "",
+}
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        site = pathlib.Path(folder).resolve()
+        (site / "a.html").write_text(GOOD)
+        found = list(faults(site, pages_of(site), {"A": "a.md#a"}))
+        assert not found, f"a good page is refused: {found}"
+        for fault, text in PLANTED.items():
+            (site / "a.html").write_text(text)
+            found = list(faults(site, pages_of(site), {"B": "a.md#B"}))
+            assert any(fault in words for words in found), f"not found: {fault}, only {found}"
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    found = list(faults(pathlib.Path(sys.argv[1]).resolve(), json.loads(pathlib.Path(sys.argv[2]).read_text())))
+    self_test()
+    site, names = pathlib.Path(sys.argv[1]).resolve(), json.loads(pathlib.Path(sys.argv[2]).read_text())
+    pages = pages_of(site)
+    found = list(faults(site, pages, names))
+    print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(names)} names")
     sys.stderr.writelines(f"{fault}\n" for fault in found)
     sys.exit(1 if found else 0)
 

@@ -182,13 +182,13 @@ class Reference:
             lines += [about(self.root, room), "", *code([f"#include <distrib/{room}.hpp>"])]
         if (self.root / guide).exists():
             lines += [f"How to use it: [the guide]({relative(page, self.links.page_of(guide))}).", ""]
-        lines += ["| name | is | header |", "|---|---|---|"]
+        lines += ["| name | is |", "|---|---|"]
         for header, items in headers.items():
             for group in reference.groups(items):
                 names = ", ".join(self.name(name, page) for name in dict.fromkeys(item.full_name for item in group))
                 said = next((item for item in group if item.doc), group[0])
                 brief = self.contract(said, page, said.scope, SENTENCE.match(cell(said.doc))[0])
-                lines.append(f"| {names} | {brief} | [{header}]({relative(page, page_of(header))}) |")
+                lines.append(f"| {names} | {brief}<br>[{header}]({relative(page, page_of(header))}) |")
         return lines
 
     def errors(self):
