@@ -15,14 +15,14 @@ import browser
 
 WIDTHS = {"phone": 390, "desk": 1280}
 KINDS = {
-    "home": "index.html", "guide": "guide/rpc.html", "design": "design/README.html", "errors": "reference/errors.html",
+    "home": "index.html", "guide": "guide/rpc.html", "design": "design/rpc.html", "errors": "reference/errors.html",
     "overview": "reference/rpc.html", "class": "reference/rpc/rpc_client.html", "aggregate": "reference/optimizer/adam.html",
     "enum": "reference/rpc/error.html", "concept": "reference/optimizer/updater.html", "index": "reference/index.html",
     "source": "examples/11_rpc.cpp.html", "search": "index.html",
 }
 SEARCH = """
 const input = document.querySelector('.md-search__input');
-document.querySelector('[data-md-toggle=search]').checked = true;
+document.querySelector('label[for=__search].md-header__button').click();
 input.focus();
 input.value = 'RpcClient';
 input.dispatchEvent(new KeyboardEvent('keyup', {key: 't', bubbles: true}));
@@ -35,6 +35,8 @@ def pictures(chromium, folder):
         for where, width in WIDTHS.items():
             for scheme in ("light", "dark"):
                 chromium.show(width, 1200, scheme)
+                chromium.open(page)
+                chromium.run("localStorage.clear()")  # it has the scheme of the page before
                 chromium.open(page)
                 if kind == "search":
                     chromium.run(SEARCH)
