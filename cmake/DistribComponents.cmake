@@ -13,7 +13,7 @@ set(distrib_tls_needs asio)
 set(distrib_http_needs ZLIB asio)
 
 # Which headers of the rooms stand behind an optional component, as regular expressions of their paths from
-# include/distrib: no other component has them. tools/reference.py and tests/architecture/check.py read these lines.
+# include/distrib: no other component has them. tools/public_headers.py reads these lines.
 set(distrib_message_headers "message/")
 set(distrib_isal_headers "record/isal[.]hpp")
 set(distrib_tls_headers "net/tls/")

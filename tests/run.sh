@@ -18,6 +18,8 @@
 #                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
 #                               Maven, in a cache directory), or those of tests/interop whose names begin so
+#        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
+#                               and that each page fits on a phone
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
 #                               named, as slurm and mpi: a parameter server and a worker are killed; as root
 set -uo pipefail
@@ -266,6 +268,11 @@ case ${1:-} in
     ensure_packages build tests interop
     part "interop" interop "${scripts[@]}"
     ;;
+  site)
+    ensure_packages site browser
+    part "the site" counted "docs/site.sh" docs/site.sh
+    for script in tests/site/search.py tests/site/pages.py; do part "$script" counted "$script" "$script"; done
+    ;;
   engines)
     scripts=()
     for name in "${@:2}"; do
@@ -278,7 +285,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,22s/^# //p' "$0" >&2
+    sed -n '3,24s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -11,8 +11,12 @@ packages_of() {
     example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
-    tests) echo catch2 clang-format-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev pkg-config git; packages_of render; packages_of example ;;
+    tests) echo catch2 clang-format-19 python3-clang-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev pkg-config git; packages_of render; packages_of example ;;
     tools) echo libcli11-dev ;;
+    site)
+      echo mkdocs mkdocs-material python3-clang-19 libclang-common-19-dev libasio-dev libxtensor-dev zlib1g-dev libssl-dev \
+        libcpp-httplib-dev libisal-dev libprotobuf-dev ;;
+    browser) echo chromium chromium-driver python3-selenium ;;
     clang) echo clang-19 libclang-rt-19-dev ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;

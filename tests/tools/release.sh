@@ -6,7 +6,7 @@ source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$source_root"
-tar -c CHANGELOG.md CMakeLists.txt cmake include/distrib packaging tests/architecture tools/release.sh tools/reference.py | tar -C "$scratch" -x
+tar -c CHANGELOG.md CMakeLists.txt cmake include/distrib packaging tests/architecture tools/release.sh tools/public_headers.py | tar -C "$scratch" -x
 cd "$scratch"
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a
 export GIT_COMMITTER_EMAIL=a@example.org DISTRIB_RELEASE_CHECKS=true

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the reference, from the items that tools/reference.py reads: a page for each header, an overview for each
+room, the list of all errors, an index."""
+
+import re
+import textwrap
+
+import reference
+from links import relative
+
+INDEX, ERRORS = "reference/README.md", "reference/errors.md"
+VALUES = ("variable", "field", "enumerator")
+LABELS = "Errors|Threads|Cancellation|Example|Lifetime|Memory|Semantics"
+SENTENCE = re.compile(r"(?:`[^`]*`|[^`.]|\.(?!\s))*\.?")
+LONGEST_EXAMPLE = 14  # lines
+ABOUT_ERRORS = """\
+Every room has one enum of errors. A function that may fail has two faces: one throws `std::system_error`, whose text names
+the place (file, offset, record, flag, task); the other fills an `ErrorRef` or a `std::error_code`. To decide what to do
+about an error, compare it with a `failure`: `if (ec == failure::corrupt) ...`. For each enum there are `make_error_code` and
+`make_error_condition`, so that these comparisons compile."""
+
+
+def page_of(header):
+    return f"reference/{header.removesuffix('.hpp')}.md"
+
+
+def page_of_room(room):
+    return f"reference/{room}.md"
+
+
+def listed(reader):
+    return [item for item in reader.items if item.name not in reference.WITHOUT_CONTRACT]
+
+
+def with_members(items):
+    for item in items:
+        yield item
+        yield from with_members(item.members)
+
+
+def names_of(reader):
+    """The page and the anchor of each name."""
+    names = {}
+    for item in with_members(listed(reader)):
+        names.setdefault(item.full_name, f"{page_of(item.header)}#{item.anchor}")
+    return names
+
+
+def aliases_of(reader):
+    """The class of ours that each alias is another name of."""
+    items = list(with_members(reader.items))
+    classes = {item.full_name for item in items if item.kind == "class"}
+    found = {item.full_name: re.search(r"=\s*(?:typename )?([\w:]*)", item.signature)[1] for item in items if item.kind == "alias"}
+    return {name: of for name, of in found.items() if of in classes}
+
+
+def as_markdown(doc):
+    """A contract as Python-Markdown wants it: a blank line before a list, four columns before what belongs to an entry, no
+    `<` that begins a tag. Each labelled paragraph stands alone."""
+    text = re.sub(r"(?m)^(?!- |\s)(.+)\n(?=- )", r"\1\n\n", doc)
+    text = re.sub(r"(?m)^ {2,3}(?=\S)", "    ", text)
+    text = "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in re.split(r"(`[^`]*`)", text))
+    return re.sub(rf"(?m)\n*^({LABELS}): ", r"\n\n**\1:** ", text).strip()
+
+
+def cell(text):
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def code(lines):
+    return ["```cpp", *lines, "```", ""]
+
+
+def hidden(anchors):
+    """Anchors without an entry of their own."""
+    return ["<div>" + "".join(f'<a id="{anchor}"></a>' for anchor in anchors) + "</div>", ""] if anchors else []
+
+
+def synopsis(item):
+    """The declaration; of a class or an enum with all that is public in it."""
+    if item.kind not in ("class", "enum"):
+        return item.signature + ";" * (item.kind != "macro")
+    lines = [textwrap.indent(line_of(member), "  ") + "\n" for member in item.members]
+    return item.signature + (" {\n" + "".join(lines) + "};" if lines else " {};")
+
+
+def line_of(member):
+    if member.kind == "enumerator":
+        return member.signature + ","
+    if member.kind in ("class", "enum"):  # without its bases
+        return re.sub(r"\s+:\s.*", "", member.signature, flags=re.DOTALL) + ";"
+    return member.signature + ";"
+
+
+def about(root, room):
+    """What the first comment of the facade says."""
+    facade = root / f"include/distrib/{room}.hpp"
+    said = re.match(r"// SPDX[^\n]*\n((?://[^\n]*\n)*)", facade.read_text())[1] if facade.exists() else ""
+    return as_markdown(" ".join(line.removeprefix("//").strip() for line in said.splitlines()))
+
+
+def examples_of(root):
+    """For each name the first numbered example that uses it, and the shortest paragraph that does there."""
+    found = {}
+    for path in sorted(root.glob("examples/[0-9]*.cpp")):
+        of_this = {}
+        for text in re.split(r"\n\s*\n", path.read_text()):
+            lines = without_ends(text.strip("\n").split("\n"))
+            text = textwrap.dedent("\n".join(lines))
+            size = len(lines) + LONGEST_EXAMPLE * (text.count("{") != text.count("}"))
+            for name in set(re.findall(r"\bdistrib::([\w:]+)", text)):
+                if len(lines) <= LONGEST_EXAMPLE and size < of_this.get(name, (1000,))[0]:
+                    of_this[name] = size, text
+        for name, (_, text) in of_this.items():
+            found.setdefault(name, (str(path.relative_to(root)), text))
+    return found
+
+
+def without_ends(lines):
+    """Without the first line of a function that ends elsewhere, and without the last brackets of what begins elsewhere."""
+    unclosed = sum(line.count("{") - line.count("}") for line in lines)
+    if unclosed > 0 and lines[0].endswith("{"):
+        return lines[1:]
+    while unclosed < 0 and lines[-1].strip() == "}":
+        lines, unclosed = lines[:-1], unclosed + 1
+    return lines
+
+
+class Reference:
+    def __init__(self, reader, links):
+        self.root, self.links, self.texts = reader.root, links, reader.texts
+        self.items, self.examples = listed(reader), examples_of(reader.root)
+        self.concepts = {item.full_name for item in self.items if item.kind == "concept"}
+        self.rooms = {}  # the items of each header of each room; "" has those of no room
+        for header in reader.headers:
+            if items := [item for item in self.items if item.header == header]:
+                self.rooms.setdefault(header.split("/")[0] if "/" in header else "", {})[header] = items
+
+    def write(self, folder):
+        """Returns the overviews of the rooms."""
+        overviews = {page_of_room(room): self.room(room, headers) for room, headers in sorted(self.rooms.items()) if room}
+        pages = {INDEX: self.index(), ERRORS: self.errors()} | overviews
+        for headers in self.rooms.values():
+            pages |= {page_of(header): Header(self, header, items).lines for header, items in headers.items()}
+        for name, lines in pages.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("\n".join(lines) + "\n")
+        return list(overviews)
+
+    def name(self, name, page):
+        return f"[`{name}`]({relative(page, self.links.names[name])})"
+
+    def contract(self, item, page, scope, doc=None):
+        """Its contract, or `doc`, a part of it; the names in it that `scope` has, or the library, are links."""
+        text = as_markdown(item.doc if doc is None else doc)
+        return self.links.linked(text, f"include/distrib/{item.header}", page, scope, item.signature)
+
+    def error(self, name, page, *more):
+        """A row of a table: the name, its condition, its text."""
+        condition, text = self.texts.get(name, ("", ""))
+        return f"| {' | '.join([self.name(name, page), condition and self.name(condition, page), cell(text), *more])} |"
+
+    def index(self):
+        lines = ["# Reference", "", "The contract of every public name, as it stands in the headers. All errors, with their causes "
+                 "and remedies, are on [a page of their own](errors.md).", "", "| room | contains |", "|---|---|"]
+        for room in filter(None, sorted(self.rooms)):
+            headers = ", ".join(f"[{header}]({relative(INDEX, page_of(header))})" for header in self.rooms[room])
+            lines.append(f"| [{room}]({room}.md) | {about(self.root, room) or headers} |")
+        lines += ["", "## All names", ""]
+        letter = ""
+        for name in sorted({item.full_name for item in self.items}, key=lambda name: (name.lower(), name)):
+            if name[0].lower() != letter:
+                letter = name[0].lower()
+                lines += ["", f"**{letter.upper()}** "]
+            lines[-1] += f" {self.name(name, INDEX)}"
+        return lines
+
+    def room(self, room, headers):
+        page, guide = page_of_room(room), f"docs/guide/rooms/{room}.md"
+        lines = [f"# {room}", "", f"[Reference]({relative(page, INDEX)})", ""]
+        if (self.root / f"include/distrib/{room}.hpp").exists():
+            lines += [about(self.root, room), "", *code([f"#include <distrib/{room}.hpp>"])]
+        if (self.root / guide).exists():
+            lines += [f"How to use it: [the guide]({relative(page, self.links.page_of(guide))}).", ""]
+        lines += ["| name | is |", "|---|---|"]
+        for header, items in headers.items():
+            for group in reference.groups(items):
+                names = ", ".join(self.name(name, page) for name in dict.fromkeys(item.full_name for item in group))
+                said = next((item for item in group if item.doc), group[0])
+                brief = self.contract(said, page, said.scope, SENTENCE.match(cell(said.doc))[0])
+                lines.append(f"| {names} | {brief}<br>[{header}]({relative(page, page_of(header))}) |")
+        return lines
+
+    def errors(self):
+        lines = ["# Errors", "", self.links.linked(ABOUT_ERRORS, "docs", ERRORS), ""]
+        for item in filter(lambda item: item.has_errors, self.items):
+            scope, conditions = item.full_name + "::", item.name == "failure"
+            lines += [f"## {item.name}", "", f"[{item.header}]({relative(ERRORS, page_of(item.header))}): "
+                      f"{self.contract(item, ERRORS, scope)}", ""]
+            lines += ["| condition | cause and remedy |", "|---|---|"] if conditions else \
+                ["| error | equals | text | cause and remedy |", "|---|---|---|---|"]
+            for member in item.members:
+                said = cell(self.contract(member, ERRORS, scope))
+                lines.append(f"| {self.name(member.full_name, ERRORS)} | {said} |" if conditions else
+                             self.error(member.full_name, ERRORS, said))
+            lines.append("")
+        return lines
+
+
+class Header:
+    """The page of a header: its `lines`, made of an entry for each name, or for names that share a contract."""
+
+    def __init__(self, whole, header, items):
+        self.whole, self.page, self.used = whole, page_of(header), set()
+        room = header.split("/")[0] if "/" in header else ""
+        above = f"[Reference]({relative(self.page, INDEX)})"
+        above += f" / [{room}]({relative(self.page, page_of_room(room))})" if room else ""
+        self.lines = [f"# {header}", "", above, "", *code([f"#include <distrib/{header}>"])]
+        for group in reference.groups(items):
+            self.entry(group, 2)
+
+    def entry(self, group, level):
+        """The heading, the declarations, their contracts, what these name, the values, an example, the functions."""
+        names = ", ".join(dict.fromkeys(f"`{item.name}`" for item in group))
+        anchors = self.unused(group)
+        self.lines += [f"{'#' * level} {names} {{: #{group[0].anchor} }}", "", *hidden(anchors[1:])]
+        numbered = sum(bool(item.doc) for item in group) > 1
+        self.lines += code(synopsis(item) + f"  // ({number})" * numbered for number, item in enumerate(group, 1))
+        for number, item in enumerate(group, 1):
+            if item.doc:
+                self.lines += [f"({number}) " * numbered + self.whole.contract(item, self.page, item.full_name + "::"), ""]
+        self.names("Constraints", self.concepts_in(group))
+        self.names("Members", [self.whole.links.aliases.get(item.full_name) for item in group])
+        self.errors_named(group)
+        said_above = self.values([member for item in group for member in item.members if member.kind in VALUES])
+        if level == 2:
+            self.example(group[0])
+        for item in group:
+            for members in reference.groups([member for member in item.members if member.kind not in VALUES]):
+                if any(member.doc or member.members for member in members):
+                    self.entry(members, level + 1)
+                else:
+                    said_above += members
+        self.lines += hidden(self.unused(said_above))
+
+    def unused(self, items):
+        """The anchors of these items that the page does not have yet."""
+        found = [anchor for anchor in dict.fromkeys(item.anchor for item in items) if anchor not in self.used]
+        self.used.update(found)
+        return found
+
+    def names(self, label, names):
+        if found := [self.whole.name(name, self.page) for name in names if name]:
+            self.lines += [f"**{label}:** " + ", ".join(found), ""]
+
+    def concepts_in(self, group):
+        """The concepts that the declarations name: those of the namespace, else of the library."""
+        words = dict.fromkeys(re.findall(r"(?<!:)\b\w+", " ".join(item.signature for item in group if item.kind != "concept")))
+        namespace = group[0].scope.partition("::")[0] + "::"
+        found = [name for word in words for name in [namespace + word, word] if name in self.whole.concepts]
+        return [name for name in found if not (namespace + name in found and name != namespace + name)]
+
+    def errors_named(self, group):
+        """What the errors are that the contracts name, by their whole names or by those of the enumerators alone."""
+        spans = re.findall(r"`(?:distrib::)?([\w:]+)`", " ".join(item.doc for item in group))
+        enums = dict.fromkeys(span.partition("::")[0] for span in spans if "_errc::" in span)
+        found = [name for span in spans for name in [span, *(f"{enum}::{span}" for enum in enums)] if name in self.whole.texts]
+        if found:
+            rows = [self.whole.error(name, self.page) for name in dict.fromkeys(found)]
+            self.lines += ["| error | equals | text |", "|---|---|---|", *rows, ""]
+
+    def values(self, members):
+        """A table of fields and enumerators. Returns them all if there is nothing to say of any."""
+        if not any(member.doc for member in members):
+            return members
+        self.lines += ["| member | meaning |", "|---|---|"]
+        for member, anchor in zip(members, self.unused(members)):
+            text = cell(self.whole.contract(member, self.page, member.scope))
+            self.lines.append(f'| <a id="{anchor}"></a>`{cell(member.signature)}` | {text} |')
+        self.lines.append("")
+        return []
+
+    def example(self, item):
+        if item.full_name in self.whole.examples:
+            path, text = self.whole.examples[item.full_name]
+            self.whole.links.wanted.add(path)
+            link = relative(self.page, self.whole.links.page_of(path))
+            self.lines += [f"**Example**, from [{path}]({link}):", "", *code([text])]
