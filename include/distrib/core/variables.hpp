@@ -5,6 +5,7 @@
 #include <distrib/core/embedding.hpp>
 #include <distrib/core/fixed_string.hpp>
 #include <distrib/core/initializer.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
@@ -136,11 +137,25 @@ template <class... Vs> class VariableList {
 
 namespace detail {
 
-/// True if `T` is a `VariableList`.
-template <class T> inline constexpr bool is_variable_list = false;
+/// True if `T` is a list of variables: a `VariableList`, or `RuntimeVariables`.
+template <class T> inline constexpr bool is_variable_list = std::is_same_v<T, RuntimeVariables>;
+
+/// True if the names of the list `T` are known only at run time.
+template <class T> inline constexpr bool is_run_time_list = std::is_same_v<T, RuntimeVariables>;
+
+/// True if a model with the list `T` must have `lookups()`: if the compiler knows that the list has tables.
+template <class T> inline constexpr bool has_known_tables = false;
+
+/// Returns a list as engines use it, without the types of its variables.
+[[nodiscard]] inline auto run_time_list(const RuntimeVariables& variables) -> RuntimeVariables { return variables; }
+template <class... Vs> [[nodiscard]] auto run_time_list(const VariableList<Vs...>& variables) -> RuntimeVariables {
+  return RuntimeVariables{variables.infos(), variables.table_infos()};
+}
 
 }  // namespace detail
 template <class... Vs> inline constexpr bool detail::is_variable_list<VariableList<Vs...>> = true;
+template <class... Vs>
+inline constexpr bool detail::has_known_tables<VariableList<Vs...>> = VariableList<Vs...>::tables != 0;
 
 }  // namespace v0
 }  // namespace distrib
