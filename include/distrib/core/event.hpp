@@ -23,6 +23,8 @@ struct Event {
     not_repeatable,  ///< A contribution arrived twice with different bytes; the first one counts.
     no_room,  ///< The disk is full: a cut or summary was not written, another attempt follows. Training continues.
     ended,  ///< The task ends because of `peer`.
+    /// Two workers of an asynchronous job compute with different libraries, versions or settings; `text` has both.
+    unlike_arithmetic,
   };
   Kind kind{};
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0".

@@ -44,6 +44,7 @@ enum class ps_errc {
   bad_initial_values, ///< Custom initial values do not have the SHA-256 that the job's description has. Make `initial_values()` of the model return the same values at every call and on every worker.
   old_version,       ///< A task has an older version of the library, which cannot distinguish what was trained before and after the settings of a job were changed. Start all tasks with one version.
   not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest names), or set `allow_missing`.
+  unlike_arithmetic, ///< Two workers of a synchronous job compute with different libraries, versions or settings, as their models describe them, so the bits would depend on which of them makes a contribution. Start all workers with the same build, on machines of one kind.
 };
 // clang-format on
 
@@ -108,6 +109,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::old_version), failure::unsupported,
      "a task of an older version cannot take part in a job whose settings were changed: start all tasks with one "
      "version"},
+    {static_cast<int>(ps_errc::unlike_arithmetic), failure::mismatch,
+     "all workers of a synchronous job must compute alike: start them with the same build and settings"},
 };
 
 /// Returns the category "distrib.ps".

@@ -112,6 +112,7 @@ class ShardHost : public ShardShell {
     });
   }
   void joined_twice(Rank) override {}
+  void joined_unlike(const std::string&) override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
   // --- actions of the core that decides about its files ---
