@@ -8,6 +8,8 @@
 #include "support/temp_directory.hpp"
 #include "train/counting_model.hpp"
 #include "train/line_model.hpp"
+#include "train/runtime_models.hpp"
+#include "train/table_model.hpp"
 
 #include <string>
 #include <vector>
@@ -72,6 +74,50 @@ TEST_CASE("with_updater: a prefix selects the variables of an updater", "[train]
                     ContainsSubstring("'se'; the job has weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("with_updater: a predicate selects the variables of an updater", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4});
+  const auto trained = [](const auto& with) {
+    auto trainer = with.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const distrib::Sgd slow{.learning_rate = 0.1F};
+  const distrib::Momentum other{.learning_rate = 0.1F, .momentum = 0.5F};
+  const auto is_scalar = [](const auto& variable) { return variable.shape.rank() == 0; };
+  const auto is_any = [](const distrib::VariableInfo&) { return true; };
+  const std::string by_name = trained(builder.with_updater(slow).with_updater("bias", other));
+  CHECK(by_name != trained(builder.with_updater(slow)));
+  CHECK(trained(builder.with_updater(slow).with_updater(is_scalar, other)) == by_name);
+  CHECK(trained(builder.with_updater(is_scalar, other).with_updater(slow)) == by_name);
+  CHECK(trained(builder.with_updater(is_any, slow).with_updater(is_scalar, other)) == by_name);
+  CHECK(trained(builder.with_updater(is_scalar, other).with_updater(is_any, slow)) ==
+        trained(builder.with_updater(slow)));
+  CHECK(trained(builder.with_updater("bias", other).with_updater(is_any, slow)) == by_name);
+
+  const auto is_large = [](const distrib::VariableInfo& variable) { return variable.shape.elements() > 1000; };
+  const auto mistaken = builder.with_updater(is_large, other);
+  CHECK_THROWS_WITH(mistaken.build(),
+                    ContainsSubstring("with_updater: the predicate of 'momentum learning_rate=0.1 momentum=0.5 ") &&
+                        ContainsSubstring("; the job has weights, bias"));
+  CHECK_THROWS_WITH(builder.with_updater(is_scalar, distrib::Adagrad{.initial_accumulator_value = 0}),
+                    ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("build: a run-time list with tables needs lookups()", "[train]") {
+  struct Silent : RuntimeLineModel {};
+  Silent silent;
+  silent.list = distrib::detail::run_time_list(TableModel{}.variables());
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(silent)
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4});
+  CHECK_THROWS_WITH(builder.build(),
+                    "users: the model has tables, but no lookups() that says which rows a batch needs");
 }
 
 TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {

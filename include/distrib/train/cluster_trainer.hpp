@@ -10,6 +10,8 @@
 #include <distrib/train/training_plan.hpp>
 #include <distrib/train/training_report.hpp>
 
+#include <optional>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -22,7 +24,9 @@ inline namespace v0 {
 /// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class ClusterTrainer {
  public:
-  /// `pool` must outlive the trainer. Throws `train_errc::no_evaluator` if the flags say that this is an evaluator.
+  /// `pool` must outlive the trainer. Throws `train_errc::no_evaluator` if the flags say that this is an evaluator,
+  /// and, unless this is a parameter server, what `TrainingPlan::check` throws. A parameter server asks nothing of the
+  /// model.
   DISTRIB_DECL ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags);
   ClusterTrainer(ClusterTrainer&&) = default;
   DISTRIB_DECL ~ClusterTrainer();
@@ -39,7 +43,7 @@ class ClusterTrainer {
 
   /// Returns the result of the last `run()`.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& {
-    return flags_.local() ? local_.result() : report_.result();
+    return local_ ? local_->result() : report_.result();
   }
 
  private:
@@ -50,7 +54,7 @@ class ClusterTrainer {
   TrainingPlan plan_;
   IoPool& pool_;
   ClusterFlags flags_;
-  Trainer local_;  // runs the job if there is no job name
+  std::optional<Trainer> local_;  // runs the job if there is no job name
   TrainingReport report_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -39,13 +40,13 @@ inline namespace v0 {
 /// `source`, `job` and `layouts` must outlive it.
 template <Model M, class Source> class Contributor final : public AnyContributor {
   using Variables = typename M::Variables;
-  static constexpr bool has_tables = Variables::tables != 0;
 
  public:
   Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts)
       : model_{model}, source_{source}, job_{job}, layouts_{layouts} {
+    const RuntimeVariables variables{job.variables, job.tables};
     for (std::uint32_t rank = 0; rank < job.ranks; ++rank)
-      ranks_.push_back(std::make_unique<OfRank>(model, job, layouts));
+      ranks_.push_back(std::make_unique<OfRank>(variables, job, layouts));
   }
 
   /// Reads the batch of (step, rank) before its contribution is computed, while the values are on their way. In a job
@@ -61,7 +62,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// in `others`, names a row that a table with `rows` does not have.
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
     const Step last = job_.steps_of(rank);
-    if (step > last + 1 || (step > last && !has_tables)) return {};
+    if (step > last + 1 || (step > last && !has_tables())) return {};
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (step > last || ahead.step != step) {
       ahead.step = 0;  // until the rest has succeeded
@@ -69,8 +70,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       else read(rank, step, others, ahead);
       ahead.step = step;
     }
-    if constexpr (has_tables) return ahead.keys.wanted();
-    else return {};
+    return has_tables() ? ahead.keys.wanted() : std::vector<WantedRows>{};
   }
 
   /// Returns the request to each shard, for a step that was prepared.
@@ -83,7 +83,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   [[nodiscard]] auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
       -> std::vector<TableDigest> override {
     std::vector<TableDigest> digests;
-    for (std::size_t table = 0; table < Variables::tables; ++table)
+    for (std::size_t table = 0; table < job_.tables.size(); ++table)
       digests.push_back(ranks_[rank]->ahead(step).keys.digest(blocks, table));
     return digests;
   }
@@ -97,7 +97,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     prepare(rank, step);
     OfRank& mine = *ranks_[rank];
     const Ahead& ahead = mine.ahead(step);
-    if constexpr (has_tables)
+    if (has_tables())
       for (std::size_t shard = 0; shard < layouts_.size(); ++shard) ahead.keys.begin(shard, *gradients[shard]);
     // If a variable is neither divided nor rounded on its way, the model works directly on the received and sent
     // blocks.
@@ -107,7 +107,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       mine.values.lend(v, values[shard]->data() + wire_offset(layout, entry));
       mine.gradients.lend(v, gradients[shard]->data() + wire_offset(layout, entry));
     });
-    for (std::size_t table = 0; table < Variables::tables; ++table) {
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       const std::size_t dim = job_.tables[table].dim;
       mine.values.rows(table).resize(ahead.keys.rows(table), dim);
       mine.gradients.rows(table).resize(ahead.keys.rows(table), dim);
@@ -120,7 +120,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
     });
-    for (std::size_t table = 0; table < Variables::tables; ++table)
+    for (std::size_t table = 0; table < job_.tables.size(); ++table)
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
     return loss;
   }
@@ -133,7 +133,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     if (ahead.step != step) return false;
     bool any = false;
     std::vector<float> rows;
-    for (std::size_t table = 0; table < Variables::tables; ++table) {
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       const std::span<const std::int64_t> index = ahead.keys.index_of_others(table);
       const std::size_t dim = job_.tables[table].dim;
       any = any || !index.empty();
@@ -148,16 +148,17 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
  private:
   struct Ahead {
-    Ahead(const Job& job, std::span<const ShardLayout> layouts) : keys{job, layouts} {}
+    Ahead(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
+        : lookups{variables}, keys{job, layouts} {}
     Step step = 0;  // 0: nothing is prepared
     Batch<typename M::Example> batch;
     Lookups<Variables> lookups;
     BatchKeys keys;
   };
   struct OfRank {
-    OfRank(const M& model, const Job& job, std::span<const ShardLayout> layouts)
-        : values{model.variables()}, gradients{model.variables()} {
-      for (int i = 0; i < (has_tables ? 2 : 1); ++i) aheads.emplace_back(job, layouts);
+    OfRank(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
+        : values{variables}, gradients{variables} {
+      for (int i = 0; i < (job.tables.empty() ? 1 : 2); ++i) aheads.emplace_back(variables, job, layouts);
     }
     auto ahead(Step step) -> Ahead& { return aheads[step % aheads.size()]; }
 
@@ -168,12 +169,15 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
     source_.fill((step - 1) * job_.ranks + rank, ahead.batch);
-    if constexpr (has_tables) {
+    if constexpr (detail::HasLookups<M>) {
+      if (!has_tables()) return;
       ahead.lookups.clear();
       model_.lookups(std::as_const(ahead.batch), ahead.lookups);
       ahead.keys.find(ahead.lookups.lists(), others);
     }
   }
+
+  [[nodiscard]] auto has_tables() const noexcept -> bool { return !job_.tables.empty(); }
 
   void for_each_entry(auto&& visit) const {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)

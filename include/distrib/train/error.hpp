@@ -15,13 +15,16 @@ enum class train_errc {
   too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
   no_workers,      ///< The job has 0 workers, 0 parameter servers or 0 shards. Ask for at least one of each: see `LocalMode`, and `sim::Options`.
   no_evaluator,    ///< The flags say that this task is an evaluator, but in this library the chief evaluates. Start only chief, workers and parameter servers.
-  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` has a prefix with which no variable's or table's name begins. Use one of the names in the text, or the beginning of one.
+  no_such_variable, ///< `with_updater` has a prefix or a predicate that fits no variable or table; or `with_initial_checkpoint`, or `updaters()` of the model, has a name that does not exist. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
   no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
-  no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&) const` to the model.
+  no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&, std::uint64_t seed) const` to the model; it may leave out the seed.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
+  no_lookups,       ///< The variables of a model are known only at run time and have tables, but the model does not say which rows a batch needs. Add `void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const` to the model.
+  bad_description,  ///< `describe()` of the model returns more than 4096 bytes, or a line end or another control character. Return one short line.
+  too_many_updaters, ///< More than 1000 variables have updaters that need a line of their own in the job. Set the updater of the largest group by `with_updater(updater)`, without a predicate, or select by a common prefix of the names.
 };
 // clang-format on
 
@@ -49,6 +52,13 @@ inline constexpr ErrorText train_texts[] = {
      "once"},
     {train_errc::bad_embedding, failure::invalid_argument,
      "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
+    {train_errc::no_lookups, failure::invalid_argument,
+     "the model has tables, but no lookups() that says which rows a batch needs"},
+    {train_errc::bad_description, failure::invalid_argument,
+     "describe() of a model must return one line of at most 4096 bytes without control characters"},
+    {train_errc::too_many_updaters, failure::exhausted,
+     "at most 1000 variables can have updaters of their own: give the largest group with_updater(updater) without a "
+     "predicate, or select by prefix"},
 };
 
 /// Category "distrib.train".

@@ -2,21 +2,25 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/table_info.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/contributor.hpp>
+#include <distrib/train/error.hpp>
 #include <distrib/train/evaluation.hpp>
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/model_updaters.hpp>
 #include <distrib/train/recipe.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,17 +49,46 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   Source source_;
 };
 
+/// What a model answers when it is asked for the first time. If the model throws, it is asked again the next time.
+/// Threads: any. (Not `std::call_once`: after an exception it waits for ever on some platforms, and under the thread
+/// sanitizer.)
+template <class T> class Answer {
+ public:
+  template <class Ask> auto get(Ask&& ask) const -> const T& {
+    const std::lock_guard lock{mutex_};
+    if (!answer_) answer_ = ask();
+    return *answer_;  // it never changes again
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::optional<T> answer_;
+};
+
 /// The model and the data of a recipe. Together with `Contributor`, `Evaluation` and `make_initial_values` this is all
 /// of a trainer's code that is compiled for each model.
 template <Model M, Dataset D> class ModelOf final : public AnyModel {
  public:
-  using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&)>;
+  using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&, const RuntimeVariables&)>;
 
   ModelOf(M model, D data, OpenEvaluation evaluation)
       : model_{std::move(model)}, data_{std::move(data)}, evaluation_{std::move(evaluation)} {}
 
-  [[nodiscard]] auto variables() const -> std::vector<VariableInfo> override { return model_.variables().infos(); }
-  [[nodiscard]] auto tables() const -> std::vector<TableInfo> override { return model_.variables().table_infos(); }
+  [[nodiscard]] auto variables() const -> const RuntimeVariables& override {
+    return variables_.get([this] { return checked(run_time_list(model_.variables())); });
+  }
+  [[nodiscard]] auto updaters() const -> const ModelUpdaters& override {
+    return updaters_.get([this]() -> ModelUpdaters {
+      if constexpr (BringsUpdaters<M>) return model_.updaters();
+      else return {};
+    });
+  }
+  [[nodiscard]] auto arithmetic() const -> const std::string& override {
+    return arithmetic_.get([this]() -> std::string {
+      if constexpr (DescribesArithmetic<M>) return model_.describe();
+      else return {};
+    });
+  }
   [[nodiscard]] auto initial_values(Job& job) const -> std::vector<SharedBuffer> override {
     return make_initial_values(model_, job);
   }
@@ -64,21 +97,31 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
     return std::make_unique<OpenModelOf<M, Source>>(model_, data_.open());
   }
   [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
-    return evaluation_ ? evaluation_(model_) : nullptr;
+    return evaluation_ ? evaluation_(model_, variables()) : nullptr;
   }
 
  private:
+  static auto checked(RuntimeVariables variables) -> RuntimeVariables {
+    if (!HasLookups<M> && !variables.table_infos().empty())
+      throw_error(train_errc::no_lookups, variables.table_infos().front().name);
+    return variables;
+  }
+
   M model_;
   D data_;
   OpenEvaluation evaluation_;  // empty if the recipe has no Evaluate
+  Answer<RuntimeVariables> variables_;
+  Answer<ModelUpdaters> updaters_;
+  Answer<std::string> arithmetic_;
 };
 
 template <class M, class D, class Hooks>
 [[nodiscard]] auto make_model(const Recipe<M, D, Hooks>& recipe) -> std::shared_ptr<const AnyModel> {
   typename ModelOf<M, D>::OpenEvaluation evaluation;
   find_evaluate(recipe.hooks, [&](const auto& setting) {
-    evaluation = [data = setting.data](const M& model) -> std::unique_ptr<AnyEvaluation> {
-      return std::make_unique<Evaluation<M, std::remove_cvref_t<decltype(data.open())>>>(model, data.open());
+    evaluation = [data = setting.data](const M& model, const RuntimeVariables& variables) {
+      using Source = std::remove_cvref_t<decltype(data.open())>;
+      return std::unique_ptr<AnyEvaluation>{std::make_unique<Evaluation<M, Source>>(model, variables, data.open())};
     };
   });
   return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation));

@@ -47,7 +47,7 @@ class Trainer::Run {
     if (evaluation_ != nullptr) keys_ = evaluation_->keys();
     measured_.find({}, keys_);
     locks_.hold_local(plan_);
-    if (plan_.save()) store_.emplace(*plan_.save(), job_, plan_.updaters());
+    if (plan_.save()) store_.emplace(*plan_.save(), job_, planned_.updaters);
     start_ = report_.begin(job_, model_->batch_size(), 0);
   }
   Run(const Run&) = delete;
@@ -77,7 +77,7 @@ class Trainer::Run {
     if (!cuts.empty() || job_.initial_checkpoint.empty()) return cuts;
     const auto initial = InitialCheckpoint::of(job_);
     for (const ShardLayout& layout : planned_.layouts)
-      cuts.push_back(initial_cut(job_, layout, plan_.updaters(), initial));
+      cuts.push_back(initial_cut(job_, layout, planned_.updaters, initial));
     report_.tell(Event{Event::Kind::restored,
                        "local",
                        job_.initial_checkpoint,
@@ -88,7 +88,7 @@ class Trainer::Run {
 
   void train(const std::vector<Cut>& restored) {
     local_ = make_local_job(
-        job_, {plan_.updaters()}, restored,
+        job_, {planned_.updaters}, restored,
         [this](Rank rank, Step step, auto values, auto gradients) {
           return (*contributor_)(rank, step, values, gradients);
         },
@@ -160,7 +160,7 @@ class Trainer::Run {
 
   // Returns the values in these blocks as whole variables, with the rows that the evaluation needs.
   [[nodiscard]] auto whole(const std::vector<SharedBuffer>& blocks) const -> RuntimeValues {
-    RuntimeValues values{job_.variables, job_.tables.size()};
+    RuntimeValues values{plan_.model().variables()};
     assemble(planned_.layouts, blocks, values);
     for (std::size_t table = 0; table < keys_.size(); ++table) {
       values.rows(table).resize(keys_[table].size(), job_.tables[table].dim);
