@@ -65,7 +65,8 @@ class BundleReader {
 
   /// Returns the prefix, also if `open` was called with the name of a file.
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
-  /// Returns the content of the index file, with the changes by `add_name` and `set_tensors`.
+  /// Returns the content of the index file, with the changes that `add_name` and `set_tensors` have made in this
+  /// object; the file does not change. Valid as long as the reader.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// Returns all tensors, in ascending order of their names; valid until `add_name` or `set_tensors` is called.
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {

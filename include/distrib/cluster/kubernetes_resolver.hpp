@@ -188,7 +188,7 @@ struct KubernetesResolver {
 
   using Pods = std::map<std::string, std::vector<KubernetesPod>, std::less<>>;
 
-  /// Returns all label selectors, each once.
+  /// Returns all label selectors, in the order of `jobs`, each once. Compares them as texts and does not check them.
   [[nodiscard]] auto selectors() const -> std::vector<std::string> {
     std::vector<std::string> all;
     for (const auto& [job, list] : jobs)

@@ -100,7 +100,8 @@ class EventWriter {
   }
   DISTRIB_DECL void flush(std::error_code& ec);
 
-  /// Writes the remaining events and closes the file. A second call does nothing.
+  /// Writes the remaining events and closes the file. A second call does nothing more: after a failure it reports that
+  /// failure again. Events that are added later fail with `record_errc::closed`.
   void close() {
     std::error_code ec;
     close(ec);

@@ -111,7 +111,8 @@ template <Stream S> class Pipeline {
     return after(ForgivingStream<S>{std::move(stream_), at_most, report});
   }
 
-  /// Appends the elements of `other`, which must have the same type.
+  /// Appends the elements of `other`: they follow the last element of this pipeline. An element that cannot be read is
+  /// a failure, not the end. Elements of another type do not compile.
   template <Stream Other> [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
     constexpr bool fits = std::same_as<typename Other::Element, Element>;
     static_assert(fits, "distrib: concatenate(...) takes a pipeline with the same type of elements");
