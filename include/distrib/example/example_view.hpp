@@ -136,7 +136,7 @@ class ExampleView {
   explicit ExampleView(ByteView record) : record_{record} {
     if (!detail::is_example(record)) throw_error(example_errc::malformed, "ExampleView");
   }
-  /// The same, but sets `ec` on failure; the view then has no features.
+  /// This overload sets `ec` on failure instead of throwing; the view then has no features.
   ExampleView(ByteView record, std::error_code& ec) noexcept : record_{record} {
     ec = {};
     if (detail::is_example(record)) return;

@@ -68,7 +68,7 @@ class SequenceExampleView {
   explicit SequenceExampleView(ByteView record) : record_{record} {
     if (!detail::is_sequence_example(record)) throw_error(example_errc::malformed, "SequenceExampleView");
   }
-  /// The same, but sets `ec` on failure; the view then has no features.
+  /// This overload sets `ec` on failure instead of throwing; the view then has no features.
   DISTRIB_DECL SequenceExampleView(ByteView record, std::error_code& ec) noexcept;
 
   /// Returns the features of the context.

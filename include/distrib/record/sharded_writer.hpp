@@ -45,7 +45,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     throw_if(error_);
   }
 
-  /// The same, but on failure sets `ec`; `error()` is then set too.
+  /// This overload sets `ec` on failure instead of throwing; `error()` is then set too.
   BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options,
                            std::error_code& ec)
       : name_{std::move(name)} {

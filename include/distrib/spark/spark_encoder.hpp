@@ -133,7 +133,7 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     return record_type_ == SparkRecordType::example ? builder_.context().build() : builder_.build();
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto encode(const E& row) -> ByteView {
     Error error;
     return detail::or_throw(encode(row, error), error);

@@ -73,7 +73,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
       : SparkWriter{SparkWriteJob{std::move(path), draw_job_id(), options.mode}, 0, true, schema, options} {
     throw_if(error_);
   }
-  /// The same, but sets `ec` and `error()` on failure.
+  /// This overload sets `ec` and `error()` on failure instead of throwing.
   SparkWriter(std::string path, const SparkSchema<E, Ms...>& schema, const SparkWriteOptions& options,
               std::error_code& ec)
       : SparkWriter{SparkWriteJob{std::move(path), draw_job_id(), options.mode}, 0, true, schema, options} {

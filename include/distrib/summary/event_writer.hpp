@@ -48,7 +48,7 @@ class EventWriter {
     open(directory);
     throw_if(error_);
   }
-  /// The same, but sets `ec` and `error()` on failure.
+  /// This overload sets `ec` and `error()` on failure instead of throwing.
   EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;

@@ -63,7 +63,7 @@ class SyncReplicas {
   /// `begin` afterwards.
   DISTRIB_DECL void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step,
                                   std::error_code& ec);
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step) {
     std::error_code ec;
     set_variables(std::move(elements), global_step, ec);
@@ -75,7 +75,7 @@ class SyncReplicas {
   /// waiting workers; the global step stays. Fails with `ps_errc::not_begun` before `set_variables`, with
   /// `not_positive`, and with `too_few_tokens`; nothing has changed then.
   DISTRIB_DECL void begin(std::optional<std::int64_t> num_tokens, std::error_code& ec);
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void begin(std::optional<std::int64_t> num_tokens = {}) {
     std::error_code ec;
     begin(num_tokens, ec);
@@ -101,7 +101,7 @@ class SyncReplicas {
     if (complete != 0) update(complete, out);
     return counts;
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   auto apply(Rank worker, std::span<const std::span<const float>> gradients, auto& out) -> bool {
     std::error_code ec;
     const bool counts = apply(worker, gradients, out, ec);
@@ -117,7 +117,7 @@ class SyncReplicas {
     waiting_.push_back(worker);
     give_tokens(out);
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void take_token(Rank worker, auto& out) {
     std::error_code ec;
     take_token(worker, out, ec);

@@ -39,7 +39,7 @@ struct SyncReplicasPlan {
     ec.clear();
     if (replicas_to_aggregate < 1 || workers() < 1) ec = ps_errc::not_positive;
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void check() const {
     std::error_code ec;
     check(ec);
@@ -50,7 +50,7 @@ struct SyncReplicasPlan {
   /// and with `ps_errc::too_few_tokens` below `minimum_initial_tokens()`; returns 0 then.
   [[nodiscard]] DISTRIB_DECL auto initial_tokens(std::optional<std::int64_t> num_tokens,
                                                  std::error_code& ec) const noexcept -> std::int64_t;
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto initial_tokens(std::optional<std::int64_t> num_tokens = {}) const -> std::int64_t;
 
   /// Text for error messages: "replicas_to_aggregate 6, total_num_replicas 3".
