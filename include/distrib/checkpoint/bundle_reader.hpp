@@ -40,7 +40,8 @@ DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& 
 /// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening it reads the index and the sizes of the data
 /// files; tensors are read when they are asked for, and their checksums are always verified.
 ///
-/// Errors: each says where: file, tensor, slice.
+/// Errors: a function sets its last argument, of type `ErrorRef` or `Error`; the overload without it throws
+/// `std::system_error`. Each error says where: file, tensor, slice.
 ///
 /// Threads: const members may be called from any thread.
 class BundleReader {

@@ -30,9 +30,9 @@ inline namespace v0 {
 /// this fails for one of them, that file and the files renamed before it are removed; older files that had these names
 /// are then lost.)
 ///
-/// Errors, options and the destructor are as with `RecordWriter`, and `rename_on_close` is always set: a writer that is
-/// destroyed before `close()` leaves no file. Each shard needs the memory and the open file of a `RecordWriter`.
-/// Movable.
+/// Errors (set in `ec`, or thrown as `std::system_error` by the overload without `ec`), options and the destructor are
+/// as with `RecordWriter`, and `rename_on_close` is always set: a writer that is destroyed before `close()` leaves no
+/// file. Each shard needs the memory and the open file of a `RecordWriter`. Movable.
 ///
 /// Threads: one at a time.
 template <Deflates D = Deflater> class BasicShardedRecordWriter {

@@ -35,8 +35,9 @@ struct WebHdfsWriteOptions {
 /// connection was lost is sent again as a whole. CONCAT joins the parts, and `close` renames the result, so other
 /// readers see all of the file or nothing. Without `close` there is no file.
 ///
-/// Errors: as in `WebHdfsClient`. After the first failure every later call reports the same failure. If the writer is
-/// destroyed before a successful `close`, it tries once to remove what it has written.
+/// Errors: as in `WebHdfsClient`: set in `to`, or thrown as `std::system_error` by the overload without `to`. After the
+/// first failure every later call reports the same failure. If the writer is destroyed before a successful `close`, it
+/// tries once to remove what it has written.
 ///
 /// Threads: one at a time. Movable.
 class WebHdfsWriter {

@@ -68,7 +68,8 @@ class SharedSecret {
   /// environment variable DISTRIB_SECRET_FILE names, otherwise from the text of DISTRIB_SECRET. Returns no secret if
   /// neither is set; an empty variable counts as not set.
   ///
-  /// Errors: as `from_file` and `from_bytes`, with the path or "DISTRIB_SECRET" as their place.
+  /// Errors (without `to` thrown as `std::system_error`): as `from_file` and `from_bytes`, with the path or
+  /// "DISTRIB_SECRET" as their place.
   ///
   /// Threads: call it before other threads are started.
   [[nodiscard]] DISTRIB_DECL static auto of_job(ErrorRef to) -> SharedSecret;

@@ -19,7 +19,8 @@ class RangeSharding {
  public:
   /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
   ///
-  /// Errors: `sharding_errc::not_positive` if `num_shards` is 0; then the value is one shard without rows.
+  /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is 0; then the
+  /// value is one shard without rows.
   RangeSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
   RangeSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "RangeSharding::num_shards"} {}

@@ -35,6 +35,9 @@ enum class RowOrder {
 
 /// A variable in shards, with its values in this process: TensorFlow's ShardedVariable. Each shard has memory of its
 /// own, so it can be saved as a slice of the whole. The whole is read and written as if it were not divided. A value.
+///
+/// Errors: a function sets `ec`; the overload without `ec` throws `std::system_error`. After a failure a result is
+/// empty.
 template <std::floating_point T> class ShardedValues {
  public:
   /// Makes values that are all zero. The element type of `variable` must be `T` (programmer error otherwise).

@@ -23,6 +23,8 @@ inline namespace v0 {
 
 /// A variable that is stored in shards divided along axis 0, seen as a whole: TensorFlow's ShardedVariable without the
 /// values. It says in which shard a row is, and which rows of each shard make up a slice of the whole. A value.
+///
+/// Errors: a function sets `ec`; the overload without `ec` throws `std::system_error`.
 class ShardedVariable {
  public:
   /// The rows start, start + step, ... before stop, as in a Python slice. Defaults: the ends of the variable, exchanged

@@ -205,8 +205,8 @@ class EmbeddingTable {
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
-  /// Removes every key that was last counted before `step`, as the overload above, but first calls `last(key, use,
-  /// row)` for each such key. `row` is a `const float*`; null for a key without a row.
+  /// Removes every key that was last counted before `step`, but first calls `last(key, use, row)` for each such key.
+  /// `row` is a `const float*`; null for a key without a row.
   template <class Last>
   auto evict_unused_since(std::uint32_t step, Last last) -> std::size_t {
     return evict_if([&](const KeySlot& slot) {
