@@ -104,7 +104,8 @@ class BundleReader {
   /// has one of the rows is read once and to its end; memory: 1 MiB, or one row if it is longer. Trap: if `error` is
   /// set in the end, the rows that `f` got are not valid, because a piece has only one checksum.
   ///
-  /// Errors: as `read`; `unsupported` also if the tensor is cut along another axis.
+  /// Errors: as `read`; `mismatch` if the tensor does not have these rows; `unsupported` also if the tensor is cut
+  /// along another axis.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};

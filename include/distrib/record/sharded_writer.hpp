@@ -20,7 +20,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Returns the name of shard `shard` of `shards`: "NAME-00003-of-00010" for shard 3 of 10.
+/// Returns the name of shard `shard`, from 0, of `shards`: "NAME-00003-of-00010" for shard 3 of 10. Numbers above 99999
+/// take more digits; `shard` is not checked.
 [[nodiscard]] inline auto shard_name(std::string_view name, std::size_t shard, std::size_t shards) -> std::string {
   return std::string{name} + "-" + detail::shard_of_shards(shard, shards);
 }
