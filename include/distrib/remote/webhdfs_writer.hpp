@@ -78,7 +78,8 @@ class WebHdfsWriter {
     throw_if(error);
   }
 
-  /// Sends the remaining bytes and renames the file to its own name. A second call sends nothing.
+  /// Sends the remaining bytes and renames the file to its own name. A second call sends nothing: after a failure it
+  /// reports that failure again.
   void close(ErrorRef to) {
     if (!error_ && !closed_) {
       if (parts_ == 0 || !buffer_.empty()) send_part();
@@ -95,6 +96,7 @@ class WebHdfsWriter {
     throw_if(error);
   }
 
+  /// Returns the first failure, and where it happened; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
   /// Returns the number of bytes passed to `write` so far.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_ + buffer_.size(); }
