@@ -18,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Adam (Kingma and Ba, 2015), as TensorFlow's AdamOptimizer: epsilon is outside the root, and not corrected. With t
-/// the number of the update:
+/// the number of the update, g the gradient, w the weight, and m and v the slots:
 ///
 /// alpha = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t); m += (g - m) * (1 - beta1); v += (g * g - v) * (1 -
 /// beta2); w -= m * alpha / (sqrt(v) + epsilon).

@@ -17,7 +17,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as Keras's AdamW: w -= w * (weight_decay *
-/// learning_rate) + m * alpha / (sqrt(v) + epsilon), with m, v and alpha as in `Adam`. A model of `Updater`.
+/// learning_rate) + m * alpha / (sqrt(v) + epsilon), with w, m, v and alpha as in `Adam`. A model of `Updater`.
 struct AdamW {
   static constexpr std::string_view name = "adamw";
   static constexpr bool updates_every_row = true;

@@ -16,9 +16,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Adam with the largest mean of squares so far (Reddi, Kale and Kumar, 2018), as TensorFlow's ApplyAdamWithAmsgrad: m,
-/// v and alpha as in `Adam`; largest = max(largest, v); w -= m * alpha / (sqrt(largest) + epsilon). A model of
-/// `Updater`.
+/// Adam with the largest mean of squares so far (Reddi, Kale and Kumar, 2018), as TensorFlow's ApplyAdamWithAmsgrad: w,
+/// m, v and alpha as in `Adam`, and a third slot, largest; largest = max(largest, v); w -= m * alpha / (sqrt(largest) +
+/// epsilon). A model of `Updater`.
 struct AMSGrad {
   static constexpr std::string_view name = "amsgrad";
   static constexpr bool updates_every_row = true;

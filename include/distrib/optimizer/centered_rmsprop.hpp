@@ -16,7 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// RMSProp with an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True:
+/// RMSProp with an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True. With g the gradient,
+/// w the weight, and ms, mg and mom the slots:
 ///
 /// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms -
 /// mg * mg + epsilon); w -= mom. ms is 1 at first, mg and mom are 0. A model of `Updater`.

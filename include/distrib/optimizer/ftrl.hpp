@@ -17,7 +17,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer, with p = -learning_rate_power:
+/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer. With g the gradient, w the
+/// weight, a and z the slots, and p = -learning_rate_power:
 ///
 /// s = g + 2 * l2_shrinkage * w; n = a + g * g; z += s - (n^p - a^p) / learning_rate * w; w = (l1 * sign(z) - z) / (n^p
 /// / learning_rate + 2 * l2) if abs(z) > l1, otherwise 0; a = n.

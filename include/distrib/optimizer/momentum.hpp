@@ -15,9 +15,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent with momentum, as TensorFlow's MomentumOptimizer (Keras differs when the rate changes): a =
-/// momentum * a + g, then w -= learning_rate * a; with `use_nesterov` instead w -= learning_rate * g + momentum * a *
-/// learning_rate. A model of `Updater`.
+/// Gradient descent with momentum, as TensorFlow's MomentumOptimizer (Keras differs when the rate changes). With g the
+/// gradient, w the weight and a the slot: a = momentum * a + g, then w -= learning_rate * a; with `use_nesterov`
+/// instead w -= learning_rate * g + momentum * a * learning_rate. A model of `Updater`.
 struct Momentum {
   static constexpr std::string_view name = "momentum";
 

@@ -16,9 +16,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// RMSProp (Hinton, 2012), as TensorFlow's RMSPropOptimizer: ms += (g * g - ms) * (1 - decay); mom = momentum * mom +
-/// learning_rate * g / sqrt(ms + epsilon); w -= mom. Epsilon is inside the root, and ms is 1 at first. A model of
-/// `Updater`.
+/// RMSProp (Hinton, 2012), as TensorFlow's RMSPropOptimizer. With g the gradient, w the weight, and ms and mom the
+/// slots: ms += (g * g - ms) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom.
+/// Epsilon is inside the root, and ms is 1 at first. A model of `Updater`.
 struct RMSProp {
   static constexpr std::string_view name = "rmsprop";
 

@@ -15,7 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent, as TensorFlow's GradientDescentOptimizer: w -= learning_rate * g. A model of `Updater`.
+/// Gradient descent, as TensorFlow's GradientDescentOptimizer: w -= learning_rate * g, where g is the gradient and w
+/// the weight. A model of `Updater`.
 struct Sgd {
   static constexpr std::string_view name = "sgd";
 

@@ -23,7 +23,7 @@ inline namespace v0 {
 /// Finds the columns that Spark would see in records. A feature with one value is a scalar, with several an array;
 /// feature lists are always arrays of arrays. A kind that no record shows counts as String. With `checked` the columns
 /// fit: a `SparkDecoder` with these columns decodes all of the records. With `like_connector` decoding may fail, as it
-/// does in the connector.
+/// does in spark-tensorflow-connector.
 ///
 /// | | `checked` | `like_connector` |
 /// |---|---|---|
