@@ -45,9 +45,11 @@ inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::not_a_task, failure::invalid_argument,
      "neither mapreduce.pipes.command.port nor mapreduce.pipes.commandfile is set: let Hadoop Pipes start this "
      "program"},
-    {hadoop_errc::bad_port, failure::invalid_argument, "not a port number from 1 to 65535"},
+    {hadoop_errc::bad_port, failure::invalid_argument,
+     "not a port number from 1 to 65535: let Hadoop Pipes start this program"},
     {hadoop_errc::bad_secret, failure::invalid_argument,
-     "the environment names no file of the job's token, or that file does not have 1 to 512 bytes"},
+     "the environment names no file of the job's token, or that file does not have 1 to 512 bytes: use the file that "
+     "Hadoop wrote"},
     {hadoop_errc::wrong_digest, failure::mismatch,
      "the other side does not know the job's token: is it another program than Hadoop?"},
     {hadoop_errc::unknown_digest, failure::unsupported,
@@ -77,7 +79,7 @@ inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::no_reducer, failure::invalid_argument,
      "the job has reduces, and the program has no Reducer: pass one to run_task, or set mapreduce.job.reduces to 0"},
     {hadoop_errc::bad_partition, failure::invalid_argument,
-     "the Partitioner returned a number that is not below the number of reduces"},
+     "the Partitioner returned a number that is not below the number of reduces: correct the Partitioner"},
     {hadoop_errc::unsupported_path, failure::unsupported,
      "not a file that can be read here: use a supported path, such as file:/DIRECTORY"},
     {hadoop_errc::bad_type, failure::corrupt, "no type has this code: start the job with -io typedbytes"},

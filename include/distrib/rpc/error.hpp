@@ -69,7 +69,7 @@ inline constexpr ErrorText rpc_texts[] = {
      "a frame that is not allowed arrived: build both ends from the same release"},
     {rpc_errc::silent, failure::timeout,
      "the peer sent nothing, or did not finish a frame, in time: check its machine and the network"},
-    {rpc_errc::lost, failure::unavailable, "the connection was lost: read the log of the peer"},
+    {rpc_errc::lost, failure::unavailable, "the connection was lost"},
     {rpc_errc::closed, failure::unavailable, "the connection is closed: connect again"},
     {rpc_errc::deadline_passed, failure::timeout,
      "no answer arrived before the deadline: allow more time, or find out what the server waits for"},
