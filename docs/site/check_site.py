@@ -52,7 +52,7 @@ class Page(html.parser.HTMLParser):
             self.links.append(of["href"])
         if "src" in of:
             self.loads.append(of["src"])
-        if tag == "link" and of.get("rel") not in ("canonical", "prev", "next"):
+        if tag == "link" and "href" in of and of.get("rel") not in ("canonical", "prev", "next"):
             self.loads.append(of["href"])
         if tag in ("pre", "code", "script"):
             self.inside.append(tag)

@@ -8,9 +8,9 @@ import re
 # One character inside a code span or the text of a link, but none of those that `format` inserts. A span or a link may
 # continue on the next line, but not in the next paragraph.
 LINE = r"(?:[^{}\n]|\n(?!\s*\n))"
-SPAN = "`" + LINE.format("`", "") + "+`"
+SPAN = "`" + LINE.format("`") + "+`"
 FENCE = r"^(?P<indent> *)(?P<fence>`{3,})[^\n]*\n.*?^(?P=indent)(?P=fence)[ ]*$"
-LINK = r"\[(?P<text>(?:" + SPAN + r"|!\[[^\]]*\]\([^)]*\)|" + LINE.format(r"\[\]`", "") + r")*)\]\((?P<target>[^)\s]+)\)"
+LINK = r"\[(?P<text>(?:" + SPAN + r"|!\[[^\]]*\]\([^)]*\)|" + LINE.format(r"\[\]`") + r")*)\]\((?P<target>[^)\s]+)\)"
 # A block of code, a link, or a code span.
 PART = re.compile(rf"{FENCE}|{LINK}|(?P<span>{SPAN})", re.MULTILINE | re.DOTALL)
 # A name at the beginning of a code span, alone or before a bracket: `Router`, `tfrecords(...)`, `Batch<T>`, `Adam{}`.

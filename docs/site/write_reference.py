@@ -55,8 +55,14 @@ def aliases_of(reader):
     """Returns for each alias of a class of this library the name of that class."""
     items = list(with_members(reader.items))
     classes = {item.full_name for item in items if item.kind == "class"}
-    found = {item.full_name: re.search(r"=\s*(?:typename )?([\w:]*)", item.signature)[1] for item in items if item.kind == "alias"}
-    return {name: of for name, of in found.items() if of in classes}
+    found = {}
+    for alias in items:
+        if alias.kind == "alias":
+            of = re.search(r"=\s*(?:typename )?([\w:]*)", alias.signature)[1]
+            scopes = alias.scope.split("::")[:-1]  # as C++ looks a name up: in the innermost scope first
+            nearest_first = ["::".join([*scopes[:depth], of]) for depth in range(len(scopes), -1, -1)]
+            found[alias.full_name] = next((name for name in nearest_first if name in classes and name != alias.full_name), None)
+    return {name: of for name, of in found.items() if of}
 
 
 def as_markdown(doc):
@@ -281,7 +287,7 @@ class Header:
         words = dict.fromkeys(re.findall(r"(?<!:)\b\w+", " ".join(item.signature for item in group if item.kind != "concept")))
         namespace = group[0].scope.partition("::")[0] + "::"
         found = [name for word in words for name in [namespace + word, word] if name in self.whole.concepts]
-        return [name for name in found if not (namespace + name in found and name != namespace + name)]
+        return [name for name in found if namespace + name not in found]
 
     def errors_named(self, group):
         """Adds a table of the errors that the contracts name. A contract may name the enumerator alone, `lost`, if one of
@@ -301,9 +307,10 @@ class Header:
         if not any(member.doc for member in members):
             return members
         self.lines += ["| member | meaning |", "|---|---|"]
-        for member, anchor in zip(members, self.unused(members)):
+        for member in members:
+            anchors = "".join(f'<a id="{anchor}"></a>' for anchor in self.unused([member]))
             text = cell(self.whole.contract(member, self.page, member.scope))
-            self.lines.append(f'| <a id="{anchor}"></a>`{cell(member.signature)}` | {text} |')
+            self.lines.append(f'| {anchors}`{cell(member.signature)}` | {text} |')
         self.lines.append("")
         return []
 

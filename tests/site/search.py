@@ -49,14 +49,16 @@ def place_of(results, wanted):
     """Returns the number, from 1, of the first result with a link to `wanted` ("page#anchor"), or 0 if there is none."""
     def matches(link):
         # The theme adds the words of the query between page and anchor: rpc.html?h=words#anchor.
-        path = link.split("?")[0].split("/reference/")[-1]
-        return "reference/" + path + "#" + link.partition("#")[2] == wanted if "#" in link else False
+        path = re.split("[?#]", link)[0].split("/reference/")[-1]
+        return "#" in link and f"reference/{path}#{link.partition('#')[2]}" == wanted
     return next((number for number, links in enumerate(results, 1) if any(map(matches, links))), 0)
 
 
 def main():
     places = json.loads((browser.SITE.parent / "site-pages/names.json").read_text())
     names = sys.argv[1:]
+    if unknown := [name for name in names if name not in places]:
+        sys.exit(f"error: the reference has no name {', '.join(unknown)}; write public names without distrib::")
     if not names:
         concepts = [item.full_name for item in reference.Reader(ROOT).items if item.kind == "concept"]
         used = re.findall(r"^\| \[`([\w:]+)`\]", NAMES.read_text(), re.MULTILINE)
