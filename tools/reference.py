@@ -33,6 +33,8 @@ KIND_OF = {
 WITHOUT_CONTRACT = {"make_error_code", "make_error_condition"}
 LITERAL = re.compile(rb'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'')
 TWIN = re.compile(rb"\s*\{\s*(constexpr bool[^;]*;\s*)*(static_assert\(|detail::explain_)")
+# It takes or returns a type such as `detail::NoTrainer`, which stands for what a static_assert has refused.
+REFUSED = re.compile(r"(-> *|\(const (distrib::)?)detail::No[A-Z]\w*(&|$)")
 
 
 @dataclasses.dataclass
@@ -167,7 +169,8 @@ class Reader:
                 if kind in ("class", "enum"):
                     item.members = self.read(cursor, item.full_name + "::")
         names = {item.name for item in found if not item.is_twin}
-        return [item for item in found if not (item.is_twin and item.name in names)]
+        return [item for item in found if not (item.is_twin and item.name in names)
+                and (item.doc or not REFUSED.search(item.signature))]
 
     def is_hidden(self, cursor, kind):
         behind = self.data[self.header_of(cursor)][cursor.location.offset + len(cursor.spelling):]

@@ -40,7 +40,8 @@ DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& 
 /// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening it reads the index and the sizes of the data
 /// files; tensors are read when they are asked for, and their checksums are always verified.
 ///
-/// Errors: each says where: file, tensor, slice.
+/// Errors: a function sets its last argument, of type `ErrorRef` or `Error`; the overload without it throws
+/// `std::system_error`. Each error says where: file, tensor, slice.
 ///
 /// Threads: const members may be called from any thread.
 class BundleReader {
@@ -65,7 +66,8 @@ class BundleReader {
 
   /// Returns the prefix, also if `open` was called with the name of a file.
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
-  /// Returns the content of the index file, with the changes by `add_name` and `set_tensors`.
+  /// Returns the content of the index file, with the changes that `add_name` and `set_tensors` have made in this
+  /// object; the file does not change. Valid as long as the reader.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// Returns all tensors, in ascending order of their names; valid until `add_name` or `set_tensors` is called.
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
@@ -102,7 +104,8 @@ class BundleReader {
   /// has one of the rows is read once and to its end; memory: 1 MiB, or one row if it is longer. Trap: if `error` is
   /// set in the end, the rows that `f` got are not valid, because a piece has only one checksum.
   ///
-  /// Errors: as `read`; `unsupported` also if the tensor is cut along another axis.
+  /// Errors: as `read`; `mismatch` if the tensor does not have these rows; `unsupported` also if the tensor is cut
+  /// along another axis.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};

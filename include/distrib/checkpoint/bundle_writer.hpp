@@ -113,7 +113,7 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
 [[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to)
     -> FilePlan;
 
-/// The same, but throws `std::system_error` that names the tensor.
+/// This overload throws the error as `std::system_error` that names the tensor.
 [[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
   Error error;
   return detail::or_throw(plan_bundle(prefix, parts, error), error);

@@ -90,7 +90,7 @@ template <class... Vs> class VariableList {
   }
 
   /// Returns the position of entry `index` among the tables if it is a table, otherwise among the entries that are no
-  /// tables.
+  /// tables. `index` must be below `size` (not checked).
   [[nodiscard]] static constexpr auto number_of(std::size_t index) noexcept -> std::size_t {
     constexpr std::array<bool, size> is_table{detail::is_embedding<Vs>...};
     std::size_t number = 0;

@@ -72,7 +72,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   /// Appends the key as a record.
   void write(ByteView key, ByteView) { writer_->append(key); }
 
-  /// Completes the file and makes it appear under its name.
+  /// Completes the file and makes it appear under its name. Must be called once, after `open`.
   void close() {
     writer_->close();
     Error error;

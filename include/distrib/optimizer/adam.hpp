@@ -18,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Adam (Kingma and Ba, 2015), as TensorFlow's AdamOptimizer: epsilon is outside the root, and not corrected. With t
-/// the number of the update:
+/// the number of the update, g the gradient, w the weight, and m and v the slots:
 ///
 /// alpha = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t); m += (g - m) * (1 - beta1); v += (g * g - v) * (1 -
 /// beta2); w -= m * alpha / (sqrt(v) + epsilon).
@@ -58,12 +58,13 @@ struct Adam {
   /// Returns beta2^count: what TensorFlow's variable `beta2_power` holds before update `count`.
   [[nodiscard]] auto beta2_power(std::uint64_t count) const noexcept -> double { return detail::power(beta2, count); }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -39,7 +39,7 @@ struct Linear {
   float last = 0.0F;
   std::uint64_t steps = 1000;
 
-  /// Returns the rate of update `count`, from 1; a pure function. Before the first update: `first`.
+  /// Returns the rate of update `count`, from 1; a pure function. 0 counts as 1.
   [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
     const std::uint64_t elapsed = count == 0 ? 0 : count - 1;
     return elapsed < steps ? detail::interpolate(first, last, elapsed, steps) : last;

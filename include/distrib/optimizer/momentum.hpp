@@ -15,9 +15,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent with momentum, as TensorFlow's MomentumOptimizer (Keras differs when the rate changes): a =
-/// momentum * a + g, then w -= learning_rate * a; with `use_nesterov` instead w -= learning_rate * g + momentum * a *
-/// learning_rate. A model of `Updater`.
+/// Gradient descent with momentum, as TensorFlow's MomentumOptimizer (Keras differs when the rate changes). With g the
+/// gradient, w the weight and a the slot: a = momentum * a + g, then w -= learning_rate * a; with `use_nesterov`
+/// instead w -= learning_rate * g + momentum * a * learning_rate. A model of `Updater`.
 struct Momentum {
   static constexpr std::string_view name = "momentum";
 
@@ -45,12 +45,13 @@ struct Momentum {
     return parse_fields<Momentum>(text);
   }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }

@@ -16,9 +16,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// RMSProp (Hinton, 2012), as TensorFlow's RMSPropOptimizer: ms += (g * g - ms) * (1 - decay); mom = momentum * mom +
-/// learning_rate * g / sqrt(ms + epsilon); w -= mom. Epsilon is inside the root, and ms is 1 at first. A model of
-/// `Updater`.
+/// RMSProp (Hinton, 2012), as TensorFlow's RMSPropOptimizer. With g the gradient, w the weight, and ms and mom the
+/// slots: ms += (g * g - ms) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom.
+/// Epsilon is inside the root, and ms is 1 at first. A model of `Updater`.
 struct RMSProp {
   static constexpr std::string_view name = "rmsprop";
 
@@ -43,12 +43,13 @@ struct RMSProp {
     return parse_fields<RMSProp>(text);
   }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -15,7 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent, as TensorFlow's GradientDescentOptimizer: w -= learning_rate * g. A model of `Updater`.
+/// Gradient descent, as TensorFlow's GradientDescentOptimizer: w -= learning_rate * g, where g is the gradient and w
+/// the weight. A model of `Updater`.
 struct Sgd {
   static constexpr std::string_view name = "sgd";
 
@@ -33,12 +34,13 @@ struct Sgd {
   /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> { return parse_fields<Sgd>(text); }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -81,7 +81,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     throw_if(error_);
   }
 
-  /// The same, but on failure sets `ec`; `error()` is then set too.
+  /// This overload sets `ec` on failure instead of throwing; `error()` is then set too.
   BasicRecordWriter(std::string path, const RecordWriterOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();

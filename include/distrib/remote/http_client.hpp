@@ -278,7 +278,7 @@ class HttpClient {
     return answer;
   }
 
-  /// The same without `take`, but throws `std::system_error` on failure.
+  /// This overload has no `take`: the answer holds the whole body. It throws the error as `std::system_error`.
   auto send(const HttpRequest& request) -> HttpAnswer {
     Error error;
     return detail::or_throw(send(request, {}, error), error);

@@ -46,8 +46,9 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
       : RpcPoolServer{pool, address, std::move(make_router), options,
                       [](std::size_t) -> auto& { return detail::no_call_observer; }} {}
-  /// Does the same with an observer of calls for each thread. `observer(thread)` is called by this constructor and
-  /// returns a reference to the observer. The observer is called on its thread, and must outlive the server.
+  /// Starts to listen, with an observer of calls for each thread. Everything else is as without an observer.
+  /// `observer(thread)` is called by this constructor and returns a reference to the observer. The observer is called
+  /// on its thread, and must outlive the server.
   template <class MakeRouter, class ObserverOf>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&
              std::is_invocable_r_v<Observes&, ObserverOf&, std::size_t>

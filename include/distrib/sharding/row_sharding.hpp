@@ -52,7 +52,8 @@ template <class S> constexpr void explain_row_sharding() {
 /// Writes to `places` where each of `rows` is, in the order of `rows`. Both must have the same length (programmer error
 /// otherwise).
 ///
-/// Errors: `sharding_errc::no_such_row`; the places before that row are written.
+/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::no_such_row`; the places before that row are
+/// written.
 template <RowSharding S>
 void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::span<ShardRow> places,
                  std::error_code& ec) {

@@ -18,9 +18,11 @@ inline namespace v0 {
 /// Threads: one at a time.
 template <class Variables> class Lookups {
  public:
+  /// Returns the list of one table, by its number in the model's order, which must exist (not checked).
   [[nodiscard]] auto keys(std::size_t table) noexcept -> std::vector<std::uint64_t>& { return keys_[table]; }
   /// Returns the list of each table, in the model's order.
   [[nodiscard]] auto lists() const noexcept -> std::span<const std::vector<std::uint64_t>> { return keys_; }
+  /// Empties all lists.
   void clear() noexcept {
     for (std::vector<std::uint64_t>& keys : keys_) keys.clear();
   }

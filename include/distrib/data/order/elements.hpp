@@ -47,7 +47,7 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
     return bound;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto open() const -> O {
     Error error;
     return *detail::or_throw(open(error), error);

@@ -75,7 +75,7 @@ class TlsContext {
   /// Reads the files. Throws the system's error for a file that cannot be read, or `net_errc::bad_tls_file`; both with
   /// the path, or with what is missing.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// Does the same, but sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
+  /// This overload sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
   TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
   /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.
@@ -86,7 +86,7 @@ class TlsContext {
     reload(error);
     throw_if(error);
   }
-  /// Does the same, but sets `to` instead of throwing.
+  /// This overload sets `to` instead of throwing.
   void reload(ErrorRef to) {
     detail::ErrorOut error{to};
     auto loaded = load(error);

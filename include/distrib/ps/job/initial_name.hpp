@@ -28,7 +28,7 @@ struct InitialName {
 
   [[nodiscard]] auto operator==(const InitialName&) const -> bool = default;
 
-  /// True if the entry has one of the forms above.
+  /// True if the entry has one of the forms in the table of the class.
   [[nodiscard]] DISTRIB_DECL auto is_valid() const noexcept -> bool;
   /// True if the entry is for the variable or table `name`.
   [[nodiscard]] auto is_of(std::string_view name) const noexcept -> bool {

@@ -109,7 +109,7 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 /// - custom initial values of a table, or beside an initial checkpoint;
 /// - parts that do not cover each variable once, in order and along one axis, or that lie on no shard of the job.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job;
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text) -> Job;
 
 }  // namespace v0

@@ -82,8 +82,8 @@ class ShardStore {
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
-  /// The same as before the last update. `dense` must be the dense block of that time. Rows need `keep_previous`. Trap:
-  /// digests are of the current rows.
+  /// Returns what `values` returned before the last update. `dense` must be the dense block of that time. Rows need
+  /// `keep_previous`. Trap: digests are of the current rows.
   [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense);
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });

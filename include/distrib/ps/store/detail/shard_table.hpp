@@ -84,7 +84,8 @@ class ShardTable {
   /// Writes the weights of `keys` to `to`, `dim` floats for each key.
   DISTRIB_DECL void values(std::span<const std::uint64_t> keys, std::span<float> to) const;
 
-  /// The same as before the last update. Needs `keep`.
+  /// Writes the weights that `keys` had before the last update to `to`, `dim` floats for each key. That update must
+  /// have had `keep`.
   void previous_values(std::span<const std::uint64_t> keys, std::span<float> to) const {
     values(keys, to);
     for (std::size_t i = 0; i < keys.size(); ++i)
