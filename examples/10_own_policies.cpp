@@ -43,7 +43,6 @@ struct LastTaskStrategy {
 struct PrintEach {
   distrib::Step steps = 1;
   distrib::Step next = 0;  // the step to print
-
   void on_start(const distrib::JobStart& start) { wait_from(start.first_step); }  // not 0 if the job continues
   void on_step(const distrib::StepDone& done) {
     if (done.step < next) return;
