@@ -271,7 +271,7 @@ case ${1:-} in
   site)
     ensure_packages site browser
     part "the site" counted "docs/site.sh" docs/site.sh
-    for script in tests/site/search.py tests/site/pages.py; do part "$script" counted "$script" "$script"; done
+    for script in tests/site/search.py tests/site/phrases.py tests/site/pages.py; do part "$script" counted "$script" "$script"; done
     ;;
   engines)
     scripts=()

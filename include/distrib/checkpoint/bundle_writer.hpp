@@ -36,7 +36,7 @@ struct BundlePart {
     ByteView bytes;
   };
 
-  /// A tensor of texts to save; it is always saved whole. With rank 0 and one value it is a scalar.
+  /// A tensor of texts to save; it is always saved whole. Without an axis, and with one value, it is a scalar.
   struct StringTensor {
     std::string name;
     Shape shape;

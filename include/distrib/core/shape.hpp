@@ -16,7 +16,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The extents of a tensor, outermost axis first. Rank 0 is a scalar. A value. Programmer error: extents for which
+/// The extents of a tensor, outermost axis first. No axis: a scalar. A value. Programmer error: extents for which
 /// `valid` is false. Check extents from outside with `valid` first.
 class Shape {
  public:

@@ -31,7 +31,8 @@ concept LocatesRows = requires(const S& sharding, std::int64_t row) {
 };
 }  // namespace detail
 
-/// A `KeySharding` of rows 0 .. n-1 whose keys are the row numbers: `locate(row) const` for 0 <= row < `rows() const`.
+/// A `KeySharding` of rows 0 .. n-1 whose keys are the row numbers. It also has `rows() const -> std::int64_t` and
+/// `locate(std::int64_t row) const -> ShardRow`, for 0 <= row < `rows()`.
 ///
 /// Semantics: `locate(row).shard == shard(row)`, and the rows of a shard are 0 .. k-1 without gaps.
 template <class S>

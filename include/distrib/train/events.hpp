@@ -25,10 +25,14 @@ struct JobStart {
   std::string restored_from;
 };
 
-/// A global step is done. In a cluster one event may stand for several steps.
+/// A global step is done. In one process each step of a run has an event. In a cluster only the chief's hooks receive
+/// these events, and one event may stand for several steps: numbers grow, but some may be missing. A run that continues a
+/// job begins behind the steps of the runs before it, see `JobStart::first_step`.
 struct StepDone {
   Step step = 0;
-  /// Mean of the losses of the step's contributions. Asynchronous, or in a cluster: the loss of one contribution.
+  /// What `gradients()` returned. In one process, synchronous: the mean over the workers. Asynchronous: of the newest
+  /// contribution. In a cluster: of the newest contribution of the chief, so from its batch alone; the losses of other
+  /// workers are not known.
   float loss = 0;
   std::uint64_t examples = 0;  ///< Number of examples in the steps since the last such event.
 };
@@ -45,7 +49,9 @@ struct Evaluated {
   Metrics metrics;
 };
 
-/// The result of a training run.
+/// The result of a training run. In a cluster the chief has all of it. Another worker has neither metrics, hash nor
+/// checkpoint, and its loss is that of its own contribution. A parameter server has nothing: all members are as they
+/// were made here, and `loss` is NaN.
 struct TrainingResult {
   std::string mode;  ///< "sync", "ssp" or "async".
   std::uint32_t ps = 0;  ///< Parameter server tasks; 0 in local mode.
@@ -56,7 +62,8 @@ struct TrainingResult {
   double seconds = 0;  ///< Of this run, without evaluation at the end.
   double steps_per_second = 0;  ///< Of this run.
   double examples_per_second = 0;  ///< Of this run.
-  float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN if it did no step.
+  /// Of the last step of this run, see `StepDone::loss`; NaN if it did no step.
+  float loss = std::numeric_limits<float>::quiet_NaN();
   Metrics metrics;  ///< Of the last evaluation; empty if there was none.
   /// SHA-256 of the bytes of all variables, see `parameters_sha256`. In a cluster only the chief has it, and only if
   /// the job is done; otherwise it is empty.

@@ -34,7 +34,10 @@ concept LooksUp =
                                           Lookups<typename M::Variables>& lookups) { model.lookups(batch, lookups); };
 }  // namespace detail
 
-/// A model that can be trained.
+/// A model that can be trained. With tables among its variables it also has
+/// `lookups(const Batch<Example>&, Lookups<Variables>&) const -> void`, for `Evaluate`
+/// `evaluate(const Batch<Example>&, const Values<Variables>&) const -> Metrics`, and for a `CustomInitializer`
+/// `initial_values`, see `InitialValues`.
 ///
 /// Semantics: `variables()` returns shapes and initializers. `gradients()` adds to the gradients, which are zero at the
 /// start, and returns the mean loss of the batch. If there are tables among the variables, `lookups()` lists the keys
