@@ -43,10 +43,10 @@ template <class R>
 /// is started again as `after` says: for example with another learning rate. Both must have the same seed, the same
 /// variables and tables with the same initializers, and the same initial checkpoint: if a shard has saved a cut before
 /// that moment, a difference in these is reported in `Outcome::wrong`, with the text of `ps_errc::job_mismatch`. The
-/// numbers of shards and of workers must be the same too (programmer error otherwise).
+/// numbers of shards and of workers must be the same too (programmer error otherwise, which is not checked).
 ///
 /// A synchronous job ends with the parameters of local mode that is continued as `after` from step
-/// `Outcome::changed_after`; if that is empty, with the parameters of `before` alone.
+/// `Outcome::changed_after`; if that is empty and nothing is wrong, with the parameters of `before` alone.
 template <class R, class S>
 [[nodiscard]] auto run(const TrainerBuilder<R>& before, const TrainerBuilder<S>& after, const Options& options)
     -> Outcome {
