@@ -76,13 +76,16 @@ template <class T = float> struct FtrlFactors {
 }
 
 /// Returns base^exponent, by repeated multiplication and squaring in double.
-[[nodiscard]] inline auto power(float base, std::uint64_t exponent) noexcept -> double {
+[[nodiscard]] inline auto power(double base, std::uint64_t exponent) noexcept -> double {
   Rounded<double> result{1.0};
   for (Rounded<double> square{static_cast<double>(base)}; exponent != 0; exponent /= 2) {
     if (exponent % 2 != 0) result = result * square;
     square = square * square;
   }
   return result.value;
+}
+[[nodiscard]] inline auto power(float base, std::uint64_t exponent) noexcept -> double {
+  return power(static_cast<double>(base), exponent);
 }
 
 /// Returns base^exponent for base > 0 and exponent >= 0, with a relative error of about 1e-12. The library has its own
@@ -122,6 +125,24 @@ template <class T = float> struct FtrlFactors {
   const Rounded<double> way = Rounded<double>{static_cast<double>(last)} - start;
   const Rounded<double> gone{static_cast<double>(elapsed)};
   return static_cast<float>((start + way * gone / Rounded<double>{static_cast<double>(steps)}).value);
+}
+
+/// Returns (1 + cos(pi * x)) / 2 for x in [0, 1]: 1 at 0, 0 at 1. Relative error below 1e-15, also near 1, because the
+/// square of a sine or cosine of at most pi / 4 is computed, by its power series. The library has its own function
+/// because libm differs between machines.
+[[nodiscard]] inline auto half_cosine(double x) noexcept -> double {
+  using Real = Rounded<double>;
+  const Real half_pi{1.57079632679489662};
+  const bool is_cosine = x <= 0.5;  // otherwise the same function is sin(pi / 2 * (1 - x))^2; 1 - x is exact
+  const Real angle = half_pi * (is_cosine ? Real{x} : Real{1.0} - Real{x});
+  const Real square = angle * angle;
+  // Terms beyond angle^18 / 18! are below 3e-21.
+  const Real one{1.0};
+  Real series{1.0};
+  for (int term = is_cosine ? 18 : 19; term >= 2; term -= 2)
+    series = one - series * square / Real{static_cast<double>(term * (term - 1))};
+  const Real root = is_cosine ? series : angle * series;
+  return (root * root).value;
 }
 
 }  // namespace detail
