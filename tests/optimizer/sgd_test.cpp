@@ -16,6 +16,15 @@ TEST_CASE("Sgd: w -= rate * g, each operation rounded, any length, in place or n
       [](std::uint64_t) { return distrib::detail::SgdFactors{0.3F}; });
 }
 
+TEST_CASE("Sgd: a weight decay is added to the gradient", "[optimizer]") {
+  using namespace reference;
+  check_updater(
+      Sgd{.learning_rate = 0.3F, .weight_decay = 0.2F},
+      [](std::uint64_t, float g, float& w, auto&) { w = minus(w, times(0.3F, decayed(g, w))); },
+      [](std::uint64_t) { return decaying(distrib::detail::SgdFactors{0.3F}); });
+  check_weight_decay_text<Sgd>();
+}
+
 TEST_CASE("Sgd: agrees with TensorFlow's GradientDescent", "[optimizer]") {
   std::vector<float> values{1.0F, 2.0F};
   Sgd{.learning_rate = 3.0F}.apply({1}, std::vector{0.1F, 0.1F}, values, values, {});

@@ -60,6 +60,21 @@ TEST_CASE("UpdaterList: finds the updater that a job describes", "[optimizer]") 
   }
 }
 
+TEST_CASE("UpdaterList: finds updaters with schedules and with a weight decay", "[optimizer]") {
+  for (const std::string text :
+       {"sgd learning_rate=warm_up(5,0.1,cosine_decay(0.1,0,100)) weight_decay=1e-04",
+        "momentum learning_rate=multi_step_decay(0.1,0.1,30,60) momentum=0.9 use_nesterov=true weight_decay=1e-04",
+        "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false dampening=0.5",
+        "adam learning_rate=one_cycle(0.1,90,0.3,25,10000) beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.01"})
+    CHECK(made_of(StandardUpdaters{}, text) == text);
+  for (const char* text : {"sgd learning_rate=0.05 weight_decay=0", "sgd learning_rate=0.05 weight_decay=-1",
+                           "sgd learning_rate=step_decay(0.1,0.5,0)", "sgd learning_rate=multi_step_decay(0.1,0.5,2,1)",
+                           "momentum learning_rate=0.05 momentum=0.9 use_nesterov=true dampening=0.5"}) {
+    CAPTURE(text);
+    CHECK(made_of(StandardUpdaters{}, text).empty());
+  }
+}
+
 TEST_CASE("UpdaterList: refuses everything else, also an updater that cannot be trained with", "[optimizer]") {
   for (const char* text : {"", " ", "sgd", "sgd ", "Sgd learning_rate=0.05", "sgd learning_rate=0.050",
                            "sgd learning_rate=0.05 ", "sgd  learning_rate=0.05", " sgd learning_rate=0.05",

@@ -28,6 +28,11 @@ template <class T = float> struct NesterovFactors {
   T rate, momentum;
 };
 
+template <class T = float> struct DampenedMomentumFactors {
+  static constexpr std::size_t slots = 1;
+  T rate, momentum, share, weight_decay;  // share: of the gradient that is added to the accumulator
+};
+
 template <class T = float> struct AdagradFactors {
   static constexpr std::size_t slots = 1;
   T rate;
@@ -63,6 +68,20 @@ template <class T = float> struct FtrlFactors {
   T rate, power, l1, l2, shrinkage;  // power: -learning_rate_power, 0.5 is a root; l2 and shrinkage are doubled
 };
 
+/// The same update after weight_decay * w was added to the gradient.
+template <template <class> class Rule> struct Decaying {
+  template <class T> struct Factors : Rule<T> {
+    using Undecayed = Rule<T>;
+    T weight_decay;
+  };
+};
+
+/// Calls `f` with the factors of an update, with a weight decay unless that is 0.
+template <template <class> class Rule> void with_decay(const Rule<float>& rule, float weight_decay, auto&& f) {
+  if (weight_decay == 0.0F) f(rule);
+  else f(typename Decaying<Rule>::template Factors<float>{rule, weight_decay});
+}
+
 /// Returns the weight of a new value in a mean that keeps `decay` of its old value.
 [[nodiscard]] inline auto blend(float decay) noexcept -> float { return opaque(1.0F - decay); }
 
@@ -78,7 +97,7 @@ template <class T = float> struct FtrlFactors {
 /// Returns base^exponent, by repeated multiplication and squaring in double.
 [[nodiscard]] inline auto power(double base, std::uint64_t exponent) noexcept -> double {
   Rounded<double> result{1.0};
-  for (Rounded<double> square{static_cast<double>(base)}; exponent != 0; exponent /= 2) {
+  for (Rounded<double> square{base}; exponent != 0; exponent /= 2) {
     if (exponent % 2 != 0) result = result * square;
     square = square * square;
   }
