@@ -16,5 +16,8 @@
 #include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/torch_adagrad.hpp>
+#include <distrib/optimizer/torch_adam.hpp>
+#include <distrib/optimizer/torch_rmsprop.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>

@@ -3,6 +3,7 @@
 
 #include <distrib/optimizer/sgd.hpp>
 
+#include "optimizer/torch_values.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -218,6 +219,23 @@ TEST_CASE("WarmUp: in front of any other schedule, as LinearLR in a SequentialLR
   CHECK(LearningRate{WarmUp{.steps = 0, .then = Linear{0.5F, 0.25F, 8}}}.at(1) == 0.5F);
   CHECK(checked_rate(WarmUp{.then = StepDecay{.every = 1}}) == std::error_code{});
   CHECK(checked_rate(WarmUp{.then = StepDecay{.every = 0}}) == distrib::optimizer_errc::bad_schedule);
+}
+
+TEST_CASE("LearningRate: agrees with PyTorch's schedulers", "[optimizer]") {
+  int schedules = 0;
+  for (const auto& [headline, results] : reference::torch_results()) {
+    if (!headline.starts_with("schedule ")) continue;
+    CAPTURE(headline);
+    const auto rate = LearningRate::parse(headline.substr(headline.find(' ') + 1));
+    REQUIRE(rate);
+    REQUIRE(results.size() == 1);
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      CAPTURE(i);
+      CHECK(static_cast<double>(rate->at(i + 1)) == Approx(results[0][i]).epsilon(1e-6).margin(1e-12));
+    }
+    ++schedules;
+  }
+  CHECK(schedules == 9);
 }
 
 TEST_CASE("LearningRate: each schedule has a text of its own, which parse reads", "[optimizer]") {

@@ -53,7 +53,11 @@ TEST_CASE("UpdaterList: finds the updater that a job describes", "[optimizer]") 
         "amsgrad learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
         "lazy_adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
         "adamw learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004",
-        "ftrl learning_rate=0.001 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"}) {
+        "ftrl learning_rate=0.001 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0",
+        "torch_adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0 "
+        "decoupled_weight_decay=false",
+        "torch_adagrad learning_rate=0.01 rate_decay=0 weight_decay=0 initial_accumulator_value=0 epsilon=1e-10",
+        "torch_rmsprop learning_rate=0.01 decay=0.99 epsilon=1e-08 weight_decay=0 momentum=0"}) {
     CHECK(made_of(StandardUpdaters{}, text) == text);
     CHECK(made_of(distrib::updaters<>, text) == text);
     CHECK(made_of(distrib::updaters<Still, Forgetful>, text) == text);

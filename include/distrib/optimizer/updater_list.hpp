@@ -13,6 +13,9 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/torch_adagrad.hpp>
+#include <distrib/optimizer/torch_adam.hpp>
+#include <distrib/optimizer/torch_rmsprop.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <optional>
@@ -58,8 +61,8 @@ template <Updater... Us> class UpdaterList {
 }  // namespace detail
 
 /// The updaters of this library.
-using StandardUpdaters =
-    detail::UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW, Ftrl>;
+using StandardUpdaters = detail::UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam,
+                                             AdamW, Ftrl, TorchAdam, TorchAdagrad, TorchRMSProp>;
 
 namespace detail {
 template <class Last> struct UpdatersBefore;
@@ -84,6 +87,9 @@ extern template class UpdaterModel<AMSGrad>;
 extern template class UpdaterModel<LazyAdam>;
 extern template class UpdaterModel<AdamW>;
 extern template class UpdaterModel<Ftrl>;
+extern template class UpdaterModel<TorchAdam>;
+extern template class UpdaterModel<TorchAdagrad>;
+extern template class UpdaterModel<TorchRMSProp>;
 }  // namespace detail
 #endif
 

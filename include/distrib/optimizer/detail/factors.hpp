@@ -63,6 +63,22 @@ template <class T = float> struct AdamWFactors {
   T alpha, blend1, blend2, epsilon, decay;  // decay: weight_decay * learning rate of this update
 };
 
+template <class T = float> struct TorchAdamFactors {
+  static constexpr std::size_t slots = 2;
+  // root: of the correction of v; keep: share of the weights that a decoupled weight decay leaves
+  T step_size, blend1, keep2, blend2, root, epsilon, weight_decay, keep;
+};
+
+template <class T = float> struct TorchAdagradFactors {
+  static constexpr std::size_t slots = 1;
+  T rate, weight_decay, epsilon;
+};
+
+template <class T = float> struct TorchRMSPropFactors {
+  static constexpr std::size_t slots = 2;
+  T rate, keep, blend, epsilon, weight_decay, momentum;
+};
+
 template <class T = float> struct FtrlFactors {
   static constexpr std::size_t slots = 2;
   T rate, power, l1, l2, shrinkage;  // power: -learning_rate_power, 0.5 is a root; l2 and shrinkage are doubled
@@ -84,6 +100,7 @@ template <template <class> class Rule> void with_decay(const Rule<float>& rule, 
 
 /// Returns the weight of a new value in a mean that keeps `decay` of its old value.
 [[nodiscard]] inline auto blend(float decay) noexcept -> float { return opaque(1.0F - decay); }
+[[nodiscard]] inline auto blend(double decay) noexcept -> float { return static_cast<float>(opaque(1.0 - decay)); }
 
 /// Returns the alpha of `AdamFactors`: rate * sqrt(1 - beta2^count) / (1 - beta1^count), in double, rounded once at the
 /// end.
