@@ -9,6 +9,7 @@
 #include <distrib/optimizer/centered_rmsprop.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/ftrl.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/learning_rate.hpp>

@@ -8,6 +8,7 @@
 #include "support/temp_directory.hpp"
 #include "train/counting_model.hpp"
 #include "train/line_model.hpp"
+#include "train/table_model.hpp"
 
 #include <string>
 #include <vector>
@@ -72,6 +73,31 @@ TEST_CASE("with_updater: a prefix selects the variables of an updater", "[train]
                     ContainsSubstring("'se'; the job has weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("with_gradient_clipping: the same bits for any number of shards and threads, tables included", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto trained = [&](const distrib::GradientClipping& clipping, std::uint32_t shards, bool pooled) {
+    const auto builder = table_model::builder(data, 2, shards, 30).with_gradient_clipping(clipping);
+    distrib::IoPool pool{2};
+    auto trainer = pooled ? builder.build(pool) : builder.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const std::string whole = trained({}, 1, false);
+  const std::string by_norm = trained(distrib::ClipByNorm{0.1F}, 1, false);
+  const std::string by_value = trained(distrib::ClipByValue{0.01F}, 1, false);
+  CHECK(by_norm != whole);
+  CHECK(by_value != whole);
+  CHECK(by_norm != by_value);
+  for (const std::uint32_t shards : {1U, 3U})
+    for (const bool pooled : {false, true}) {
+      CHECK(trained(distrib::ClipByNorm{0.1F}, shards, pooled) == by_norm);
+      CHECK(trained(distrib::ClipByValue{0.01F}, shards, pooled) == by_value);
+    }
+  CHECK_THROWS_WITH(table_model::builder(data, 2, 1, 30).with_gradient_clipping(distrib::ClipByNorm{-1}),
+                    ContainsSubstring("must be positive and finite") && ContainsSubstring("norm -1"));
 }
 
 TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -73,6 +74,31 @@ TEST_CASE("Contributor: the gradient depends on (step, rank), and not on parts a
     for (const std::int64_t parts : {1, 2}) CHECK(contribution(source, make_job(shards, parts), 1, 4) == expected);
   CHECK(contribution(source, make_job(1, 1), 0, 4) != expected);
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
+}
+
+TEST_CASE("Contributor: clips the whole gradient, with the same bits for any parts and shards", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const auto of = [&](const distrib::GradientClipping& clipping, std::uint32_t shards, std::int64_t parts) {
+    auto job = make_job(shards, parts);
+    job.gradient_clipping = clipping;
+    return contribution(source, job, 1, 4);
+  };
+  const auto whole = of({}, 1, 1);
+  const float norm = std::sqrt(whole[1] * whole[1] + whole[2] * whole[2] + whole[3] * whole[3]);
+  const auto scaled = of(distrib::ClipByNorm{norm / 3}, 1, 1);
+  const auto cut = of(distrib::ClipByValue{norm / 3}, 1, 1);
+  CHECK(scaled[0] == whole[0]);  // the loss
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    CHECK(scaled[i] == Approx(whole[i] / 3).epsilon(1e-5));
+    CHECK(cut[i] == std::clamp(whole[i], -norm / 3, norm / 3));
+  }
+  CHECK(of(distrib::ClipByNorm{norm * 2}, 1, 1) == whole);
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2}) {
+      CHECK(of(distrib::ClipByNorm{norm / 3}, shards, parts) == scaled);
+      CHECK(of(distrib::ClipByValue{norm / 3}, shards, parts) == cut);
+    }
 }
 
 TEST_CASE("Contributor: values and gradients have the job's FloatFormat, for any parts and shards", "[train]") {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
@@ -26,6 +28,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -50,6 +53,7 @@ struct NoTrainer {
   auto with_initial_checkpoint(const std::string&, const InitialCheckpointOptions& = {}) const -> NoTrainer {
     return {};
   }
+  constexpr auto with_gradient_clipping(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
@@ -215,6 +219,25 @@ class TrainerBuilder {
       -> TrainerBuilder {
     return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
         .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
+  }
+
+  /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the
+  /// whole gradient of one contribution, of all variables and of the rows of tables together. So each contribution is
+  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped. Default: not
+  /// at all. Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
+  template <std::convertible_to<GradientClipping> C>
+  [[nodiscard]] auto with_gradient_clipping(C clipping) const -> TrainerBuilder {
+    const GradientClipping chosen{clipping};
+    std::error_code ec;
+    chosen.check(ec);
+    if (ec) throw_error(ec, "with_gradient_clipping: " + chosen.describe());
+    return with(&TrainingOptions::gradient_clipping, chosen);
+  }
+  template <class C>
+  auto with_gradient_clipping(C) const -> detail::NoTrainer {
+    constexpr bool fits = std::convertible_to<C, GradientClipping>;
+    static_assert(fits, "distrib: with_gradient_clipping takes ClipByNorm or ClipByValue, and nothing else");
+    return {};
   }
 
   /// If `check` is true, a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`. Every worker

@@ -16,6 +16,7 @@
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/any_model.hpp>
+#include <distrib/train/clip_gradients.hpp>
 #include <distrib/train/model.hpp>
 
 #include <algorithm>
@@ -116,6 +117,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     }
     mine.gradients.zero();
     const float loss = gradients_of(mine, ahead, step, rank);
+    clip_gradients(job_, mine.gradients);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());

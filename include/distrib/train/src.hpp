@@ -7,6 +7,7 @@
 #endif
 
 #include <distrib/train/impl/checkpoint_store.ipp>
+#include <distrib/train/impl/clip_gradients.ipp>
 #include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/make_cluster_job.ipp>
 #include <distrib/train/impl/make_local_job.ipp>

@@ -6,6 +6,7 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
@@ -68,6 +69,7 @@ struct TrainingOptions {
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
+  GradientClipping gradient_clipping;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
   FloatFormat wire_format = FloatFormat::float32;

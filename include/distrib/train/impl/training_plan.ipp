@@ -133,6 +133,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});
   throw_if(check_table_updaters(job, updaters_));
   job.row_mean = options_.row_mean;
+  job.gradient_clipping = options_.gradient_clipping;
   job.check_numerics = options_.check_numerics;
   job.wire_format = options_.wire_format;
   job.consistency = consistency;
