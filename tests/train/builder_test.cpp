@@ -19,6 +19,11 @@ struct Count {
   void on_step(const distrib::StepDone&) { ++*steps; }
 };
 
+struct CountExamples {
+  std::uint64_t* examples;
+  void on_start(const distrib::JobStart&) { *examples = 0; }
+  void on_step(const distrib::StepDone& done) { *examples += done.examples; }
+};
 }  // namespace
 
 TEST_CASE("train: roles may be set in any order, hooks accumulate, the last setting of a role counts", "[train]") {
@@ -98,6 +103,32 @@ TEST_CASE("with_gradient_clipping: the same bits for any number of shards and th
     }
   CHECK_THROWS_WITH(table_model::builder(data, 2, 1, 30).with_gradient_clipping(distrib::ClipByNorm{-1}),
                     ContainsSubstring("must be positive and finite") && ContainsSubstring("norm -1"));
+}
+
+TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path(), 300).repeat(1).batch(10))
+                           .with_updater(distrib::Sgd{.learning_rate = 0.1F});
+  std::uint64_t examples = 0;
+  const auto run = [&](const auto& with) {
+    auto trainer = with.with_hooks(CountExamples{&examples}).build();
+    CHECK(trainer.run() == 0);
+    return trainer.result();
+  };
+  const auto one = run(builder);
+  CHECK(one.steps == 30);
+  CHECK(examples == 300);
+  const auto four = run(builder.with_gradient_accumulation(4));
+  CHECK(four.steps == 7);  // 30 batches are 7 contributions of 4
+  CHECK(examples == 280);
+  CHECK(four.parameters_sha256 != one.parameters_sha256);
+  CHECK(run(builder.with_gradient_accumulation(4).with_gradient_accumulation(1)).parameters_sha256 ==
+        one.parameters_sha256);
+  CHECK(run(builder.with_gradient_accumulation(15).with_local_mode({.workers = 2})).steps == 1);
+  CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(31)), ContainsSubstring("not enough for one whole step"));
+  for (const std::uint32_t bad : {0U, 4097U})
+    CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(bad)), ContainsSubstring("from 1 to 4096"));
 }
 
 TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {

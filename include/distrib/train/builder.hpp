@@ -53,6 +53,7 @@ struct NoTrainer {
   auto with_initial_checkpoint(const std::string&, const InitialCheckpointOptions& = {}) const -> NoTrainer {
     return {};
   }
+  constexpr auto with_gradient_accumulation(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_gradient_clipping(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
@@ -219,6 +220,17 @@ class TrainerBuilder {
       -> TrainerBuilder {
     return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
         .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
+  }
+
+  /// Makes each contribution of this many batches: the model's `gradients()` is called once for each of them with the
+  /// same values, and the mean of the gradients and of the losses counts. Amounts for counters are added. So one
+  /// contribution is what one batch of `batches` times the size would give, up to rounding, with the memory of one
+  /// batch at a time for what the model computes. The values are pulled, and the gradient is clipped and sent, once.
+  /// The batches of (step, rank) follow one another in the data: from number ((step - 1) * ranks + rank) * batches on.
+  /// `StepContext::random()` differs between them. Default: 1. `run` throws `train_errc::bad_accumulation` for 0, and
+  /// for more than 4096.
+  [[nodiscard]] auto with_gradient_accumulation(std::uint32_t batches) const -> TrainerBuilder {
+    return with(&TrainingOptions::gradient_accumulation, batches);
   }
 
   /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the

@@ -18,7 +18,8 @@ struct JobStart {
   Step first_step = 0;
   Step last_step = 0;  ///< The job ends after this step.
   std::uint32_t workers = 1;
-  std::uint64_t examples_per_step = 0;  ///< Batch size times the contributions that a step counts.
+  /// Batch size times the batches of a contribution times the contributions that a step counts.
+  std::uint64_t examples_per_step = 0;
   /// Prefix of the checkpoint from which a job in one process continues. Empty: it starts from its initial values. In a
   /// cluster always empty: there each parameter server loads its cuts, and reports `Event::Kind::restored` to its own
   /// hooks.

@@ -69,6 +69,7 @@ struct TrainingOptions {
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
+  std::uint32_t gradient_accumulation = 1;
   GradientClipping gradient_clipping;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;

@@ -3,31 +3,17 @@
 
 #include <distrib/train/clip_gradients.hpp>
 
-#include <distrib/core/dtype.hpp>
 #include <distrib/core/rounded.hpp>
 #include <distrib/optimizer/square_sum.hpp>
+#include <distrib/train/detail/for_each_gradient.hpp>
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 
 namespace distrib {
 inline namespace v0 {
-namespace detail {
-
-/// Calls `visit` with the gradient of each trained variable, then with each row of each table.
-void for_each_gradient(const Job& job, RuntimeGradients& gradients, auto&& visit) {
-  for (std::size_t v = 0; v < job.variables.size(); ++v)
-    if (!is_counter(job.variables[v].dtype))
-      visit(std::span{reinterpret_cast<float*>(gradients.data(v)), gradients.size_bytes(v) / sizeof(float)});
-  for (std::size_t table = 0; table < job.tables.size(); ++table)
-    for (std::size_t row = 0; row < gradients.rows(table).count(); ++row)
-      visit(std::span{gradients.rows(table).data() + row * job.tables[table].dim, job.tables[table].dim});
-}
-
-}  // namespace detail
 
 DISTRIB_DECL auto clip_gradients(const Job& job, RuntimeGradients& gradients) -> float {
   if (const ClipByValue* by_value = job.gradient_clipping.by_value()) {

@@ -9,6 +9,7 @@
 #include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/train/error.hpp>
 
@@ -133,6 +134,9 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});
   throw_if(check_table_updaters(job, updaters_));
   job.row_mean = options_.row_mean;
+  job.gradient_accumulation = options_.gradient_accumulation;
+  if (job.gradient_accumulation == 0 || job.gradient_accumulation > max_gradient_accumulation)
+    throw_error(train_errc::bad_accumulation, std::to_string(job.gradient_accumulation));
   job.gradient_clipping = options_.gradient_clipping;
   job.check_numerics = options_.check_numerics;
   job.wire_format = options_.wire_format;
@@ -153,9 +157,10 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 }
 
 // Returns the last step of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous
-// step uses one batch of each rank, including backup workers.
+// step uses the batches of one contribution of each rank, including backup workers.
 DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks) const -> Step {
-  const std::uint64_t batches_per_step = options_.consistency.is_synchronous() ? ranks : 1;
+  const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
+  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation;
   std::optional<Step> last;
   if (settings_.stop) last = settings_.stop->last_step;
   if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);

@@ -195,6 +195,8 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
     job.row_mean = RowMean::of_all;
     if (lines.take("row_mean") != to_text(job.row_mean)) lines.fail();
   }
+  if (lines.next_is("gradient_accumulation"))
+    job.gradient_accumulation = lines.take_number<std::uint32_t>("gradient_accumulation", 2, max_gradient_accumulation);
   if (lines.next_is("gradient_clipping")) {
     const auto clipping = GradientClipping::parse(lines.take("gradient_clipping"));
     if (!clipping || *clipping == GradientClipping{}) lines.fail();
