@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/builder.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/core/initializer.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/momentum.hpp>
 
@@ -10,6 +12,8 @@
 #include "train/line_model.hpp"
 #include "train/table_model.hpp"
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +82,76 @@ TEST_CASE("with_updater: a prefix selects the variables of an updater", "[train]
                     ContainsSubstring("'se'; the job has weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("with_moving_average: each checkpoint has the averages of the values so far", "[train]") {
+  const support::TempDirectory directory;
+  const distrib::MovingAverage average{.decay = 0.75F, .warm_up = true};
+  const auto data = line_model::write(directory.path());
+  const auto builder = [&](const std::string& out, distrib::Step steps) {
+    return distrib::train(LineModel{})
+        .with_data(data.batch(10))
+        .with_updater(distrib::Momentum{.learning_rate = 0.1F, .momentum = 0.5F})
+        .with_hooks(distrib::StopAtStep{steps},
+                    distrib::SaveCheckpoint{.directory = directory / out, .every_steps = 1, .max_to_keep = 10});
+  };
+  auto trainer = builder("a", 4).with_moving_average(average).build();
+  CHECK(trainer.run() == 0);
+  const auto read = [&](distrib::Step step, const std::string& name) {
+    const auto reader = distrib::BundleReader::open(directory / ("a/model.ckpt-" + std::to_string(step)));
+    std::vector<float> values(2);
+    reader.read(name, distrib::Slice::whole({2}), std::as_writable_bytes(std::span{values}));
+    return values;
+  };
+  std::vector<float> averages(2);
+  const distrib::VariableInfo weights = LineModel{}.variables().infos().front();
+  distrib::detail::fill(weights.initializer, 0, weights.name, weights.shape, distrib::Slice::whole({2}), averages);
+  for (distrib::Step step = 1; step <= 4; ++step) {
+    average.update(averages, read(step, "weights"), step);
+    CHECK(read(step, "weights/ExponentialMovingAverage") == averages);
+  }
+
+  // Values are those of a job without averages; a restart continues the averages, on any number of shards.
+  auto plain = builder("b", 4).build();
+  CHECK(plain.run() == 0);
+  CHECK(plain.result().parameters_sha256 == trainer.result().parameters_sha256);
+  auto first = builder("a", 6).with_moving_average(average).with_local_mode({.shards = 2}).build();
+  CHECK(first.run() == 0);
+  for (distrib::Step step = 5; step <= 6; ++step) {
+    average.update(averages, read(step, "weights"), step);
+    CHECK(read(step, "weights/ExponentialMovingAverage") == averages);
+  }
+
+  // Another training may begin with the averages.
+  const std::string prefix = directory / "a/model.ckpt-6";
+  auto next = builder("c", 1)
+                  .with_updater(distrib::Sgd{.learning_rate = 0.0F})
+                  .with_initial_checkpoint(prefix, {.names = {{"weights/ExponentialMovingAverage", "weights"},
+                                                              {"bias/ExponentialMovingAverage", "bias"}}})
+                  .build();
+  CHECK(next.run() == 0);
+  const auto began = distrib::BundleReader::open(directory / "c/model.ckpt-1");
+  std::vector<float> values(2);
+  began.read("weights", distrib::Slice::whole({2}), std::as_writable_bytes(std::span{values}));
+  CHECK(values == averages);
+
+  CHECK_THROWS_WITH(builder("d", 1).with_moving_average({.decay = 1}),
+                    ContainsSubstring("from 0 to below 1") && ContainsSubstring("decay=1"));
+}
+
+TEST_CASE("with_moving_average: tables have averages too, and evict and admit rows as without", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto trained = [&](const auto& builder) {
+    auto trainer = builder.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  for (const auto kept_as : {distrib::FloatFormat::float32, distrib::FloatFormat::bfloat16}) {
+    const TableModel model{.min_count = 2, .evict_after = 9, .kept_as = kept_as};
+    const auto builder = table_model::builder(data, 2, 2, 30, model);
+    CHECK(trained(builder.with_moving_average({})) == trained(builder));
+  }
 }
 
 TEST_CASE("with_gradient_clipping: the same bits for any number of shards and threads, tables included", "[train]") {

@@ -24,6 +24,7 @@ struct Slot {
   /// A constant text. In checkpoints the block is VARIABLE/NAME, with TensorFlow's names: "Adam_1".
   std::string_view name;
   float initial = 0.0F;  ///< Value of each element before the first update.
+  bool begins_as_value = false;  ///< True: before the first update it is the variable itself, and `initial` is unused.
 
   [[nodiscard]] auto operator==(const Slot&) const noexcept -> bool = default;
 };

@@ -7,6 +7,7 @@
 #include <distrib/optimizer/adamw.hpp>
 #include <distrib/optimizer/amsgrad.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/centered_rmsprop.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/optimizer/lazy_adam.hpp>
@@ -44,11 +45,13 @@ template <Updater... Us> class UpdaterList {
  public:
   /// Returns the updater that `text` ("NAME HYPER-PARAMETERS", as in `Job::updater`) describes. Empty: no updater of
   /// the list describes itself with exactly this text, or the updater that does cannot be trained with
-  /// (`check_updater`).
+  /// (`check_updater`). Also knows each of them with a moving average, see `averaged`.
   [[nodiscard]] auto operator()(std::string_view text) const -> std::optional<AnyUpdater> {
-    std::optional<AnyUpdater> found;
-    static_cast<void>((find_one<Us>(text, found) || ...));
-    return found;
+    return find_averaged(text, [](std::string_view plain) {
+      std::optional<AnyUpdater> found;
+      static_cast<void>((find_one<Us>(plain, found) || ...));
+      return found;
+    });
   }
 
  private:

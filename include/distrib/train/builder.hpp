@@ -6,6 +6,7 @@
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/gradient_clipping.hpp>
+#include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
@@ -53,6 +54,7 @@ struct NoTrainer {
   auto with_initial_checkpoint(const std::string&, const InitialCheckpointOptions& = {}) const -> NoTrainer {
     return {};
   }
+  constexpr auto with_moving_average(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_gradient_accumulation(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_gradient_clipping(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
@@ -220,6 +222,18 @@ class TrainerBuilder {
       -> TrainerBuilder {
     return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
         .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
+  }
+
+  /// Makes parameter servers keep moving averages of all variables and of the rows of tables, beside the values and
+  /// updated with them. They are in each checkpoint, as VARIABLE/ExponentialMovingAverage, and training continues them
+  /// after a restart. They cost the memory of one more slot. Training itself, `Evaluate` and `parameters_sha256` use the
+  /// values, not the averages. The average of a row changes only when the row does. Default: none. Throws
+  /// `optimizer_errc::bad_decay` if the decay is not from 0 to below 1.
+  [[nodiscard]] auto with_moving_average(MovingAverage average) const -> TrainerBuilder {
+    std::error_code ec;
+    average.check(ec);
+    if (ec) throw_error(ec, "with_moving_average: " + average.describe());
+    return with(&TrainingOptions::moving_average, average);
   }
 
   /// Makes each contribution of this many batches: the model's `gradients()` is called once for each of them with the

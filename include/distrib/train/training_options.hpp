@@ -7,6 +7,7 @@
 #include <distrib/core/shape.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/gradient_clipping.hpp>
+#include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
@@ -20,6 +21,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +71,7 @@ struct TrainingOptions {
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
+  std::optional<MovingAverage> moving_average;
   std::uint32_t gradient_accumulation = 1;
   GradientClipping gradient_clipping;
   bool check_numerics = false;

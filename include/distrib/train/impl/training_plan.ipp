@@ -7,6 +7,7 @@
 #include <distrib/core/files.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
 #include <distrib/ps/job/parse_job.hpp>
@@ -22,11 +23,12 @@ inline namespace v0 {
 
 DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                                         HookSettings settings)
-    : options_{std::move(options)},
-      model_{std::move(model)},
-      hooks_{std::move(hooks)},
-      settings_{std::move(settings)},
-      updaters_{options_.updater} {
+    : options_{std::move(options)}, model_{std::move(model)}, hooks_{std::move(hooks)}, settings_{std::move(settings)} {
+  if (options_.moving_average) {
+    options_.updater = averaged(options_.updater, *options_.moving_average);
+    for (auto& [prefix, updater] : options_.updaters_of) updater = averaged(updater, *options_.moving_average);
+  }
+  updaters_ = {options_.updater};
   options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
   for (const auto& [prefix, updater] : options_.updaters_of) {
     check_name("with_updater: '" + prefix + "'",
@@ -37,10 +39,12 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
 }
 
 DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
-  return [own = updaters_](std::string_view text) -> std::optional<AnyUpdater> {
-    for (const AnyUpdater& updater : own)
-      if (auto found = updater.parse(text)) return found;
-    return StandardUpdaters{}(text);
+  return [own = updaters_](std::string_view text) {
+    return find_averaged(text, [&own](std::string_view plain) -> std::optional<AnyUpdater> {
+      for (const AnyUpdater& updater : own)
+        if (auto found = updater.parse(plain)) return found;
+      return StandardUpdaters{}(plain);
+    });
   };
 }
 
