@@ -12,6 +12,7 @@
 #include "train/line_model.hpp"
 #include "train/table_model.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,6 +22,11 @@ namespace {
 struct Count {
   int* steps;
   void on_step(const distrib::StepDone&) { ++*steps; }
+};
+
+struct KeepNorms {
+  std::vector<float>* norms;
+  void on_step(const distrib::StepDone& done) const { norms->push_back(done.gradient_norm); }
 };
 
 struct CountExamples {
@@ -187,7 +193,8 @@ TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data",
   std::uint64_t examples = 0;
   const auto run = [&](const auto& with) {
     auto trainer = with.with_hooks(CountExamples{&examples}).build();
-    CHECK(trainer.run() == 0);
+    const int code = trainer.run();  // not inside CHECK, which would catch an exception
+    CHECK(code == 0);
     return trainer.result();
   };
   const auto one = run(builder);
@@ -203,6 +210,29 @@ TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data",
   CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(31)), ContainsSubstring("not enough for one whole step"));
   for (const std::uint32_t bad : {0U, 4097U})
     CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(bad)), ContainsSubstring("from 1 to 4096"));
+}
+
+TEST_CASE("with_gradient_clipping: hooks are told the largest norm of the step", "[train]") {
+  const support::TempDirectory directory;
+  std::vector<float> norms;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4}, KeepNorms{&norms});
+  distrib::IoPool pool{2};
+  const auto of = [&](std::uint32_t workers, const auto& with) {
+    norms.clear();
+    CHECK(with.with_local_mode({.workers = workers}).build(pool).run() == 0);
+    CHECK(norms.size() == 4);
+    return norms;
+  };
+  for (const float norm : of(2, builder)) CHECK(std::isnan(norm));
+  for (const float norm : of(2, builder.with_gradient_clipping(distrib::ClipByValue{1}))) CHECK(std::isnan(norm));
+  const auto clipped = builder.with_gradient_clipping(distrib::ClipByNorm{0.1F});
+  const auto one = of(1, clipped);
+  for (const float norm : one) CHECK(norm > 0.1F);
+  const auto two = of(2, clipped);
+  CHECK(two[0] >= one[0]);  // the first batch is that of rank 0
+  CHECK(of(2, clipped) == two);
 }
 
 TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {

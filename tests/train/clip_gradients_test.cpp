@@ -31,7 +31,7 @@ auto clipped_job(const distrib::GradientClipping& clipping) -> distrib::Job {
   return job;
 }
 
-/// The gradients of such a job. They belong to nobody else: each call makes the same.
+/// The gradients of such a job, the same each time.
 struct Made {
   explicit Made(const distrib::Job& job, std::size_t rows = 4) : gradients{job.variables, 1} {
     gradients.rows(0).resize(rows, 3);

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -118,7 +119,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ahead.keys.collect(values, table, mine.values.rows(table).data());
     }
     const float loss = mean_gradients(mine, ahead, step, rank);
-    clip_gradients(job_, mine.gradients);
+    mine.norm = clip_gradients(job_, mine.gradients);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
@@ -127,6 +128,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
     return loss;
   }
+
+  /// Returns the norm of the rank's last gradient before it was clipped; NaN if the job does not clip by norm. To be
+  /// called by the thread that computed the contribution, or when it has finished.
+  [[nodiscard]] auto gradient_norm(Rank rank) const -> float override { return ranks_[rank]->norm; }
 
   /// Copies the rows of `others`, which `prepare` of this step has asked for, from the values that arrived for this
   /// step into `to`. Returns false if the step is not prepared, or if no rows of `others` were asked for. Must be
@@ -171,6 +176,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     std::vector<Ahead> aheads;
     Values<Variables> values;
     Gradients<Variables> gradients;
+    float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
   };
 

@@ -32,6 +32,9 @@ struct StepDone {
   /// Mean of the losses of the step's contributions. Asynchronous, or in a cluster: the loss of one contribution.
   float loss = 0;
   std::uint64_t examples = 0;  ///< Number of examples in the steps since the last such event.
+  /// Norm of the gradient before it was clipped: the largest of the step's contributions. Asynchronous, or in a cluster:
+  /// of one contribution. NaN without `ClipByNorm`.
+  float gradient_norm = std::numeric_limits<float>::quiet_NaN();
 };
 
 /// A checkpoint is durable.
