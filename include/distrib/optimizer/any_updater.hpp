@@ -85,6 +85,9 @@ class AnyUpdater {
   AnyUpdater(U updater)  // NOLINT
       : model_{std::make_shared<const detail::UpdaterModel<U>>(std::move(updater))} {}
 
+  explicit AnyUpdater(std::shared_ptr<const detail::UpdaterModelBase> model) : model_{std::move(model)} {}
+  [[nodiscard]] auto model() const noexcept -> const std::shared_ptr<const detail::UpdaterModelBase>& { return model_; }
+
   /// Returns "NAME HYPER-PARAMETERS", as in a job's description.
   [[nodiscard]] auto text() const -> std::string { return model_->text(); }
 
@@ -109,8 +112,6 @@ class AnyUpdater {
   void apply_rows(UpdateStep step, const RowBatch& batch) const { model_->apply_rows(step, batch); }
 
  private:
-  explicit AnyUpdater(std::shared_ptr<const detail::UpdaterModelBase> model) : model_{std::move(model)} {}
-
   std::shared_ptr<const detail::UpdaterModelBase> model_;
 };
 

@@ -22,6 +22,7 @@ enum class train_errc {
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
+  bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
 };
 // clang-format on
 
@@ -48,6 +49,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::bad_initial_name, failure::invalid_argument,
      "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
      "once"},
+    {train_errc::bad_accumulation, failure::invalid_argument,
+     "the number of batches of one contribution must be from 1 to 4096"},
     {train_errc::bad_embedding, failure::invalid_argument,
      "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
 };

@@ -18,7 +18,8 @@ struct JobStart {
   Step first_step = 0;
   Step last_step = 0;  ///< The job ends after this step.
   std::uint32_t workers = 1;
-  std::uint64_t examples_per_step = 0;  ///< Batch size times the contributions that a step counts.
+  /// Batch size times the batches of a contribution times the contributions that a step counts.
+  std::uint64_t examples_per_step = 0;
   /// Prefix of the checkpoint from which a job in one process continues. Empty: it starts from its initial values. In a
   /// cluster always empty: there each parameter server loads its cuts, and reports `Event::Kind::restored` to its own
   /// hooks.
@@ -35,6 +36,9 @@ struct StepDone {
   /// workers are not known.
   float loss = 0;
   std::uint64_t examples = 0;  ///< Number of examples in the steps since the last such event.
+  /// Norm of the gradient before it was clipped: the largest of the step's contributions. Asynchronous, or in a cluster:
+  /// of one contribution. NaN without `ClipByNorm`.
+  float gradient_norm = std::numeric_limits<float>::quiet_NaN();
 };
 
 /// A checkpoint is durable.

@@ -22,9 +22,11 @@ struct StepContext {
   Rank rank = 0;
   std::uint32_t workers = 1;  ///< Number of ranks of the job.
   std::uint64_t seed = 0;     ///< Seed of the job.
+  std::uint32_t micro_batch = 0;  ///< Number of the batch within the contribution, see `with_gradient_accumulation`.
 
-  /// Returns a new generator that depends only on (seed, step, rank); each call returns it in its initial state.
-  [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank}; }
+  /// Returns a new generator that depends only on (seed, step, rank, micro_batch); each call returns it in its initial
+  /// state.
+  [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank + micro_batch * workers}; }
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/perform.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/protocol/sync_shard_core.hpp>
@@ -15,6 +16,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -110,6 +112,32 @@ TEST_CASE("initial_cut: takes values and rows from a checkpoint, whatever shards
         ShardStore store{job, shard, two_slots, std::numeric_limits<std::uint64_t>::max()};
         store.load(cut);  // the store accepts it as a cut of this job
         CHECK(cuts::same_bytes(store.dense(), cut.values));
+      }
+    }
+  }
+}
+
+TEST_CASE("initial_cut: slots that begin as the values have those of the checkpoint", "[ps]") {
+  const support::TempDirectory directory;
+  Job job = cuts::with_tables(cuts::make_job(2, 2));
+  job.initial_checkpoint = save(job, directory / "model.ckpt-40");
+  const JobUpdaters updaters{averaged(Ftrl{.initial_accumulator_value = 0.25F}, {})};
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const ShardLayout layout{job, shard};
+    const Cut cut = initial_cut(job, layout, updaters);
+    const Cut plain = initial_cut(job, layout, two_slots);
+    REQUIRE(cut.slots.size() == 3);
+    CHECK(cuts::same_bytes(cut.slots[0], plain.slots[0]));
+    CHECK(cuts::same_bytes(cut.slots[1], plain.slots[1]));
+    CHECK(std::ranges::equal(cut.slots[2]->bytes(), cut.values->bytes().first(cut.slots[2]->size())));
+    for (std::size_t t = 0; t < 2; ++t) {
+      const std::size_t dim = job.tables[t].dim;
+      const auto rows = cut.tables[t].rows->as<float>();
+      REQUIRE(rows.size() % (4 * dim) == 0);
+      for (std::size_t at = 0; at < rows.size(); at += 4 * dim) {
+        CHECK(std::ranges::equal(rows.subspan(at, dim), rows.subspan(at + 3 * dim, dim)));
+        CHECK(rows[at + dim] == 0.25F);
+        CHECK(rows[at + 2 * dim] == 0.0F);
       }
     }
   }

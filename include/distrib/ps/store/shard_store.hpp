@@ -110,7 +110,7 @@ class ShardStore {
   }
 
   /// Replaces the dense values by `dense`, a block of the layout. Only before the first update.
-  void begin(SharedBuffer dense) noexcept { dense_.begin(std::move(dense)); }
+  void begin(SharedBuffer dense) { dense_.begin(std::move(dense)); }
 
   /// Replaces the state by that of a cut of the same layout. Throws as `TableStore::load`.
   void load(const Cut& cut) {

@@ -179,7 +179,7 @@ class ClusterTrainer::Worker {
     report_.reached(step, loss);
     const Step before = std::exchange(told_, step);
     if (!chief_) return;
-    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step});
+    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
     if (evaluation_ == nullptr || step >= job_.total_steps) return;
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;

@@ -7,8 +7,10 @@
 #include <distrib/core/files.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/train/error.hpp>
 
@@ -21,11 +23,12 @@ inline namespace v0 {
 
 DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                                         HookSettings settings)
-    : options_{std::move(options)},
-      model_{std::move(model)},
-      hooks_{std::move(hooks)},
-      settings_{std::move(settings)},
-      updaters_{options_.updater} {
+    : options_{std::move(options)}, model_{std::move(model)}, hooks_{std::move(hooks)}, settings_{std::move(settings)} {
+  if (options_.moving_average) {
+    options_.updater = averaged(options_.updater, *options_.moving_average);
+    for (auto& [prefix, updater] : options_.updaters_of) updater = averaged(updater, *options_.moving_average);
+  }
+  updaters_ = {options_.updater};
   options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
   for (const auto& [prefix, updater] : options_.updaters_of) {
     check_name("with_updater: '" + prefix + "'",
@@ -36,10 +39,12 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
 }
 
 DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
-  return [own = updaters_](std::string_view text) -> std::optional<AnyUpdater> {
-    for (const AnyUpdater& updater : own)
-      if (auto found = updater.parse(text)) return found;
-    return StandardUpdaters{}(text);
+  return [own = updaters_](std::string_view text) {
+    return find_averaged(text, [&own](std::string_view plain) -> std::optional<AnyUpdater> {
+      for (const AnyUpdater& updater : own)
+        if (auto found = updater.parse(plain)) return found;
+      return StandardUpdaters{}(plain);
+    });
   };
 }
 
@@ -133,6 +138,10 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});
   throw_if(check_table_updaters(job, updaters_));
   job.row_mean = options_.row_mean;
+  job.gradient_accumulation = options_.gradient_accumulation;
+  if (job.gradient_accumulation == 0 || job.gradient_accumulation > max_gradient_accumulation)
+    throw_error(train_errc::bad_accumulation, std::to_string(job.gradient_accumulation));
+  job.gradient_clipping = options_.gradient_clipping;
   job.check_numerics = options_.check_numerics;
   job.wire_format = options_.wire_format;
   job.consistency = consistency;
@@ -152,9 +161,10 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 }
 
 // Returns the last step of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous
-// step uses one batch of each rank, including backup workers.
+// step uses the batches of one contribution of each rank, including backup workers.
 DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks) const -> Step {
-  const std::uint64_t batches_per_step = options_.consistency.is_synchronous() ? ranks : 1;
+  const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
+  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation;
   std::optional<Step> last;
   if (settings_.stop) last = settings_.stop->last_step;
   if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);

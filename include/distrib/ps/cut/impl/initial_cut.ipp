@@ -58,7 +58,8 @@ DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& tab
   float* to = whole->as<float>().data();
   for (std::size_t row = 0; row < rows; ++row, from += info.dim) {
     to = std::copy_n(from, info.dim, to);
-    for (const Slot& slot : slots) to = std::fill_n(to, info.dim, slot.initial);
+    for (const Slot& slot : slots)
+      to = slot.begins_as_value ? std::copy_n(from, info.dim, to) : std::fill_n(to, info.dim, slot.initial);
   }
   cut.rows = std::move(whole);
   return cut;
@@ -70,20 +71,22 @@ DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const J
                               const std::optional<InitialCheckpoint>& checkpoint) -> Cut {
   auto values = std::make_shared<AlignedBuffer>(initial_values(job, layout));
   Cut cut{0, values, {}, {}};
+  Error error;
+  if (checkpoint) {
+    const BundleReader& reader = checkpoint->reader();
+    detail::read_initial(reader, layout, *values, error);
+    for (const TableShare& table : layout.tables())
+      cut.tables.push_back(
+          detail::read_initial(reader, table, updaters[table.updater()], layout.shard(), job.shards(), error));
+    throw_if(error);
+  }
   for (const ShardLayout::Group& group : layout.groups())
     for (const Slot& slot : updaters[group.updater].slots()) {
       auto block = std::make_shared<AlignedBuffer>(group.size_bytes);
-      std::fill_n(block->as<float>().begin(), block->as<float>().size(), slot.initial);
+      if (slot.begins_as_value) std::copy_n(values->data() + group.offset_bytes, group.size_bytes, block->data());
+      else std::ranges::fill(block->as<float>(), slot.initial);
       cut.slots.push_back(std::move(block));
     }
-  if (!checkpoint) return cut;
-  const BundleReader& reader = checkpoint->reader();
-  Error error;
-  detail::read_initial(reader, layout, *values, error);
-  for (const TableShare& table : layout.tables())
-    cut.tables.push_back(
-        detail::read_initial(reader, table, updaters[table.updater()], layout.shard(), job.shards(), error));
-  throw_if(error);
   return cut;
 }
 

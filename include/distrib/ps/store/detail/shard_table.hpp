@@ -143,9 +143,10 @@ class ShardTable {
   // will be.
   void init(std::uint64_t key, float* row) const {
     float* const made = packing_.packs() ? one_.data() : row;
-    initial_(key, {made, layout_.dim});
+    initial_weights(key, {made, layout_.dim});
     float* to = made + layout_.dim;
-    for (const Slot& slot : updater_.slots()) to = std::fill_n(to, layout_.dim, slot.initial);
+    for (const Slot& slot : updater_.slots())
+      to = slot.begins_as_value ? std::copy_n(made, layout_.dim, to) : std::fill_n(to, layout_.dim, slot.initial);
     if (packing_.packs()) packing_.pack(made, row);
   }
   void initial_weights(std::uint64_t key, std::span<float> weights) const {
