@@ -3,6 +3,7 @@
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <filesystem>
 #include <string>
@@ -90,4 +91,26 @@ TEST_CASE("a plan that fails removes the files that it has not renamed", "[check
                             FileAction::write(directory / "none/c", {}, {})},
                    error);
   CHECK(std::filesystem::exists(directory / "a"));  // it has been renamed
+}
+
+TEST_CASE("a plan is durable in a directory that may be written and not read", "[checkpoint][perform]") {
+  const support::UnreadableDirectory directory;
+  const std::string first = directory.path() + "/first";
+  const std::string second = directory.path() + "/second";
+  const auto sync = FileAction::sync_directory(directory.path());
+  Error error;
+  distrib::perform(
+      FilePlan{FileAction::write(first, {distrib::as_bytes("ab")}, {}), sync, FileAction::link(first, second),
+               FileAction::remove(first), sync, FileAction::rename(second, first), sync},
+      error);
+  CHECK_FALSE(error);
+  CHECK(distrib::as_text(support::read_file(first)) == "ab");
+
+  // without a file whose name the plan has just made
+  for (const FilePlan& plan :
+       {FilePlan{sync}, FilePlan{FileAction::write(second, {}, {}), FileAction::remove(second), sync}}) {
+    distrib::perform(plan, error);
+    CHECK(error.code == checkpoint_errc::cannot_write);
+    CHECK_THAT(error.where, ContainsSubstring("Permission denied"));
+  }
 }

@@ -38,7 +38,7 @@ inline namespace v0 {
 /// Threads: one at a time.
 template <Deflates D = Deflater> class BasicShardedRecordWriter {
  public:
-  /// Creates the files `NAME-00000-of-0000N` and so on, under hidden names. Throws `std::system_error`: as
+  /// Creates the files that get the names `NAME-00000-of-0000N` and so on. Throws `std::system_error`: as
   /// `RecordWriter`, or `record_errc::no_such_shard` for 0 shards.
   BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options = {})
       : name_{std::move(name)} {

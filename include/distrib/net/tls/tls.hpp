@@ -160,9 +160,9 @@ class TlsContext {
       error = {net_errc::bad_tls_file, key.empty() ? certificate + " (its private key is missing)" : key};
     std::error_code ec;
     if (!server && authority.empty()) context->set_default_verify_paths(ec);
+    if (!error && ec) error = {net_errc::bad_tls_file, "the authorities of the system (" + ec.message() + ")"};
     if (!server || !authority.empty())
-      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, ec);
-    if (!error && ec) error = {net_errc::bad_tls_file, ec.message()};
+      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
     ::ERR_clear_error();
     return context;
   }
