@@ -99,9 +99,9 @@ concept ChecksItself = requires(const U& updater, std::error_code& ec) { updater
 /// - `apply_rows(UpdateStep step, const RowBatch& batch) const`: does the same as `apply` for each row, only faster;
 /// - `updates_every_row`, a constant bool: true if an element also changes when its gradient is 0, so that in a table
 ///   all rows would have to be updated at each step. Such an updater is refused for tables;
-/// - `check(std::error_code& ec) const`: sets `ec`, to an `optimizer_errc`, if its hyper-parameters cannot be trained with. An updater
-///   that lists its hyper-parameters in a static `fields` needs none for its learning rate: `LearningRate::check` is
-///   called for it.
+/// - `check(std::error_code& ec) const`: sets `ec`, to an `optimizer_errc`, if its hyper-parameters cannot be trained
+///   with. An updater that lists its hyper-parameters in a static `fields` needs none for its learning rate:
+///   `LearningRate::check` is called for it.
 ///
 /// Semantics of `apply`: a pure function of its arguments, element by element, so that a variable that is cut into
 /// parts gets the same values. All spans have the same length; `slots` is in the order of `slots()`; `from` and `to`
