@@ -54,6 +54,11 @@ if(distrib_torch_version VERSION_LESS 1.13)
   distrib_no_libtorch("needs LibTorch 1.13 or newer, ${distrib_torch_prefix} has ${distrib_torch_version}")
 endif()
 
+if(distrib_torch_version VERSION_LESS 2 AND CMAKE_CXX_COMPILER_ID MATCHES "Clang") # pytorch#93978
+  distrib_no_libtorch("needs g++, or LibTorch 2 or newer: clang cannot compile the headers of LibTorch \
+${distrib_torch_version} as C++20")
+endif()
+
 # The libraries of a wheel need others, which lie in wheels beside it.
 set(distrib_torch_links)
 if(NOT DISTRIB_LIBTORCH_INCLUDE IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
