@@ -19,6 +19,8 @@
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
 #                               Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 3 GB) only if it is named
+#        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
+#                               are killed; units: its tests alone
 #        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
 #                               and that each page fits on a phone
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
@@ -176,6 +178,18 @@ kills() {  # OPTION...
   passed=$((passed + 1))
 }
 
+torch_units() { build torch distrib_libtorch_tests && run_ctest torch; }
+
+# Says of each job which hash it has.
+torch_jobs() {
+  build torch distrib_torch || return
+  if ! tests/libtorch/jobs.py build/torch; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  passed=$((passed + 1))
+}
+
 # Says every 1000 seeds how it stands.
 simulation() {  # FROM COUNT PROGRAM TAG
   build release "$3" || return
@@ -204,6 +218,7 @@ case ${1:-} in
     ensure_packages build tests
     part "g++ release: all tests" release
     [ -z "$summary" ] || echo "$summary"
+    echo "left out: the door to LibTorch (tests/run.sh torch)"
     ;;
   all)
     ensure_packages build tests clang
@@ -273,6 +288,17 @@ case ${1:-} in
     ensure_packages build tests interop
     part "interop" interop "${scripts[@]}"
     ;;
+  torch)
+    case ${2:-} in '' | units) ;; *) echo "error: torch takes units or nothing, not '$2'" >&2; exit 64 ;; esac
+    ensure_packages build tests torch
+    if [ -n "${2:-}" ]; then
+      part "the door to LibTorch: units" torch_units
+    else
+      ensure_packages clang
+      part "the door to LibTorch: units" torch_units
+      part "the door to LibTorch: jobs" torch_jobs
+    fi
+    ;;
   site)
     ensure_packages site browser
     part "the site" counted "docs/site.sh" docs/site.sh
@@ -290,7 +316,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,25s/^# //p' "$0" >&2
+    sed -n '3,27s/^# //p' "$0" >&2
     exit 64
     ;;
 esac
