@@ -149,3 +149,48 @@ TEST_CASE("WorkerClient: two processes of one rank do no harm", "[ps]") {
   };
   CHECK(run(true) == run(false));
 }
+
+TEST_CASE("WorkerClient: the longest times mean for ever", "[ps]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  IoPool pool{1};
+  asio::io_context context{1};
+  std::optional<Server> server;
+  const std::uint16_t port = free_port(context);
+  WorkerClientOptions options;
+  options.start_within = options.lost_after = options.goodbye_within = for_ever;
+  Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", port}}, options};
+  context.run_for(80ms);
+  CHECK_FALSE(worker.is_over);
+  server.emplace(pool, cluster_of(port), "ps", 0U);
+  worker.at_step = [&](Step step) {
+    if (step != 11) return;
+    worker.at_step = nullptr;
+    server.reset();
+  };
+  worker.heard = [&](const Event& event) {
+    if (event.kind == Event::Kind::lost) server.emplace(pool, cluster_of(port), "ps", 0U);
+  };
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(worker.end.result.size() == 1);
+}
+
+TEST_CASE("WorkerClient: with replicas the longest times mean for ever, too", "[ps]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  IoPool pool{1};
+  asio::io_context context{1};
+  Job job = loopback_job::make(2, 1, 1'000'000);
+  job.replicas = 2;
+  const std::string address = "127.0.0.1:" + std::to_string(free_port(context));
+  Server server{pool, {{"ps", {"127.0.0.1:0", address}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+  WorkerClientOptions options;
+  options.start_within = 100ms;  // for the other server, which is never started
+  options.lost_after = for_ever;
+  Worker worker{context, job, 0, {{"127.0.0.1", server.port()}, Address::parse(address)}, options};
+  context.run_for(500ms);
+  CHECK_FALSE(worker.is_over);
+  worker.client->stop();
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 1);
+  CHECK_FALSE(worker.end.why);
+}

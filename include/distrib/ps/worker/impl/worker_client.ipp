@@ -3,6 +3,7 @@
 
 #include <distrib/ps/worker/worker_client.hpp>
 
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/wire/messages.hpp>
@@ -33,7 +34,7 @@ DISTRIB_DECL WorkerClient::~WorkerClient() {
 
 DISTRIB_DECL void WorkerClient::start() {
   for (Link& link : links_) {
-    link.deadline = Clock::now() + options_.start_within;
+    link.deadline = instant_after(Clock::now(), options_.start_within);
     connect(link);
   }
 }
@@ -120,7 +121,7 @@ DISTRIB_DECL void WorkerClient::lost(Link& link) {
     tell(Event::Kind::lost, link, reason.code, "lost " + name_of(link) + ": " + reason.code.message());
     link.failures = 0;
     // When everything is saved, a server that is gone needs no further call.
-    link.deadline = now + (node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
+    link.deadline = instant_after(now, node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
   }
   if (now >= link.deadline) return cannot_reach(link, reason.code);
   // A server that accepts connections but never greets is tried after pauses that double up to 1.6 s.
@@ -145,7 +146,8 @@ DISTRIB_DECL void WorkerClient::cannot_reach(Link& link, const std::error_code& 
   const Instant now = Clock::now();
   for (const Link& other : links_)
     if (other.replica % shards_ == link.replica % shards_)
-      link.deadline = std::max(link.deadline, other.connection ? now + options_.lost_after : other.deadline);
+      link.deadline =
+          std::max(link.deadline, other.connection ? instant_after(now, options_.lost_after) : other.deadline);
   if (link.deadline > now) return connect_after(link, longest_pause);
   const bool for_good = link.was_connected && !node_.everything_saved();
   fail(for_good ? exit_code::somebody_lost : exit_code::again, {reason, name_of(link)});
@@ -170,7 +172,7 @@ DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {
 DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
   end_ = {end.left ? exit_code::again : exit_code::done, {}, std::move(end.result)};
   for (Link& link : links_) link.connector.reset();
-  hang_up_.expires_after(options_.goodbye_within);
+  hang_up_.expires_at(instant_after(Clock::now(), options_.goodbye_within));
   hang_up_.async_wait([self = shared_from_this()](const std::error_code& ec) {
     if (!ec) self->finish();
   });
