@@ -35,6 +35,31 @@ TEST_CASE("WorkerClientOptions: a server is lost permanently after the same time
   CHECK(WorkerClientOptions{}.lost_after == shard.lease + shard.restart_window);
 }
 
+TEST_CASE("WorkerClient: refuses a job whose shards have larger values than a message may have", "[ps]") {
+  asio::io_context context{1};
+  const Job job = loopback_job::make(2, 1);  // 128 and 384 bytes
+  WorkerClientOptions options;
+  const auto refused = [&] {
+    Error error;
+    try {
+      const Worker worker{context, job, 0, {{"127.0.0.1", 1}, {"127.0.0.1", 2}}, options};
+    } catch (const std::system_error& thrown) {
+      error = error_of(thrown);
+    }
+    return error;
+  };
+  options.rpc.limits.body_bytes = 384;
+  CHECK_FALSE(refused());
+  options.rpc.limits.body_bytes = 383;
+  CHECK(refused().code == ps_errc::shard_too_large);
+  CHECK(refused().where == "shard 1: 384 bytes, allowed are 383");
+  Job large = job;
+  large.variables[1].shape = Shape{std::int64_t{1} << 26};
+  large.parts[2].slice = Slice::whole(large.variables[1].shape);
+  CHECK_THROWS_WITH((Worker{context, large, 0, {{"127.0.0.1", 1}, {"127.0.0.1", 2}}}),
+                    ContainsSubstring("shard 1: 268435712 bytes, allowed are 268435456"));
+}
+
 TEST_CASE("WorkerClient: names a server that is never started", "[ps]") {
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);

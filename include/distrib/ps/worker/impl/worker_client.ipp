@@ -6,6 +6,7 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/nonce.hpp>
@@ -23,6 +24,11 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
       owner_{owner},
       node_{job, rank, options_.worker, std::move(cuts), *this},
       hang_up_{executor} {
+  for (const ShardLayout& layout : shard_layouts(job))
+    if (layout.wire_block_bytes() > options_.rpc.limits.body_bytes)
+      throw_error(ps_errc::shard_too_large, "shard " + std::to_string(layout.shard()) + ": " +
+                                                std::to_string(layout.wire_block_bytes()) + " bytes, allowed are " +
+                                                std::to_string(options_.rpc.limits.body_bytes));
   for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica)
     links_.emplace_back(executor, *this, replica, job.task_of(replica), job.service_of(replica));
 }
