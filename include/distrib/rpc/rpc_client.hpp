@@ -51,8 +51,7 @@ struct CallOptions {
   CallOptions() = default;
   CallOptions(std::nullopt_t) noexcept {}
   template <class Rep, class Period>
-  CallOptions(std::chrono::duration<Rep, Period> time) noexcept
-      : within{std::chrono::ceil<std::chrono::milliseconds>(time)} {}
+  CallOptions(std::chrono::duration<Rep, Period> time) noexcept : within{detail::bounded_time(time)} {}
   CallOptions(std::optional<std::chrono::milliseconds> time, std::string text, std::string* say = nullptr)
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };

@@ -44,6 +44,7 @@ enum class ps_errc {
   bad_initial_values, ///< Custom initial values do not have the SHA-256 that the job's description has. Make `initial_values()` of the model return the same values at every call and on every worker.
   old_version,       ///< A task has an older version of the library, which cannot distinguish what was trained before and after the settings of a job were changed. Start all tasks with one version.
   not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest names), or set `allow_missing`.
+  shard_too_large,   ///< The dense values of a shard do not fit into one message. Use more servers, or more shards on each, and cut large variables by a partitioner.
 };
 // clang-format on
 
@@ -116,6 +117,9 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::old_version), failure::unsupported,
      "a task of an older version cannot take part in a job whose settings were changed: start all tasks with one "
      "version"},
+    {static_cast<int>(ps_errc::shard_too_large), failure::exhausted,
+     "the dense values of a shard do not fit into one message: use more servers or shards, and cut large variables by "
+     "a partitioner"},
 };
 
 /// Returns the category "distrib.ps".
