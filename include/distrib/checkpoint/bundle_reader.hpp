@@ -37,8 +37,8 @@ DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& 
 
 }  // namespace detail
 
-/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening it reads the index and the sizes of the data
-/// files; tensors are read when they are asked for, and their checksums are always verified.
+/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Made by `open` or `open_part`, which read the index and
+/// the sizes of the data files; tensors are read when they are asked for, and their checksums are always verified.
 ///
 /// Errors: a function sets its last argument, of type `ErrorRef` or `Error`; the overload without it throws
 /// `std::system_error`. Each error says where: file, tensor, slice.

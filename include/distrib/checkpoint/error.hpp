@@ -51,7 +51,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::incomplete, failure::mismatch,
      "the slices in the checkpoint do not cover the whole tensor: save every part of it"},
     {checkpoint_errc::duplicate, failure::invalid_argument,
-     "adding duplicate key: save each tensor once, or use another name"},
+     "adding duplicate key: save each tensor once, or use a name that only one tensor has"},
     {checkpoint_errc::unsupported, failure::unsupported,
      "this library cannot read this checkpoint or tensor: save it again with TensorFlow 2"},
     {checkpoint_errc::cannot_read, failure::io, "cannot read the file: remove the cause in brackets"},

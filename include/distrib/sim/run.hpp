@@ -41,12 +41,12 @@ template <class R>
 
 /// Trains as `run(trainer, options)` does, but at a moment that is drawn from the seed all processes end, and the job
 /// is started again as `after` says: for example with another learning rate. Both must have the same seed, the same
-/// variables and tables with the same initializers, and the same initial checkpoint: a difference in these is reported
-/// in `Outcome::wrong`, which then contains the text of `ps_errc::job_mismatch`. The numbers of shards and of workers
-/// must be the same too (programmer error otherwise).
+/// variables and tables with the same initializers, and the same initial checkpoint: if a shard has saved a cut before
+/// that moment, a difference in these is reported in `Outcome::wrong`, with the text of `ps_errc::job_mismatch`. The
+/// numbers of shards and of workers must be the same too (programmer error otherwise, which is not checked).
 ///
 /// A synchronous job ends with the parameters of local mode that is continued as `after` from step
-/// `Outcome::changed_after`; if that is empty, with the parameters of `before` alone.
+/// `Outcome::changed_after`; if that is empty and nothing is wrong, with the parameters of `before` alone.
 template <class R, class S>
 [[nodiscard]] auto run(const TrainerBuilder<R>& before, const TrainerBuilder<S>& after, const Options& options)
     -> Outcome {

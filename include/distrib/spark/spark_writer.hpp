@@ -97,7 +97,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
   /// True if the path existed and the mode is `ignore`: rows are then dropped.
   [[nodiscard]] auto ignored() const noexcept -> bool { return ignored_; }
 
-  /// Adds a row. After `commit()` or `abort()`: `spark_errc::closed`.
+  /// Adds a row; drops it if `ignored()`. After `commit()` or `abort()`: `spark_errc::closed`.
   void write(const E& row) {
     add(row);
     if (error_) throw_if(error_);

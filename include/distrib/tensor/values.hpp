@@ -50,7 +50,8 @@ template <class Variables> class Values : public RuntimeValues {
   explicit Values(const Variables& variables) : Values{variables.infos()} {}
   /// Makes the values for the model's variables `infos`.
   explicit Values(std::span<const VariableInfo> infos) : RuntimeValues{infos, Variables::tables} {}
-  /// Takes over values that were made for the same list at run time.
+  /// Takes over values, with their contents, that were made at run time for the list `Variables` (programmer error
+  /// otherwise; only the numbers of variables and of tables are asserted).
   explicit Values(RuntimeValues&& values) noexcept : RuntimeValues{std::move(values)} {
     assert(size() == Variables::size - Variables::tables && tables() == Variables::tables);
   }
@@ -67,7 +68,8 @@ template <class Variables> class Gradients : public RuntimeGradients {
   explicit Gradients(const Variables& variables) : Gradients{variables.infos()} {}
   /// Makes the gradients for the model's variables `infos`.
   explicit Gradients(std::span<const VariableInfo> infos) : RuntimeGradients{infos, Variables::tables} {}
-  /// Takes over gradients that were made for the same list at run time.
+  /// Takes over gradients, with their contents, that were made at run time for the list `Variables` (programmer error
+  /// otherwise; only the numbers of variables and of tables are asserted).
   explicit Gradients(RuntimeGradients&& gradients) noexcept : RuntimeGradients{std::move(gradients)} {
     assert(size() == Variables::size - Variables::tables && tables() == Variables::tables);
   }

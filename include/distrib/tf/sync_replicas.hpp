@@ -146,7 +146,7 @@ class SyncReplicas {
   [[nodiscard]] auto dropped() const noexcept -> std::uint64_t {
     return accumulators_.empty() ? 0 : accumulators_.front().dropped();
   }
-  /// Number of workers that wait for a token.
+  /// Number of calls of `take_token` that wait for a token.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_.size(); }
 
  private:

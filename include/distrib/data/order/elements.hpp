@@ -70,7 +70,7 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
   O order_;
 };
 
-/// Returns the numbers 0 .. count - 1. `count` must not be negative.
+/// Returns the numbers 0 .. count - 1. `count` must not be negative (programmer error, which is not checked).
 template <std::integral Count> [[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
   return {{static_cast<std::uint64_t>(count)}, WholeOrder{}};
 }

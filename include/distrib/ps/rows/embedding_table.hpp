@@ -102,8 +102,8 @@ class EmbeddingTable {
         keys, layout().row_bytes(), [step](std::size_t, KeyUse use) { return counted(use, step); }, init, hand, ec);
   }
 
-  /// Counts and serves all keys as `visit_or_make` does, but passes the rows at once: sets rows[i] to the row of keys[i],
-  /// or to null if it has none. `rows` must be at least as long as `keys`.
+  /// Counts and serves all keys as `visit_or_make` does, but passes all rows at once: sets rows[i] to the row of
+  /// keys[i], or to null if it has none. `rows` must be at least as long as `keys`.
   template <class Init>
   auto find_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, Init init,
                     std::error_code& ec) -> std::size_t {
