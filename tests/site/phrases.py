@@ -23,7 +23,7 @@ PHRASES = {
     "logging": "guide/your_own_policies.html",
     "parameter server dies": "guide/failures.html",
     "worker dies": "guide/failures.html",
-    "epoch": "guide/words.html",
+    "epoch": "guide/data_pipelines.html",
     "restart window": "guide/words.html",
     "compile time": "guide/use.html",
     "own hook": "guide/your_own_policies.html",

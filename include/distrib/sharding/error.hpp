@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Why a variable cannot be divided as requested, or a row of it cannot be found.
 enum class sharding_errc {
-  no_such_axis = 1,  ///< The variable does not have the axis to divide. Choose an axis below its rank.
+  no_such_axis = 1,  ///< The variable does not have the axis to divide. Choose an axis below its number of axes.
   too_many_parts,  ///< More parts are requested than the axis has rows. Request fewer parts.
   /// More than one axis would be divided, or the number of counts is not the number of axes. Divide one axis.
   too_many_axes,
@@ -29,7 +29,7 @@ enum class sharding_errc {
 namespace detail {
 inline constexpr ErrorText sharding_texts[] = {
     {sharding_errc::no_such_axis, failure::invalid_argument,
-     "the variable has no such axis: use an axis below its rank"},
+     "the variable has no such axis: use an axis below its number of axes"},
     {sharding_errc::too_many_parts, failure::invalid_argument, "more parts than the axis has rows: use fewer parts"},
     {sharding_errc::too_many_axes, failure::invalid_argument,
      "one number of parts per axis is needed, and all but one must be 1"},
