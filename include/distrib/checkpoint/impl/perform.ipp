@@ -17,8 +17,9 @@ DISTRIB_DECL void perform(const FileAction& action, ErrorRef to) {
   detail::ErrorOut error{to};
   using Kind = FileAction::Kind;
   std::error_code ec;
-  if (action.kind == Kind::write) {
-    detail::FileDescriptor file{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
+  if (action.kind == Kind::write || action.kind == Kind::append) {
+    const int flags = action.kind == Kind::write ? O_CREAT | O_TRUNC : O_APPEND;
+    detail::FileDescriptor file{action.path, O_WRONLY | flags, ec};
     for (const ByteView view : action.views)
       if (!ec) file.write(view, ec);
     if (!ec) file.write(action.owned, ec);
@@ -43,7 +44,7 @@ DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to) {
   std::vector<const std::string*> written;
   for (const FileAction& action : plan) {
     perform(action, error);
-    // after another failure the file may not even be open
+    // after another failure of `write` the file may not even be open
     const bool is_written = !error || error.code == checkpoint_errc::no_room;
     if (action.kind == Kind::write && is_written) written.push_back(&action.path);
     if (error) break;
