@@ -17,7 +17,8 @@
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
-#                               Maven, in a cache directory), or those of tests/interop whose names begin so
+#                               Maven, in a cache directory), or those of tests/interop whose names begin so; those that
+#                               need PyTorch, of 6 GB, only by name: torch
 #        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
 #                               and that each page fits on a phone
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
@@ -28,6 +29,7 @@ logs=build/logs
 . tools/setup.sh
 . tools/tensorflow.sh
 . tools/spark.sh
+. tools/torch_files.sh
 jobs=$(nproc)
 
 configure_and_build() {  # PRESET [TARGET...]
@@ -89,14 +91,19 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
 # Real TensorFlow reads what our programs wrote, and our programs what it wrote.
 interop() {  # SCRIPT...
   local script
-  ensure_tensorflow || return
+  if [[ $* == *torch_files* ]]; then
+    ensure_torch_files || return
+    export DISTRIB_TORCH_FILES_PYTHON=$torch_files_python
+  fi
+  [ "$*" = tests/interop/torch_files.py ] || ensure_tensorflow || return
   if [[ $* == *spark* ]]; then
     ensure_spark || return
     export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars DISTRIB_SPARK_CONNECTOR=$spark_connector
   fi
   build release distrib_interop || return
   for script in "$@"; do
-    counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop
+    counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "${tensorflow_python:-$torch_files_python}" -B "$script" \
+      build/release/tests/interop
   done
   [ "$failed" -eq 0 ]
 }
@@ -264,7 +271,7 @@ case ${1:-} in
       found=$(compgen -G "tests/interop/$name*.py") || { echo "error: there is no tests/interop/$name*.py" >&2; exit 64; }
       mapfile -t -O ${#scripts[@]} scripts <<<"$found"
     done
-    [ $# -gt 1 ] || scripts=(tests/interop/*.py)
+    [ $# -gt 1 ] || mapfile -t scripts < <(compgen -G "tests/interop/*.py" | grep -v /torch)
     ensure_packages build tests interop
     part "interop" interop "${scripts[@]}"
     ;;
@@ -285,7 +292,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,24s/^# //p' "$0" >&2
+    sed -n '3,25s/^# //p' "$0" >&2
     exit 64
     ;;
 esac
