@@ -18,7 +18,7 @@
 #                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
 #                               Maven, in a cache directory), or those of tests/interop whose names begin so; torch
-#                               (PyTorch, 3 GB) only if it is named
+#                               (PyTorch, 6 GB) only if it is named
 #        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
 #                               are killed; units: its tests alone
 #        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
@@ -284,7 +284,7 @@ case ${1:-} in
       found=$(compgen -G "tests/interop/$name*.py") || { echo "error: there is no tests/interop/$name*.py" >&2; exit 64; }
       mapfile -t -O ${#scripts[@]} scripts <<<"$found"
     done
-    [ $# -gt 1 ] || mapfile -t scripts < <(compgen -G 'tests/interop/*.py' | grep -v /torch_)  # PyTorch is 3 GB
+    [ $# -gt 1 ] || mapfile -t scripts < <(compgen -G 'tests/interop/*.py' | grep -v /torch_)  # PyTorch is 6 GB
     ensure_packages build tests interop
     part "interop" interop "${scripts[@]}"
     ;;

@@ -29,6 +29,11 @@ TEST_CASE("a plan is performed in order", "[checkpoint][perform]") {
   distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});
   CHECK(distrib::as_text(support::read_file(second)) == "x");
 
+  distrib::perform(FilePlan{FileAction::append(second, {distrib::as_bytes("y"), distrib::as_bytes("z")}, {}),
+                            FileAction::append(second, {}, support::from_hex("21"))});
+  CHECK(distrib::as_text(support::read_file(second)) == "xyz!");
+  distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});
+
   distrib::perform(FilePlan{FileAction::link(second, first), FileAction::write(directory / "other", {}, {}),
                             FileAction::link(directory / "other", first)});  // a link that exists stays
   CHECK(distrib::as_text(support::read_file(first)) == "x");
@@ -45,6 +50,7 @@ TEST_CASE("a plan stops at its first failure, which names the file and the reaso
   const std::string after = directory / "after";
   const FileAction failing[] = {
       FileAction::write(gone, {}, {}),
+      FileAction::append(directory / "none", {}, {}),
       FileAction::sync(gone),
       FileAction::sync_directory(gone),
       FileAction::rename(directory / "none", gone),

@@ -97,6 +97,11 @@ class BundleEntries {
 DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
                             BundleEntries& entries, FilePlan& plan, Error& error) -> bool;
 
+/// Plans what follows when the `shards` data files of a checkpoint are durable under their temporary names: the index,
+/// with the bytes that `BundleEntries::encode` returns, is written; an old index is removed; then all get their names.
+[[nodiscard]] DISTRIB_DECL auto plan_names(std::string_view prefix, std::size_t shards, std::vector<std::byte> index)
+    -> FilePlan;
+
 }  // namespace detail
 
 /// Plans how a checkpoint is written as a TensorFlow V2 bundle: `parts[i]` into `PREFIX.data-IIIII-of-NNNNN`, and a

@@ -22,7 +22,8 @@ enum class checkpoint_errc {
   incomplete,  ///< The slices of a tensor do not cover all of it. Save every part of it.
   /// A tensor or a part of it occurs twice, or a name means two tensors. Save each once, or use another name.
   duplicate,
-  /// It was written in a way that this library cannot read. Save it again with TensorFlow on this machine.
+  /// It was written in a way that this library cannot read. Save it again as the message says, or with TensorFlow on
+  /// this machine.
   unsupported,
   cannot_read,  ///< The operating system refused to read a file. Remove the cause that the message names.
   cannot_write,  ///< The operating system refused to write a file. Remove the cause that the message names.
@@ -31,6 +32,8 @@ enum class checkpoint_errc {
   missing_index_file,  ///< There are data files without their index file. Copy `PREFIX.index` too.
   /// The file `checkpoint` names checkpoints that do not exist. Copy them to their place, or remove the file.
   stale_state,
+  /// A safetensors or PyTorch file is damaged or cut off, or is no such file. Get the file again, or save it again.
+  bad_tensor_file,
 };
 
 namespace detail {
@@ -53,7 +56,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::duplicate, failure::invalid_argument,
      "adding duplicate key: save each tensor once, or use a name that only one tensor has"},
     {checkpoint_errc::unsupported, failure::unsupported,
-     "this library cannot read this checkpoint or tensor: save it again with TensorFlow 2"},
+     "this library cannot read this kind of file or tensor: save it again as another kind"},
     {checkpoint_errc::cannot_read, failure::io, "cannot read the file: remove the cause in brackets"},
     {checkpoint_errc::cannot_write, failure::io, "cannot write the file: remove the cause in brackets"},
     {checkpoint_errc::no_room, failure::exhausted, "no room on the disk: make room"},
@@ -63,6 +66,9 @@ inline constexpr ErrorText checkpoint_texts[] = {
      "the index file is missing, but there are data files: copy the index too"},
     {checkpoint_errc::stale_state, failure::not_found,
      "the checkpoint state file names a checkpoint that does not exist: copy that one here, or remove the file"},
+     "the checkpoint state file names a checkpoint that does not exist"},
+    {checkpoint_errc::bad_tensor_file, failure::corrupt,
+     "not a sound safetensors or PyTorch file: get the file again, or save it again"},
 };
 
 /// The category "distrib.checkpoint".

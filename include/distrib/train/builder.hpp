@@ -202,10 +202,11 @@ class TrainerBuilder {
     return with(&TrainingOptions::seed, seed);
   }
 
-  /// Starts variables and tables from the values in a checkpoint, "dir/model.ckpt-100". They are found by their names.
-  /// The checkpoint may be from TensorFlow or from this library; a table with arbitrary keys can only come from this
-  /// library. Slots, counters and steps start as in any new job. Compare TensorFlow's `warm_start` and
-  /// `init_from_checkpoint`.
+  /// Starts variables and tables from the values in a checkpoint, "dir/model.ckpt-100", or in another file of tensors:
+  /// "dir/model.safetensors", "dir/model.safetensors.index.json", "dir/model.pt". They are found by their names. Values
+  /// of type float16 and bfloat16 become float32. A table with arbitrary keys comes from a checkpoint of this library,
+  /// or from two tensors, NAME/keys and NAME/values. Slots, counters and steps start as in any new job. Compare
+  /// TensorFlow's `warm_start` and `init_from_checkpoint`.
   ///
   /// Variables that the checkpoint does not have: training is refused with `ps_errc::not_in_checkpoint`; the text names
   /// them and the most similar names in the checkpoint. Either map them with `options.names`, which can also say that a
@@ -218,9 +219,9 @@ class TrainerBuilder {
   /// In a cluster each parameter server reads the checkpoint, also later, if the whole job has to go back to step 0: so
   /// it must stay in place. Its absolute path and the names are part of the identity of the job; `allow_missing` is
   /// not.
-  [[nodiscard]] auto with_initial_checkpoint(std::string prefix, InitialCheckpointOptions options = {}) const
+  [[nodiscard]] auto with_initial_checkpoint(std::string path, InitialCheckpointOptions options = {}) const
       -> TrainerBuilder {
-    return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
+    return with(&TrainingOptions::initial_checkpoint, std::move(path))
         .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
   }
 

@@ -21,8 +21,9 @@ DISTRIB_DECL void perform_action(const FileAction& action, const std::string& fi
   error = {};
   using Kind = FileAction::Kind;
   std::error_code ec;
-  if (action.kind == Kind::write) {
-    FileDescriptor written{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
+  if (action.kind == Kind::write || action.kind == Kind::append) {
+    const int flags = action.kind == Kind::write ? O_CREAT | O_TRUNC : O_APPEND;
+    FileDescriptor written{action.path, O_WRONLY | flags, ec};
     for (const ByteView view : action.views)
       if (!ec) written.write(view, ec);
     if (!ec) written.write(action.owned, ec);
@@ -56,7 +57,7 @@ DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to) {
   std::string named;  // the last file that got its name; empty if that file was removed
   for (const FileAction& action : plan) {
     detail::perform_action(action, named, error);
-    // after another failure the file may not even be open
+    // after another failure of `write` the file may not even be open
     const bool is_written = !error || error.code == checkpoint_errc::no_room;
     if (action.kind == Kind::write && is_written) written.push_back(&action.path);
     if (error) break;
