@@ -48,7 +48,8 @@ auto refusal(const std::string& path) -> Error {
 }
 
 /// Returns a zip archive of stored entries, with the names and contents given.
-auto archive(const std::vector<std::pair<std::string, std::string>>& contents, bool checksums = true) -> std::string {
+auto torch_archive(const std::vector<std::pair<std::string, std::string>>& contents, bool checksums = true)
+    -> std::string {
   distrib::detail::ZipLayout zip;
   std::string all;
   for (const auto& [name, content] : contents) {
@@ -261,20 +262,20 @@ TEST_CASE("open_tensor_file: what is no file of torch.save is refused with words
        "a pickle, as PyTorch wrote it before 1.6; load it with PyTorch"},
       {tar, checkpoint_errc::unsupported, "a tape archive, as PyTorch wrote it before 0.1.10"},
       {"PK\x03\x04 and more", checkpoint_errc::bad_tensor_file, "does not end as a zip archive"},
-      {archive({{"x/other", ""}}), checkpoint_errc::bad_tensor_file, "it has no FOLDER/data.pkl"},
-      {archive({{"data.pkl", pickle}}), checkpoint_errc::bad_tensor_file, "it has no FOLDER/data.pkl"},
-      {archive({{"x/y/data.pkl", pickle}}), checkpoint_errc::bad_tensor_file, "it has no FOLDER/data.pkl"},
-      {archive({{"x/data.pkl", pickle}, {"y/data.pkl", pickle}}), checkpoint_errc::bad_tensor_file,
+      {torch_archive({{"x/other", ""}}), checkpoint_errc::bad_tensor_file, "it has no FOLDER/data.pkl"},
+      {torch_archive({{"data.pkl", pickle}}), checkpoint_errc::bad_tensor_file, "it has no FOLDER/data.pkl"},
+      {torch_archive({{"x/y/data.pkl", pickle}}), checkpoint_errc::bad_tensor_file, "it has no FOLDER/data.pkl"},
+      {torch_archive({{"x/data.pkl", pickle}, {"y/data.pkl", pickle}}), checkpoint_errc::bad_tensor_file,
        "no FOLDER/data.pkl"},
-      {archive({{"x/data.pkl", pickle}, {"x/constants.pkl", ""}}), checkpoint_errc::unsupported,
+      {torch_archive({{"x/data.pkl", pickle}, {"x/constants.pkl", ""}}), checkpoint_errc::unsupported,
        "a TorchScript module"},
-      {archive({{"x/data.pkl", pickle}, {"x/byteorder", "big"}}), checkpoint_errc::unsupported, "big-endian"},
-      {archive({{"x/data.pkl", pickle}}), checkpoint_errc::bad_tensor_file, "storage 0 of 8 bytes is missing"},
-      {archive({{"x/data.pkl", pickle}, {"x/data/0", data + "0"}}), checkpoint_errc::bad_tensor_file,
+      {torch_archive({{"x/data.pkl", pickle}, {"x/byteorder", "big"}}), checkpoint_errc::unsupported, "big-endian"},
+      {torch_archive({{"x/data.pkl", pickle}}), checkpoint_errc::bad_tensor_file, "storage 0 of 8 bytes is missing"},
+      {torch_archive({{"x/data.pkl", pickle}, {"x/data/0", data + "0"}}), checkpoint_errc::bad_tensor_file,
        "storage 0 of 8 bytes has 9"},
-      {archive({{"x/data.pkl",
-                 "\x80\x02"
-                 "cos\nsystem\n."}}),
+      {torch_archive({{"x/data.pkl",
+                       "\x80\x02"
+                       "cos\nsystem\n."}}),
        checkpoint_errc::unsupported, "it needs os.system of Python"},
   };
   for (const auto& c : cases) {
@@ -283,13 +284,13 @@ TEST_CASE("open_tensor_file: what is no file of torch.save is refused with words
     CHECK(error.code == c.code);
     CHECK_THAT(error.where, ContainsSubstring(c.where));
   }
-  support::write_file(path, archive({{"x/data.pkl", pickle}, {"x/data/0", data}}));
+  support::write_file(path, torch_archive({{"x/data.pkl", pickle}, {"x/data/0", data}}));
   CHECK(values_of<float>(open_tensor_file(path).reader, "w") == w);
 
-  support::write_file(path, archive({{"x/data.pkl", pickle}, {"x/data/0", data}}, false));
+  support::write_file(path, torch_archive({{"x/data.pkl", pickle}, {"x/data/0", data}}, false));
   CHECK(values_of<float>(open_tensor_file(path).reader, "w") == w);  // without checksums, which PyTorch can leave out
 
-  std::string damaged = archive({{"x/data.pkl", pickle}, {"x/data/0", data}});
+  std::string damaged = torch_archive({{"x/data.pkl", pickle}, {"x/data/0", data}});
   damaged[damaged.find("FloatStorage")] = 'f';
   support::write_file(path, damaged);
   CHECK(refusal(path).code == checkpoint_errc::corrupt_data);
