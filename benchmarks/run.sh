@@ -5,6 +5,7 @@
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile
+#   files      reading files of safetensors and PyTorch, compared with pread
 #   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,
 #              and checksums; not with --compiled
 #   kernels    update rules, compared with plain loops and memcpy
@@ -24,13 +25,13 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,23s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,24s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
+    cuts | files | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
       rpc-abuse)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
@@ -38,7 +39,7 @@ for name in "$@"; do
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts kernels main-job parameters records rpc rpc-abuse)
+  names=(cuts files kernels main-job parameters records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -59,6 +60,7 @@ targets=()
 for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
+    files) targets+=(benchmark_files_tensors_benchmark) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)
@@ -100,6 +102,7 @@ convert() {  # converts Fashion-MNIST, if that was not done before
 measure() {  # NAME
   case $1 in
     cuts) python3 -B benchmarks/cuts.py $build ;;
+    files) python3 -B benchmarks/files.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;

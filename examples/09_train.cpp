@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-struct Linear {
+struct Regression {
   using Variables = distrib::VariableList<distrib::Variable<"weights", float, 1>, distrib::Variable<"bias", float, 0>>;
   struct Example {
     std::array<float, 3> x;
@@ -43,11 +43,11 @@ struct Linear {
   }
 };
 
-constexpr auto x = distrib::feature("x", &Linear::Example::x);
-constexpr auto y = distrib::feature("y", &Linear::Example::y);
+constexpr auto x = distrib::feature("x", &Regression::Example::x);
+constexpr auto y = distrib::feature("y", &Regression::Example::y);
 
 void write_data(const std::string& file) {
-  distrib::ExampleWriter example{distrib::schema<Linear::Example>(x, y)};
+  distrib::ExampleWriter example{distrib::schema<Regression::Example>(x, y)};
   distrib::RecordWriter writer{file};
   distrib::Philox random{7, 0, 0};
   const auto number = [&random] { return 2 * distrib::uniform01(random()) - 1; };
@@ -61,7 +61,7 @@ void write_data(const std::string& file) {
 auto main() -> int try {
   write_data("09_train.tfrecord");
   distrib::IoPool pool{2};
-  auto trainer = distrib::train(Linear{})
+  auto trainer = distrib::train(Regression{})
                      .with_data(distrib::tfrecords("09_train.tfrecord").schema(x, y).shuffle(1).batch(32))
                      .with_updater(distrib::Momentum{.learning_rate = 0.05F, .momentum = 0.9F})
                      .with_hooks(distrib::StopAtStep{200}, distrib::SaveCheckpoint{.directory = "09_train.out"})

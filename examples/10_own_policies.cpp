@@ -26,10 +26,11 @@ struct Signum {
   static auto parse(std::string_view text) -> std::optional<Signum> { return distrib::parse_fields<Signum>(text); }
   auto operator==(const Signum&) const -> bool = default;
   void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
-             std::span<float> to, std::span<const std::span<float>> means) const {
+             std::span<float> to, std::span<const std::span<float>> slot_blocks) const {
+    const std::span<float> mean = slot_blocks[0];  // the only one of slots()
     for (std::size_t i = 0; i < to.size(); ++i) {
-      means[0][i] = momentum * means[0][i] + (1 - momentum) * gradient[i];
-      to[i] = from[i] - std::copysign(learning_rate.at(step.count), means[0][i]);
+      mean[i] = momentum * mean[i] + (1 - momentum) * gradient[i];
+      to[i] = from[i] - std::copysign(learning_rate.at(step.count), mean[i]);
     }
   }
 };
@@ -38,11 +39,17 @@ struct LastTaskStrategy {
   auto place(const distrib::PlacementRequest&, std::uint32_t num_tasks) -> std::uint32_t { return num_tasks - 1; }
 };
 
+// Prints the loss at every `steps`-th step, or at the next step that has an event: in a cluster some have none.
 struct PrintEach {
   distrib::Step steps = 1;
-  void on_step(const distrib::StepDone& done) const {
-    if (done.step % steps == 0) std::printf("step %d: loss %.4f\n", static_cast<int>(done.step), double{done.loss});
+  distrib::Step next = 0;  // the step to print
+  void on_start(const distrib::JobStart& start) { wait_from(start.first_step); }  // not 0 if the job continues
+  void on_step(const distrib::StepDone& done) {
+    if (done.step < next) return;
+    std::printf("step %d: loss %.4f\n", static_cast<int>(done.step), double{done.loss});
+    wait_from(done.step);
   }
+  void wait_from(distrib::Step step) { next = step - step % steps + steps; }
 };
 
 // The model: one number, which moves to the mean of the data.

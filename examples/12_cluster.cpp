@@ -11,6 +11,7 @@
 #include <distrib/record/record_writer.hpp>
 #include <distrib/train/builder.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -53,8 +54,10 @@ auto data(const std::string& writer) {
 
 auto run(auto trainer) -> int {
   const int code = trainer.run();
-  std::printf("ended with code %d, loss %.3f\n", code, double{trainer.result().loss});
-  return code != 0 || trainer.result().loss < 1e-4F ? code : 1;
+  const float loss = trainer.result().loss;  // in a cluster, of this worker's own last batch
+  if (std::isnan(loss)) return code;  // this worker did no step: it started when the others had finished
+  std::printf("ended with code %d, loss %.3f\n", code, double{loss});
+  return code != 0 || loss < 1e-4F ? code : 1;
 }
 
 auto main(int argc, char** argv) -> int try {

@@ -45,9 +45,9 @@ auto main() -> int try {
 
   const auto records = distrib::tfrecords(directory + "/part-*").schema(distrib::feature("value", &Number::value));
   const auto odd = records.filter([](const Number& number) { return number.value % 2 == 1; });
-  const auto mine = odd.shard(2, 0).shuffle(7).repeat(3).batch(4);  // the first of two workers
-  const auto source = mine.open();
-  std::printf("%d odd numbers are mine\n", static_cast<int>(source.records()));
+  const auto half = odd.shard(2, 0).shuffle(7).repeat(3).batch(4);  // shard(2, 1) would be the other half
+  const auto source = half.open();
+  std::printf("%d of 15 odd numbers\n", static_cast<int>(source.records()));
 
   distrib::IoPool pool{1};
   std::string where;

@@ -17,7 +17,10 @@
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
-#                               Maven, in a cache directory), or those of tests/interop whose names begin so
+#                               Maven, in a cache directory), or those of tests/interop whose names begin so; torch
+#                               (PyTorch, 6 GB) only if it is named
+#        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
+#                               are killed; units: its tests alone
 #        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
 #                               and that each page fits on a phone
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
@@ -28,6 +31,7 @@ logs=build/logs
 . tools/setup.sh
 . tools/tensorflow.sh
 . tools/spark.sh
+. tools/torch.sh
 jobs=$(nproc)
 
 configure_and_build() {  # PRESET [TARGET...]
@@ -86,17 +90,20 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
   if phase "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); return 1; fi
 }
 
-# Real TensorFlow reads what our programs wrote, and our programs what it wrote.
+# Real TensorFlow reads what our programs wrote, and our programs what it wrote; PyTorch computes what our updaters do.
 interop() {  # SCRIPT...
-  local script
-  ensure_tensorflow || return
+  local script python
+  for script in "$@"; do
+    case $script in */torch_*) ensure_torch ;; *) ensure_tensorflow ;; esac || return
+  done
   if [[ $* == *spark* ]]; then
     ensure_spark || return
     export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars DISTRIB_SPARK_CONNECTOR=$spark_connector
   fi
   build release distrib_interop || return
   for script in "$@"; do
-    counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop
+    case $script in */torch_*) python=$torch_python ;; *) python=$tensorflow_python ;; esac
+    counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]
 }
@@ -171,6 +178,18 @@ kills() {  # OPTION...
   passed=$((passed + 1))
 }
 
+torch_units() { build torch distrib_libtorch_tests && run_ctest torch; }
+
+# Says of each job which hash it has.
+torch_jobs() {
+  build torch distrib_torch || return
+  if ! tests/libtorch/jobs.py build/torch; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  passed=$((passed + 1))
+}
+
 # Says every 1000 seeds how it stands.
 simulation() {  # FROM COUNT PROGRAM TAG
   build release "$3" || return
@@ -199,6 +218,7 @@ case ${1:-} in
     ensure_packages build tests
     part "g++ release: all tests" release
     [ -z "$summary" ] || echo "$summary"
+    echo "left out: the door to LibTorch (tests/run.sh torch)"
     ;;
   all)
     ensure_packages build tests clang
@@ -264,14 +284,25 @@ case ${1:-} in
       found=$(compgen -G "tests/interop/$name*.py") || { echo "error: there is no tests/interop/$name*.py" >&2; exit 64; }
       mapfile -t -O ${#scripts[@]} scripts <<<"$found"
     done
-    [ $# -gt 1 ] || scripts=(tests/interop/*.py)
+    [ $# -gt 1 ] || mapfile -t scripts < <(compgen -G 'tests/interop/*.py' | grep -v /torch_)  # PyTorch is 6 GB
     ensure_packages build tests interop
     part "interop" interop "${scripts[@]}"
+    ;;
+  torch)
+    case ${2:-} in '' | units) ;; *) echo "error: torch takes units or nothing, not '$2'" >&2; exit 64 ;; esac
+    ensure_packages build tests torch
+    if [ -n "${2:-}" ]; then
+      part "the door to LibTorch: units" torch_units
+    else
+      ensure_packages clang
+      part "the door to LibTorch: units" torch_units
+      part "the door to LibTorch: jobs" torch_jobs
+    fi
     ;;
   site)
     ensure_packages site browser
     part "the site" counted "docs/site.sh" docs/site.sh
-    for script in tests/site/search.py tests/site/pages.py; do part "$script" counted "$script" "$script"; done
+    for script in tests/site/search.py tests/site/phrases.py tests/site/pages.py; do part "$script" counted "$script" "$script"; done
     ;;
   engines)
     scripts=()
@@ -285,7 +316,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,24s/^# //p' "$0" >&2
+    sed -n '3,27s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -9,13 +9,14 @@ packages_of() {
   case $1 in
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
     example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
+    torch) echo libtorch-dev ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
     tests) echo catch2 clang-format-19 python3-clang-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev pkg-config git; packages_of render; packages_of example ;;
     tools) echo libcli11-dev ;;
     site)
       echo mkdocs mkdocs-material python3-clang-19 libclang-common-19-dev libasio-dev libxtensor-dev zlib1g-dev libssl-dev \
-        libcpp-httplib-dev libisal-dev libprotobuf-dev ;;
+        libcpp-httplib-dev libisal-dev libprotobuf-dev libtorch-dev ;;
     browser) echo chromium chromium-driver python3-selenium ;;
     clang) echo clang-19 libclang-rt-19-dev ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;

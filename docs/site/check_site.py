@@ -1,12 +1,18 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the pages of a built site: what MkDocs does not.
+"""Checks in a built site what MkDocs does not check.
 
 usage: check_site.py SITE NAMES
 
-Each link leads to a page and an anchor that are there, each public name of the file NAMES has its anchor, no anchor is
-there twice, no link stayed Markdown, no text became a tag, and no page loads anything from another host. First proves on
-planted pages that it finds each of these.
+SITE is the folder of the site. NAMES is the file names.json of write_pages.py: the page and the anchor of each public
+name. Prints each fault, and ends with 1 if there is one. Faults are:
+
+- a link to a page, a file or an anchor that does not exist; an anchor that occurs twice on a page;
+- a public name without an anchor;
+- a link that stayed Markdown; text that became a tag;
+- a page or a style sheet that loads something from another host. (Links to other hosts are allowed, and not tried.)
+
+Before that, the script makes pages with these faults, and checks that it finds them.
 """
 
 import collections
@@ -19,13 +25,17 @@ import tempfile
 import urllib.parse
 
 
+# The tags on the pages of a site. Any other tag, such as `<T>`, was meant as text.
 TAGS = set("""a article aside body br button code dd del details div dl dt em footer form h1 h2 h3 h4 h5 h6 head header hr html
     img input label li link main meta nav ol p path pre script span strong sub summary sup svg table tbody td th thead title tr
     ul""".split())
 
 
 class Page(html.parser.HTMLParser):
-    """What a page links to, what it loads, and its anchors."""
+    """The anchors of a page with their counts, the links, and the addresses that the page loads.
+
+    `unmade`: links that stayed Markdown, and text that became a tag. `inside`: the open elements whose text is code.
+    """
 
     def __init__(self, path):
         super().__init__()
@@ -42,7 +52,7 @@ class Page(html.parser.HTMLParser):
             self.links.append(of["href"])
         if "src" in of:
             self.loads.append(of["src"])
-        if tag == "link" and of.get("rel") not in ("canonical", "prev", "next"):
+        if tag == "link" and "href" in of and of.get("rel") not in ("canonical", "prev", "next"):
             self.loads.append(of["href"])
         if tag in ("pre", "code", "script"):
             self.inside.append(tag)
@@ -57,49 +67,53 @@ class Page(html.parser.HTMLParser):
 
 
 def pages_of(site):
+    """Reads all pages but 404.html. Its links begin with `/`, which `faults` takes for the top of the file system."""
     return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
 
 
 def faults(site, pages, names):
     for path, page in pages.items():
         name = path.relative_to(site)
-        yield from (f"{name}: the anchor {anchor} is there twice" for anchor, times in page.anchors.items()
+        # Anchors that begin with `__` are the theme's own; they may occur more than once.
+        yield from (f"{name}: the anchor {anchor} occurs more than once" for anchor, times in page.anchors.items()
                     if times > 1 and not anchor.startswith("__"))
-        yield from (f"{name}: {text} is no link, or no text" for text in page.unmade)
+        yield from (f"{name}: {text} is a link that stayed Markdown, or text that became a tag" for text in page.unmade)
         for link in page.links + page.loads:
             url = urllib.parse.urlsplit(link)
             if url.scheme or url.netloc:
                 if link in page.loads:
-                    yield f"{name}: loads {link}"
+                    yield f"{name}: the page loads {link}, which is not a file of the site"
                 continue
             target = (path.parent / urllib.parse.unquote(url.path)).resolve() if url.path else path
             target = target / "index.html" if target.is_dir() else target
             anchor = urllib.parse.unquote(url.fragment)
             if not target.exists():
-                yield f"{name}: the link {link} leads nowhere"
+                yield f"{name}: the link {link} leads to a file that does not exist"
             elif anchor and target in pages and not pages[target].anchors[anchor]:
-                yield f"{name}: the link {link} leads to no anchor"
+                yield f"{name}: the link {link} leads to an anchor that does not exist"
     for name, place in names.items():
         path, _, anchor = place.partition("#")
         page = pages.get(site / path.replace(".md", ".html"))
         if not page or not page.anchors[anchor]:
-            yield f"{name} has no anchor"
+            yield f"the public name {name} has no anchor"
     for path in site.rglob("*.css"):
-        yield from (f"{path.relative_to(site)}: loads {url}" for url in re.findall(r"url\(\W?(https?:[^)]*)", path.read_text()))
+        yield from (f"{path.relative_to(site)}: the style sheet loads {url} from another host"
+                    for url in re.findall(r"url\(\W?(https?:[^)]*)", path.read_text()))
 
 
 GOOD = '<h1 id="a">a</h1><p><a href="#a">a</a> <a href="">a</a> <a href="https://example.org">b</a> <code>[a][b]</code></p>'
+# A part of the expected message for each fault, and the content of a page a.html that has the fault.
 PLANTED = {
-    "the link b.html leads nowhere": '<a href="b.html">b</a>',
-    "the link #b leads to no anchor": '<a href="#b">b</a>',
-    "the link a.html#b leads to no anchor": '<a href="a.html#b">b</a>',
-    "the link b.svg leads nowhere": '<img src="b.svg">',
-    "the anchor b is there twice": '<p id="b"></p><p id="b"></p>',
-    "[b][c] is no link": "<p>[b][c]</p>",
-    "[b](c.md) is no link": "<p>[b](c.md)</p>",
-    "<t> is no link, or no text": "<p>std::vector<T></p>",
+    "the link b.html leads to a file that does not exist": '<a href="b.html">b</a>',
+    "the link #b leads to an anchor that does not exist": '<a href="#b">b</a>',
+    "the link a.html#b leads to an anchor that does not exist": '<a href="a.html#b">b</a>',
+    "the link b.svg leads to a file that does not exist": '<img src="b.svg">',
+    "the anchor b occurs more than once": '<p id="b"></p><p id="b"></p>',
+    "[b][c] is a link that stayed Markdown": "<p>[b][c]</p>",
+    "[b](c.md) is a link that stayed Markdown": "<p>[b](c.md)</p>",
+    "<t> is a link that stayed Markdown, or text that became a tag": "<p>std::vector<T></p>",
     "loads https://example.org/b.js": '<script src="https://example.org/b.js"></script>',
-    "B has no anchor": "",
+    "the public name B has no anchor": "",
 }
 
 
@@ -108,11 +122,11 @@ def self_test():
         site = pathlib.Path(folder).resolve()
         (site / "a.html").write_text(GOOD)
         found = list(faults(site, pages_of(site), {"A": "a.md#a"}))
-        assert not found, f"a good page is refused: {found}"
+        assert not found, f"faults are reported for a page without faults: {found}"
         for fault, text in PLANTED.items():
             (site / "a.html").write_text(text)
             found = list(faults(site, pages_of(site), {"B": "a.md#B"}))
-            assert any(fault in words for words in found), f"not found: {fault}, only {found}"
+            assert any(fault in words for words in found), f"the planted fault is not found: {fault}; found: {found}"
 
 
 def main():
@@ -122,7 +136,7 @@ def main():
     site, names = pathlib.Path(sys.argv[1]).resolve(), json.loads(pathlib.Path(sys.argv[2]).read_text())
     pages = pages_of(site)
     found = list(faults(site, pages, names))
-    print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(names)} names")
+    print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(names)} public names")
     sys.stderr.writelines(f"{fault}\n" for fault in found)
     sys.exit(1 if found else 0)
 

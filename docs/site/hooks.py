@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs calls while it builds: the navigation beside the page of a header, and the entries of the search."""
+"""Functions that MkDocs calls during a build. They change the titles, the navigation of header pages, and the search."""
 
 import json
 import pathlib
@@ -10,24 +10,34 @@ OF_HEADER = re.compile(r"reference/([^/]+)/.+\.md$")
 
 
 def on_page_markdown(markdown, page, config, files):
-    """The navigation shows titles as they are written."""
+    """Removes the backquotes from the title of a page: the navigation does not read Markdown and would show them."""
     page.title = page.title.replace("`", "")
 
 
 def on_page_context(context, page, config, nav):
-    """The page of a header is not in the navigation, which would make each page large. It is shown there as its room."""
+    """Marks the overview of the room as active in the navigation while the page of a header is rendered.
+
+    The page of a header is not in the navigation itself: with all headers there, each page of the site would be more than
+    twice as large.
+    """
     if match := OF_HEADER.match(page.file.src_uri):
         page.shown_as = next(other for other in nav.pages if other.file.src_uri == f"reference/{match[1]}.md")
         page.shown_as.active = True
 
 
 def on_post_page(output, page, config):
+    """Removes the mark of `on_page_context`: MkDocs would keep it, and show it on the next pages too."""
     if hasattr(page, "shown_as"):
         page.shown_as.active = False
 
 
 def on_post_build(config):
-    """The entry of a name gets its whole name as the title. Pages of files outside of docs are left out."""
+    """Changes the search index: the title of a public name's entry begins with the whole name, as `Router::dispatch`
+    instead of `dispatch`, and the pages of files in other top-level folders than docs (examples, tests) have no entries.
+
+    Trap: an entry is removed if the first folder of its address has the name of a folder at the top of the repository, so
+    a folder of docs must not have such a name.
+    """
     path = pathlib.Path(config["site_dir"], "search/search_index.json")
     index = json.loads(path.read_text())
     index["docs"] = [entry for entry in index["docs"] if not (ROOT / entry["location"].partition("/")[0]).is_dir()]

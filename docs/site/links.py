@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the site has what a page names or links to: public names, pages of docs, other files of the repository."""
+"""Finds the page for each public name that a page mentions, and for each file or folder that a page links to."""
 
 import pathlib
 import posixpath
 import re
 
-# A code span or a link may go on in the next line, but not in the next paragraph.
+# One character inside a code span or the text of a link, but none of those that `format` inserts. A span or a link may
+# continue on the next line, but not in the next paragraph.
 LINE = r"(?:[^{}\n]|\n(?!\s*\n))"
-SPAN = "`" + LINE.format("`", "") + "+`"
+SPAN = "`" + LINE.format("`") + "+`"
 FENCE = r"^(?P<indent> *)(?P<fence>`{3,})[^\n]*\n.*?^(?P=indent)(?P=fence)[ ]*$"
-LINK = r"\[(?P<text>(?:" + SPAN + r"|!\[[^\]]*\]\([^)]*\)|" + LINE.format(r"\[\]`", "") + r")*)\]\((?P<target>[^)\s]+)\)"
+LINK = r"\[(?P<text>(?:" + SPAN + r"|!\[[^\]]*\]\([^)]*\)|" + LINE.format(r"\[\]`") + r")*)\]\((?P<target>[^)\s]+)\)"
+# A block of code, a link, or a code span.
 PART = re.compile(rf"{FENCE}|{LINK}|(?P<span>{SPAN})", re.MULTILINE | re.DOTALL)
+# A name at the beginning of a code span, alone or before a bracket: `Router`, `tfrecords(...)`, `Batch<T>`, `Adam{}`.
 CALLED = re.compile(r"(?:distrib::)?(operator\W+?|~?\w+(?:::~?\w+)*)(?=[<({]|$)")
-LISTED = "errors"  # the fragment that leads from core/error.hpp to the list of all errors
+LISTED = "errors"  # a link to core/error.hpp with this fragment leads to the list of all errors
 
 
 class Links:
-    """`names`: the page and the anchor of each public name. `aliases`: the class of each name that is another name of one.
-    `wanted`: paths of the repository that pages link to."""
+    """Makes the links of the pages. A path is relative to the repository, a page to the folder of all pages.
+
+    `names`: for each public name its page and anchor, as "page#anchor". `aliases`: for each alias of a class the name of
+    that class. `wanted` collects the paths that the pages link to.
+    """
 
     def __init__(self, root, public_headers, names, aliases):
         self.root, self.names, self.aliases = pathlib.Path(root), names, aliases
@@ -26,7 +32,10 @@ class Links:
         self.wanted = set()
 
     def page_of(self, path):
-        """The page, or another file of the site, for a path of the repository."""
+        """Returns the page for a path of the repository; for a picture the file.
+
+        A path that does not exist keeps its name, and the checks of the site report the link.
+        """
         if path == "README.md":
             return "index.md"
         if path == "include/distrib" or path == "include/distrib/ecosystem.hpp":
@@ -43,7 +52,10 @@ class Links:
         return f"{place}.md"
 
     def target(self, link, here, page):
-        """A link in the file `here`, as it is on its page."""
+        """Returns the link that replaces `link`, from the file `here`, on the page `page`. Adds its path to `wanted`.
+
+        Links to other hosts and to anchors of the same file stay as they are.
+        """
         path, _, fragment = link.partition("#")
         if not path or "://" in link or link.startswith("mailto:"):
             return link
@@ -54,8 +66,13 @@ class Links:
         return relative(page, self.page_of(path)) + (f"#{fragment}" if fragment else "")
 
     def name(self, span, scope="", known=""):
-        """The page and the anchor of the name that a code span begins with; None if it is none of ours, or perhaps not:
-        `data` may be a folder, `data()` is a function. `known` is a declaration whose parameters are no names."""
+        """Returns "page#anchor" of the public name that the code span begins with, or None if there is no such name.
+
+        The name is looked up in `scope`, such as "RpcClient::", then in the scopes around it, then in the whole library. A
+        lower-case word alone is looked up in the scopes only, because it may mean something else: `data` may be a folder,
+        `data()` is a function. Such a word is not looked up in them either if it occurs in the declaration `known`,
+        because there it is a parameter.
+        """
         called = CALLED.match(span.strip("`"))
         if not called:
             return None
@@ -70,7 +87,10 @@ class Links:
         return None if plain else self.names.get(name)
 
     def linked(self, text, here, page, scope="", known=""):
-        """The text of the file `here` with its links as they are on the page, and with a link at each public name."""
+        """Returns `text`, a part of the file `here`, as it is on the page `page`: with the links of the site, and with a
+        link at each code span that is a public name. Blocks of code stay as they are, and names in headings get no link.
+        `scope` and `known` are those of `name`.
+        """
 
         def part(found):
             if found["target"]:
@@ -78,7 +98,7 @@ class Links:
             start = text.rfind("\n", 0, found.start()) + 1
             if found["span"] and not text.startswith("#", start):
                 target = self.name(found["span"], scope, known)
-                if target and target != self.names.get(scope.removesuffix("::")):  # not to where it stands
+                if target and target != self.names.get(scope.removesuffix("::")):  # an entry has no link to itself
                     return f"[{found['span']}]({relative(page, target)})"
             return found[0]
 
@@ -86,7 +106,7 @@ class Links:
 
 
 def relative(page, target):
-    """`target` as a link on `page`."""
+    """Returns the relative link from `page` to `target`, both relative to the folder of all pages."""
     path, _, fragment = target.partition("#")
     if path == page and fragment:
         return f"#{fragment}"

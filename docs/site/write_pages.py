@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what MkDocs makes the site from: the pages of docs, the reference, and the files of the repository that they link to.
+"""Writes the input of MkDocs: the pages of docs, the reference, and pages for the files that these pages link to.
 
 usage: write_pages.py FOLDER
 
-FOLDER/pages has the Markdown, FOLDER/mkdocs.yml the navigation, FOLDER/names.json the page and the anchor of each name.
+Removes FOLDER with all its contents, then writes FOLDER/pages (the Markdown), FOLDER/mkdocs.yml (the configuration with
+the navigation) and FOLDER/names.json (the page and the anchor of each public name).
 """
 
 import json
@@ -23,15 +24,20 @@ from links import Links
 
 PROJECT = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 PICTURES = (".svg", ".png")
+# The language of a block of code, for the ends of file names that are not the name of the language themselves.
 LANGUAGES = {"hpp": "cpp", "ipp": "cpp", "sbatch": "sh", "yml": "yaml", "expected": "text", "txt": "text", "jinja": "text"}
+# Lines of a README in docs: a heading, or a bold line in place of one; a row of a table, or an entry of a list.
 HEADING = re.compile(r"^(?:#{2,} +|\*\*)(?:\d+\. )?([^*]+)(?:\*\*)?$")
 ENTRY = re.compile(r"^(?:\||- |\d+\. )")
 LINKED = re.compile(r"\]\(([^)#\s]+)")
+# A comment with the path of a file above a block of code that is quoted from it. The path becomes the title of the block.
 QUOTED = re.compile(r"^<!-- ([\w./-]+) -->\n(```\w+)$", re.MULTILINE)
 
 
 def page_text(path, page, links):
-    """The page for a path of the repository: Markdown with links made for the site, code, or the list of a folder."""
+    """Returns the page for a path of the repository. A Markdown file gets the links of the site, another file becomes a
+    block of code, and a folder is its README.md, or else the list of all text files in it that are not empty.
+    """
     file = ROOT / path
     if file.is_dir() and (file / "README.md").exists():
         path, file = f"{path}/README.md", file / "README.md"
@@ -54,8 +60,9 @@ def is_text(path):
 
 
 def chapters(folder, docs):
-    """The pages of a folder of docs as its README lists them, under the same headings, then the others. A README that does
-    not list the most of them lists none."""
+    """Returns the navigation of a folder of docs: the README, then the pages that it lists, in its order and under its
+    headings, then the other pages. If more than half of the pages are not listed, returns all pages without headings.
+    """
     readme = f"docs/{folder}/README.md"
     left = [path for path in docs if path.startswith(f"docs/{folder}/") and path != readme]
     found, heading = {}, ""
@@ -87,7 +94,9 @@ def navigation(docs, rooms):
 
 
 def write_wanted(paths, links, pages):
-    """A page for each path of the repository, and for each that these pages link to."""
+    """Writes a page for each of these paths of the repository, and for each path that one of the pages, or the reference,
+    links to. A path that does not exist gets no page: the checks of the site report the link.
+    """
     todo, done = list(paths), set()
     while todo:
         path = todo.pop()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the reference, from the items that tools/reference.py reads: a page for each header, an overview for each
-room, the list of all errors, an index."""
+"""Writes the pages of the reference from the items that tools/reference.py reads: a page for each header, an overview of
+each room, the list of all errors, and an index."""
 
 import re
 import textwrap
@@ -9,15 +9,19 @@ import reference
 from links import relative
 
 INDEX, ERRORS = "reference/README.md", "reference/errors.md"
+# Members of these kinds are rows of a table; they have no entries of their own.
 VALUES = ("variable", "field", "enumerator")
+# A paragraph of a contract that begins with one of these words and a colon is shown with the word as its label.
 LABELS = "Errors|Threads|Cancellation|Example|Lifetime|Memory|Semantics"
+# The first sentence. A full stop in a code span, or without a space behind it, does not end it.
 SENTENCE = re.compile(r"(?:`[^`]*`|[^`.]|\.(?!\s))*\.?")
-LONGEST_EXAMPLE = 14  # lines
+LONGEST_EXAMPLE = 14  # lines; longer paragraphs of code are not shown
 ABOUT_ERRORS = """\
-Every room has one enum of errors. A function that may fail has two faces: one throws `std::system_error`, whose text names
-the place (file, offset, record, flag, task); the other fills an `ErrorRef` or a `std::error_code`. To decide what to do
-about an error, compare it with a `failure`: `if (ec == failure::corrupt) ...`. For each enum there are `make_error_code` and
-`make_error_condition`, so that these comparisons compile."""
+The errors of a room are the values of its enums, such as `rpc_errc`. A function that knows the place of its failures
+(file, offset, record, flag, task) has two overloads. One throws a `ThrownError`, a `std::system_error` whose text begins
+with the place. The other fills an `ErrorRef`. A function that can report only a code fills a `std::error_code`. To decide
+what to do about an error, compare it with a `failure`: `if (ec == failure::corrupt) ...`. So that such comparisons compile,
+there is a `make_error_code` for each enum of errors, and a `make_error_condition` for `failure`."""
 
 
 def page_of(header):
@@ -29,6 +33,7 @@ def page_of_room(room):
 
 
 def listed(reader):
+    """Returns the items that have an entry. The others are mentioned once, in ABOUT_ERRORS."""
     return [item for item in reader.items if item.name not in reference.WITHOUT_CONTRACT]
 
 
@@ -39,7 +44,7 @@ def with_members(items):
 
 
 def names_of(reader):
-    """The page and the anchor of each name."""
+    """Returns the page and the anchor of each public name, as "page#anchor"."""
     names = {}
     for item in with_members(listed(reader)):
         names.setdefault(item.full_name, f"{page_of(item.header)}#{item.anchor}")
@@ -47,16 +52,24 @@ def names_of(reader):
 
 
 def aliases_of(reader):
-    """The class of ours that each alias is another name of."""
+    """Returns for each alias of a class of this library the name of that class."""
     items = list(with_members(reader.items))
     classes = {item.full_name for item in items if item.kind == "class"}
-    found = {item.full_name: re.search(r"=\s*(?:typename )?([\w:]*)", item.signature)[1] for item in items if item.kind == "alias"}
-    return {name: of for name, of in found.items() if of in classes}
+    found = {}
+    for alias in items:
+        if alias.kind == "alias":
+            of = re.search(r"=\s*(?:typename )?([\w:]*)", alias.signature)[1]
+            scopes = alias.scope.split("::")[:-1]  # as C++ looks a name up: in the innermost scope first
+            nearest_first = ["::".join([*scopes[:depth], of]) for depth in range(len(scopes), -1, -1)]
+            found[alias.full_name] = next((name for name in nearest_first if name in classes and name != alias.full_name), None)
+    return {name: of for name, of in found.items() if of}
 
 
 def as_markdown(doc):
-    """A contract as Python-Markdown wants it: a blank line before a list, four columns before what belongs to an entry, no
-    `<` that begins a tag. Each labelled paragraph stands alone."""
+    """Returns a contract as Python-Markdown needs it: with a blank line before a list, with the further lines of a list
+    entry indented by four columns, and with each `<` outside of code spans escaped, because it would begin a tag. Each
+    labelled paragraph is separated from the text above it, and its label is bold.
+    """
     text = re.sub(r"(?m)^(?!- |\s)(.+)\n(?=- )", r"\1\n\n", doc)
     text = re.sub(r"(?m)^ {2,3}(?=\S)", "    ", text)
     text = "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in re.split(r"(`[^`]*`)", text))
@@ -72,12 +85,12 @@ def code(lines):
 
 
 def hidden(anchors):
-    """Anchors without an entry of their own."""
+    """Returns lines with these anchors, for names that have no heading of their own."""
     return ["<div>" + "".join(f'<a id="{anchor}"></a>' for anchor in anchors) + "</div>", ""] if anchors else []
 
 
 def synopsis(item):
-    """The declaration; of a class or an enum with all that is public in it."""
+    """Returns the declaration. That of a class or an enum contains the declarations of all public members."""
     if item.kind not in ("class", "enum"):
         return item.signature + ";" * (item.kind != "macro")
     lines = [textwrap.indent(line_of(member), "  ") + "\n" for member in item.members]
@@ -87,20 +100,24 @@ def synopsis(item):
 def line_of(member):
     if member.kind == "enumerator":
         return member.signature + ","
-    if member.kind in ("class", "enum"):  # without its bases
+    if member.kind in ("class", "enum"):  # without the bases, or the type of the enumerators
         return re.sub(r"\s+:\s.*", "", member.signature, flags=re.DOTALL) + ";"
     return member.signature + ";"
 
 
 def about(root, room):
-    """What the first comment of the facade says."""
+    """Returns the comment at the beginning of the room's facade as Markdown, or "" if there is none."""
     facade = root / f"include/distrib/{room}.hpp"
     said = re.match(r"// SPDX[^\n]*\n((?://[^\n]*\n)*)", facade.read_text())[1] if facade.exists() else ""
     return as_markdown(" ".join(line.removeprefix("//").strip() for line in said.splitlines()))
 
 
 def examples_of(root):
-    """For each name the first numbered example that uses it, and the shortest paragraph that does there."""
+    """Returns for each name the path of an example and a paragraph of it that uses the name.
+
+    The example is the first numbered one that uses the name in a paragraph of at most LONGEST_EXAMPLE lines. The paragraph
+    is the shortest of these; one whose braces do not match is taken only if there is no other.
+    """
     found = {}
     for path in sorted(root.glob("examples/[0-9]*.cpp")):
         of_this = {}
@@ -117,7 +134,9 @@ def examples_of(root):
 
 
 def without_ends(lines):
-    """Without the first line of a function that ends elsewhere, and without the last brackets of what begins elsewhere."""
+    """Returns the lines of a paragraph without the braces that match a brace in another paragraph: without the first line
+    of a function that ends in a later one, and without closing braces at the end of what began in an earlier one.
+    """
     unclosed = sum(line.count("{") - line.count("}") for line in lines)
     if unclosed > 0 and lines[0].endswith("{"):
         return lines[1:]
@@ -131,13 +150,13 @@ class Reference:
         self.root, self.links, self.texts = reader.root, links, reader.texts
         self.items, self.examples = listed(reader), examples_of(reader.root)
         self.concepts = {item.full_name for item in self.items if item.kind == "concept"}
-        self.rooms = {}  # the items of each header of each room; "" has those of no room
+        self.rooms = {}  # for each room its headers with their items; "" stands for the headers outside of rooms
         for header in reader.headers:
             if items := [item for item in self.items if item.header == header]:
                 self.rooms.setdefault(header.split("/")[0] if "/" in header else "", {})[header] = items
 
     def write(self, folder):
-        """Returns the overviews of the rooms."""
+        """Writes all pages. Returns the names of the overviews of the rooms, for the navigation."""
         overviews = {page_of_room(room): self.room(room, headers) for room, headers in sorted(self.rooms.items()) if room}
         pages = {INDEX: self.index(), ERRORS: self.errors()} | overviews
         for headers in self.rooms.values():
@@ -151,18 +170,20 @@ class Reference:
         return f"[`{name}`]({relative(page, self.links.names[name])})"
 
     def contract(self, item, page, scope, doc=None):
-        """Its contract, or `doc`, a part of it; the names in it that `scope` has, or the library, are links."""
+        """Returns the contract of `item` for `page`; with `doc`, a part of the contract, only this part. Names in it become
+        links: they are looked up in `scope` first, then in the library.
+        """
         text = as_markdown(item.doc if doc is None else doc)
         return self.links.linked(text, f"include/distrib/{item.header}", page, scope, item.signature)
 
     def error(self, name, page, *more):
-        """A row of a table: the name, its condition, its text."""
+        """Returns a row of a table of errors: the error, the condition that it equals, its text, then `more`."""
         condition, text = self.texts.get(name, ("", ""))
         return f"| {' | '.join([self.name(name, page), condition and self.name(condition, page), cell(text), *more])} |"
 
     def index(self):
-        lines = ["# Reference", "", "The contract of every public name, as it stands in the headers. All errors, with their causes "
-                 "and remedies, are on [a page of their own](errors.md).", "", "| room | contains |", "|---|---|"]
+        lines = ["# Reference", "", "The contract of every public name, copied from the headers. All errors, with their "
+                 "causes and remedies, are on [one page](errors.md).", "", "| room | contains |", "|---|---|"]
         for room in filter(None, sorted(self.rooms)):
             headers = ", ".join(f"[{header}]({relative(INDEX, page_of(header))})" for header in self.rooms[room])
             lines.append(f"| [{room}]({room}.md) | {about(self.root, room) or headers} |")
@@ -181,7 +202,7 @@ class Reference:
         if (self.root / f"include/distrib/{room}.hpp").exists():
             lines += [about(self.root, room), "", *code([f"#include <distrib/{room}.hpp>"])]
         if (self.root / guide).exists():
-            lines += [f"How to use it: [the guide]({relative(page, self.links.page_of(guide))}).", ""]
+            lines += [f"How to use this room: [the guide]({relative(page, self.links.page_of(guide))}).", ""]
         lines += ["| name | is |", "|---|---|"]
         for header, items in headers.items():
             for group in reference.groups(items):
@@ -208,7 +229,9 @@ class Reference:
 
 
 class Header:
-    """The page of a header: its `lines`, made of an entry for each name, or for names that share a contract."""
+    """The page of a header. `lines` has an entry for each name; overloads, and names that share a contract, have one
+    together. `used`: the anchors that the page has already.
+    """
 
     def __init__(self, whole, header, items):
         self.whole, self.page, self.used = whole, page_of(header), set()
@@ -220,7 +243,11 @@ class Header:
             self.entry(group, 2)
 
     def entry(self, group, level):
-        """The heading, the declarations, their contracts, what these name, the values, an example, the functions."""
+        """Adds the entry of a group of items: the heading, the declarations, the contracts, the concepts and errors in
+        them, a table of fields and enumerators, an example, and the entries of the other members.
+
+        Members without a contract get an anchor but no entry: the declaration of the class shows them.
+        """
         names = ", ".join(dict.fromkeys(f"`{item.name}`" for item in group))
         anchors = self.unused(group)
         self.lines += [f"{'#' * level} {names} {{: #{group[0].anchor} }}", "", *hidden(anchors[1:])]
@@ -244,7 +271,7 @@ class Header:
         self.lines += hidden(self.unused(said_above))
 
     def unused(self, items):
-        """The anchors of these items that the page does not have yet."""
+        """Returns the anchors of these items that the page does not have yet. The caller must write them."""
         found = [anchor for anchor in dict.fromkeys(item.anchor for item in items) if anchor not in self.used]
         self.used.update(found)
         return found
@@ -254,14 +281,18 @@ class Header:
             self.lines += [f"**{label}:** " + ", ".join(found), ""]
 
     def concepts_in(self, group):
-        """The concepts that the declarations name: those of the namespace, else of the library."""
+        """Returns the concepts in the declarations. If the namespace of the items and the library have a concept of the
+        same name, returns that of the namespace.
+        """
         words = dict.fromkeys(re.findall(r"(?<!:)\b\w+", " ".join(item.signature for item in group if item.kind != "concept")))
         namespace = group[0].scope.partition("::")[0] + "::"
         found = [name for word in words for name in [namespace + word, word] if name in self.whole.concepts]
-        return [name for name in found if not (namespace + name in found and name != namespace + name)]
+        return [name for name in found if namespace + name not in found]
 
     def errors_named(self, group):
-        """What the errors are that the contracts name, by their whole names or by those of the enumerators alone."""
+        """Adds a table of the errors that the contracts name. A contract may name the enumerator alone, `lost`, if one of
+        these contracts names an error of the same enum in full, `rpc_errc::closed`.
+        """
         spans = re.findall(r"`(?:distrib::)?([\w:]+)`", " ".join(item.doc for item in group))
         enums = dict.fromkeys(span.partition("::")[0] for span in spans if "_errc::" in span)
         found = [name for span in spans for name in [span, *(f"{enum}::{span}" for enum in enums)] if name in self.whole.texts]
@@ -270,13 +301,16 @@ class Header:
             self.lines += ["| error | equals | text |", "|---|---|---|", *rows, ""]
 
     def values(self, members):
-        """A table of fields and enumerators. Returns them all if there is nothing to say of any."""
+        """Adds a table of these fields and enumerators, and returns []. If none of them has a contract, adds nothing and
+        returns all of them.
+        """
         if not any(member.doc for member in members):
             return members
         self.lines += ["| member | meaning |", "|---|---|"]
-        for member, anchor in zip(members, self.unused(members)):
+        for member in members:
+            anchors = "".join(f'<a id="{anchor}"></a>' for anchor in self.unused([member]))
             text = cell(self.whole.contract(member, self.page, member.scope))
-            self.lines.append(f'| <a id="{anchor}"></a>`{cell(member.signature)}` | {text} |')
+            self.lines.append(f'| {anchors}`{cell(member.signature)}` | {text} |')
         self.lines.append("")
         return []
 

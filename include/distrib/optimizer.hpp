@@ -10,6 +10,7 @@
 #include <distrib/optimizer/centered_rmsprop.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/ftrl.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -17,5 +18,8 @@
 #include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/torch_adagrad.hpp>
+#include <distrib/optimizer/torch_adam.hpp>
+#include <distrib/optimizer/torch_rmsprop.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>

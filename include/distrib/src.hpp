@@ -8,6 +8,7 @@
 #error "distrib: <distrib/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/checkpoint/formats/src.hpp>
 #include <distrib/checkpoint/src.hpp>
 #include <distrib/cluster/src.hpp>
 #include <distrib/core/src.hpp>

@@ -31,14 +31,14 @@ import scanner
 STAIRS = {
     "core": 0,
     "cluster": 1, "record": 1, "tensor": 1, "optimizer": 1, "net": 1, "net/tls": 1.1, "message": 1,
-    "placement": 2, "sharding": 2, "rpc": 2, "checkpoint": 2, "summary": 2, "example": 2,
+    "placement": 2, "sharding": 2, "rpc": 2, "checkpoint": 2, "checkpoint/formats": 2.1, "summary": 2, "example": 2,
     "remote": 3,
     "ps/job": 4, "ps/rows": 4.1, "ps/wire": 4.1, "ps/store": 4.2, "ps/protocol": 4.3, "ps/cut": 4.3, "ps/server": 4.4,
     "ps/worker": 4.4,
     "data/order": 4, "data/stream": 4.1, "data": 4.2,
     "hadoop": 4, "spark": 4,
     "train": 5, "tf": 5,
-    "sim": 6,
+    "sim": 6, "libtorch": 6,
 }
 
 # Patterns for the headers of third parties, and the only headers of ours that may include them.
@@ -51,6 +51,7 @@ DOORS = {
     r"xtensor|xtl/|xsimd/": ["tensor/xtensor.hpp"],
     r"zlib\.h$": ["record/zlib.hpp"],
     r"isa-l": ["record/isal.hpp"],
+    r"(torch|ATen|c10|caffe2)/": ["libtorch/torch.hpp", "libtorch/script_module.hpp"],
 }
 # Headers that cost much compile time. No header of ours may include them.
 BANNED = re.compile(r"(iostream|regex|format|asio\.hpp)$")

@@ -7,16 +7,20 @@
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/table_writer.hpp>
+#include <distrib/core/crc32c.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
 
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 using distrib::BundlePart;
@@ -541,4 +545,92 @@ TEST_CASE("open refuses an index with a piece outside its data file", "[checkpoi
     CHECK(BundleReader::open_part(prefix, 0, 1, error).has_value() == c.inside);
     CHECK(error.code == (c.inside ? std::error_code{} : make_error_code(checkpoint_errc::corrupt_data)));
   }
+}
+
+TEST_CASE("of_files reads pieces of any files, row-major or not, with and without checksums",
+          "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "one", std::string{"--"} + std::string{distrib::as_text(support::bytes_of(counted))});
+  support::write_file(directory / "two", distrib::as_text(support::bytes_of(counted)));
+  using Piece = distrib::StoredTensor::Piece;
+  const auto upper = Slice::along(shape, 0, 0, 3);
+  const auto lower = Slice::along(shape, 0, 3, 4);
+  const auto in_file = [](const Slice& slice, std::uint64_t file, std::uint64_t offset) {
+    Piece piece{slice, file, offset, static_cast<std::uint64_t>(slice.extents.elements()) * 4};
+    piece.checksum = distrib::StoredTensor::Checksum::none;
+    return piece;
+  };
+  Piece columns = in_file(Slice::whole({5, 7}), 1, 0);
+  columns.strides = {1, 5};
+  distrib::StoredTensor halves{"joined", DType::float32, shape, {in_file(lower, 1, 60), in_file(upper, 0, 2)}, true};
+  distrib::StoredTensor turned{"turned", DType::float32, {5, 7}, {columns}, true};
+  auto reader = BundleReader::of_files("two files", {directory / "one", directory / "two"}, {turned, halves});
+  CHECK(reader.prefix() == "two files");
+  CHECK(reader.index().shards == 2);
+  CHECK(values_of<float>(reader, "joined") == counted);
+  for (std::int64_t first = 0; first < 7; ++first)
+    for (std::int64_t count = 0; first + count <= 7; ++count) {
+      const Slice rows = Slice::along(shape, 0, first, count);
+      CHECK(values_of<float>(reader, "joined", rows) == part_of(rows));
+      std::vector<float> streamed;
+      Error error;
+      const auto take = [&](std::int64_t row, distrib::ByteView bytes) {
+        streamed.resize(static_cast<std::size_t>(count) * 5);
+        std::memcpy(streamed.data() + (row - first) * 5, bytes.data(), bytes.size());
+      };
+      reader.read_rows("joined", first, count, take, error);
+      CHECK_FALSE(error);
+      CHECK(streamed == part_of(rows));
+    }
+  const auto all = values_of<float>(reader, "turned");
+  for (std::size_t row = 0; row < 5; ++row)
+    for (std::size_t column = 0; column < 7; ++column) CHECK(all[7 * row + column] == counted[5 * column + row]);
+  CHECK(values_of<float>(reader, "turned", {{4, 1}, {1, 2}}) == std::vector{counted[9], counted[14]});
+  reader.verify();
+
+  std::filesystem::remove(directory / "two");
+  Error error;
+  reader.verify(error);
+  CHECK(error.code == checkpoint_errc::missing_data_file);
+  CHECK(error.where == (directory / "two").string());
+}
+
+TEST_CASE("stored_as: 16-bit numbers are read as float32, whole, in slices and by rows",
+          "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const std::vector<std::uint16_t> halves{0x3C00, 0xC000, 0x0001, 0x7C00, 0x3555, 0x0000};  // 1, -2, 2^-24, ...
+  const std::vector<std::uint16_t> brains{0x3F80, 0xC000, 0x0001, 0x7F80, 0x3EAB, 0x0000};
+  const Shape six{3, 2};
+  std::vector<BundlePart> parts(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& bits = i == 0 ? halves : brains;
+    const DType type = i == 0 ? DType::float16 : DType::bfloat16;
+    const std::string name = i == 0 ? "half" : "brain";
+    parts[0].tensors.push_back({name, type, six, Slice::along(six, 0, 0, 1), support::bytes_of(bits).first(4)});
+    parts[1].tensors.push_back({name, type, six, Slice::along(six, 0, 1, 2), support::bytes_of(bits).subspan(4)});
+  }
+  distrib::perform(distrib::plan_bundle((directory / "c").string(), parts));
+  auto reader = BundleReader::open(directory / "c");
+  std::vector<distrib::StoredTensor> tensors{reader.tensors().begin(), reader.tensors().end()};
+  for (auto& tensor : tensors) tensor.stored_as = std::exchange(tensor.dtype, DType::float32);
+  reader.set_tensors(tensors);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> half{1, -2, 0x1p-24F, infinity, 0x1.554p-2F, 0};
+  const std::vector<float> brain{1, -2, 0x1p-133F, infinity, 0x1.56p-2F, 0};
+  for (const auto& [name, expected] : {std::pair{"half", half}, {"brain", brain}}) {
+    CHECK(values_of<float>(reader, name) == expected);
+    CHECK(values_of<float>(reader, name, {{1, 1}, {2, 1}}) == std::vector{expected[3], expected[5]});
+    std::vector<float> rows(4);
+    Error error;
+    const auto take = [&](std::int64_t row, distrib::ByteView bytes) {
+      std::memcpy(rows.data() + (row - 1) * 2, bytes.data(), bytes.size());
+    };
+    reader.read_rows(name, 1, 2, take, error);
+    CHECK_FALSE(error);
+    CHECK(rows == std::vector<float>(expected.begin() + 2, expected.end()));
+  }
+  std::vector<std::byte> too_few(12);
+  Error error;
+  reader.read("half", Slice::whole(six), too_few, error);
+  CHECK(error.code == checkpoint_errc::mismatch);
 }

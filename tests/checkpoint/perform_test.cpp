@@ -3,6 +3,7 @@
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <filesystem>
 #include <string>
@@ -28,6 +29,11 @@ TEST_CASE("a plan is performed in order", "[checkpoint][perform]") {
   distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});
   CHECK(distrib::as_text(support::read_file(second)) == "x");
 
+  distrib::perform(FilePlan{FileAction::append(second, {distrib::as_bytes("y"), distrib::as_bytes("z")}, {}),
+                            FileAction::append(second, {}, support::from_hex("21"))});
+  CHECK(distrib::as_text(support::read_file(second)) == "xyz!");
+  distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});
+
   distrib::perform(FilePlan{FileAction::link(second, first), FileAction::write(directory / "other", {}, {}),
                             FileAction::link(directory / "other", first)});  // a link that exists stays
   CHECK(distrib::as_text(support::read_file(first)) == "x");
@@ -44,6 +50,7 @@ TEST_CASE("a plan stops at its first failure, which names the file and the reaso
   const std::string after = directory / "after";
   const FileAction failing[] = {
       FileAction::write(gone, {}, {}),
+      FileAction::append(directory / "none", {}, {}),
       FileAction::sync(gone),
       FileAction::sync_directory(gone),
       FileAction::rename(directory / "none", gone),
@@ -90,4 +97,26 @@ TEST_CASE("a plan that fails removes the files that it has not renamed", "[check
                             FileAction::write(directory / "none/c", {}, {})},
                    error);
   CHECK(std::filesystem::exists(directory / "a"));  // it has been renamed
+}
+
+TEST_CASE("a plan is durable in a directory that may be written and not read", "[checkpoint][perform]") {
+  const support::UnreadableDirectory directory;
+  const std::string first = directory.path() + "/first";
+  const std::string second = directory.path() + "/second";
+  const auto sync = FileAction::sync_directory(directory.path());
+  Error error;
+  distrib::perform(
+      FilePlan{FileAction::write(first, {distrib::as_bytes("ab")}, {}), sync, FileAction::link(first, second),
+               FileAction::remove(first), sync, FileAction::rename(second, first), sync},
+      error);
+  CHECK_FALSE(error);
+  CHECK(distrib::as_text(support::read_file(first)) == "ab");
+
+  // without a file whose name the plan has just made
+  for (const FilePlan& plan :
+       {FilePlan{sync}, FilePlan{FileAction::write(second, {}, {}), FileAction::remove(second), sync}}) {
+    distrib::perform(plan, error);
+    CHECK(error.code == checkpoint_errc::cannot_write);
+    CHECK_THAT(error.where, ContainsSubstring("Permission denied"));
+  }
 }

@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unreadable_directory.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -172,4 +173,14 @@ TEST_CASE("a save that fails says why and keeps the old checkpoint", "[checkpoin
   distrib::save_checkpoint(directory, name_of(2), State{2}.parts, {}, error);
   CHECK(error.code == distrib::failure::io);
   CHECK(newest_step(directory) == 1);
+}
+
+TEST_CASE("save_checkpoint: in a directory that may be written and not read", "[checkpoint]") {
+  const support::UnreadableDirectory directory;
+  Error error;
+  for (const int step : {1, 2}) {
+    distrib::save_checkpoint(directory.path(), name_of(step), State{step}.parts, {}, error);
+    CHECK_FALSE(error);
+  }
+  CHECK(distrib::latest_checkpoint(directory.path()) == directory.path() + "/" + name_of(2));
 }

@@ -27,3 +27,17 @@ TEST_CASE("StoredTensor: types that cannot be read have TensorFlow's names", "[c
     CHECK(tensor.is_readable() == c.is_readable);
   }
 }
+
+TEST_CASE("StoredTensor: a type that neither TensorFlow nor DType has keeps its own name", "[checkpoint]") {
+  StoredTensor tensor{.name = "t", .dtype = distrib::DType{}, .shape = {}, .pieces = {}};
+  tensor.other_type = "F8_E8M0";
+  CHECK(tensor.type_name() == "F8_E8M0");
+  CHECK_FALSE(tensor.is_readable());
+}
+
+TEST_CASE("StoredTensor: 16-bit numbers that are read as float32 are stored as they are", "[checkpoint]") {
+  StoredTensor tensor{.name = "t", .dtype = distrib::DType::float32, .shape = {}, .pieces = {}};
+  CHECK(tensor.stored_dtype() == distrib::DType::float32);
+  tensor.stored_as = distrib::DType::bfloat16;
+  CHECK(tensor.stored_dtype() == distrib::DType::bfloat16);
+}

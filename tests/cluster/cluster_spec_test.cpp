@@ -75,7 +75,8 @@ TEST_CASE("ClusterSpec: empty clusters, empty jobs, duplicate and too sparse job
 
   CHECK(ClusterSpec::from_sparse({{"w", {{4000000000, "far"}}}}).job_tasks("w", ec).empty());
   CHECK(ec == cluster_errc::sparse_job);
-  CHECK_THROWS_WITH((ClusterSpec{{"ps", {"a:1"}}, {"ps", {"b:1"}}}), ContainsSubstring("ps: the job is described"));
+  CHECK_THROWS_WITH((ClusterSpec{{"ps", {"a:1"}}, {"ps", {"b:1"}}}),
+                    ContainsSubstring("ps: the cluster has this job name twice"));
 }
 
 TEST_CASE("ClusterSpec: equal if jobs, indices and addresses are equal", "[cluster]") {

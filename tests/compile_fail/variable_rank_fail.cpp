@@ -1,4 +1,4 @@
-// error: the number of extents of a Variable must equal its rank
+// error: the number of extents of a Variable must equal its number of axes
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
 

@@ -6,7 +6,9 @@
 #include "support/unreadable_directory.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -110,6 +112,45 @@ TEST_CASE("create_hidden_file: beside the file, under a name that begins with a 
   CHECK_FALSE(ec);
   CHECK(hidden == (directory / (".f.tmp" + std::to_string(::getpid()) + "-0")).string());
   CHECK(detail::create_hidden_file(directory / "f", ec).path != hidden);
+}
+
+TEST_CASE("create_unnamed_file: the file is gone unless give_name has named it", "[core]") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "f";
+  const auto names = [&] {
+    std::error_code ec;
+    return detail::list_directory(directory.path(), ec);
+  };
+  std::error_code ec;
+  detail::NewFile made = detail::create_unnamed_file(path, ec);
+  CHECK_FALSE(ec);
+  if (made.path.empty()) CHECK(names().empty());  // this file system has files without names
+  made.file.write(std::as_bytes(std::span{"new", 3}), ec);
+  std::ofstream{path} << "the old one";
+  std::ofstream{directory / (".f.tmp" + std::to_string(::getpid()) + "-0")} << "of another container";
+  detail::give_name(made, path, ec);
+  CHECK_FALSE(ec);
+  CHECK(detail::read_up_to(path, 99, ec) == "new");
+  CHECK(names().size() == 2);
+
+  const detail::NewFile none = detail::create_unnamed_file(directory / "missing/f", ec);
+  CHECK(ec == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(none.file.is_open());
+}
+
+TEST_CASE("give_name: a file with a hidden name, and a name that cannot be given", "[core]") {
+  const support::TempDirectory directory;
+  std::filesystem::create_directory(directory / "taken");
+  std::error_code ec;
+  for (const auto create : {detail::create_hidden_file, detail::create_unnamed_file}) {
+    const detail::NewFile refused = create(directory / "taken", ec);
+    detail::give_name(refused, directory / "taken", ec);
+    CHECK(ec == std::errc::is_a_directory);
+    const detail::NewFile made = create(directory / "f", ec);
+    detail::give_name(made, directory / "f", ec);
+    CHECK_FALSE(ec);
+    CHECK(detail::list_directory(directory.path(), ec).size() == 2);
+  }
 }
 
 TEST_CASE("FileLock: held until it is destroyed", "[core]") {

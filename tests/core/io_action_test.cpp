@@ -10,6 +10,7 @@ TEST_CASE("FileAction: a write knows its size, and keeps its views when moved", 
   CHECK(write.size() == 5);
   write.owned.assign(3, std::byte{1});
   CHECK(write.size() == 8);
+  CHECK(distrib::FileAction::append("part", {distrib::as_bytes("abc")}, {std::byte{1}}).size() == 4);
 
   distrib::FilePlan plan;
   plan.push_back(std::move(write));

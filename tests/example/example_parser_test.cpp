@@ -323,7 +323,7 @@ TEST_CASE("ExampleParser: both overloads report the same failure", "[example]") 
   parse_examples(labels, records, batch, ec);
   CHECK(ec == example_errc::missing_feature);
   CHECK_THROWS_WITH(parse_examples(labels, records, batch),
-                    ContainsSubstring("record 0, feature \"label\": it is required but could not be found"));
+                    ContainsSubstring("record 0, feature \"label\": the feature is required but could not be found"));
   parse_examples(two_lists, records, batch, ec);
   CHECK(!ec);
   CHECK(batch.size() == 1);

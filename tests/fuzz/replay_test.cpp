@@ -49,6 +49,8 @@ TEST_CASE("rpc_frame") { replay("rpc_frame", fuzz::rpc_frame); }
 TEST_CASE("rpc_greeting") { replay("rpc_greeting", fuzz::rpc_greeting); }
 TEST_CASE("rpc_head") { replay("rpc_head", fuzz::rpc_head); }
 TEST_CASE("saved") { replay("saved", fuzz::saved); }
+TEST_CASE("safetensors") { replay("safetensors", fuzz::safetensors); }
+TEST_CASE("torch_file") { replay("torch_file", fuzz::torch_file); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
 TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }

@@ -2,6 +2,8 @@
 // Jobs that start from a checkpoint, not from their initializers.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/formats/safetensors_writer.hpp>
+#include <distrib/checkpoint/formats/torch_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
@@ -60,6 +62,46 @@ TEST_CASE("initial values: from a checkpoint, the same bits in one process and o
         plain.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()}).build().run(),
         ContainsSubstring("it has 'initial_checkpoint " + saved + "/model.ckpt-15'"));
   }
+}
+
+TEST_CASE("initial values: from files of safetensors and PyTorch, the same bits as from the checkpoint",
+          "[integration]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const std::string saved = (directory / "before/model.ckpt-15").string();
+  auto before = table_model::builder(data, 2, 1, 15)
+                    .with_hooks(SaveCheckpoint{.directory = (directory / "before").string()})
+                    .build();
+  REQUIRE(before.run() == 0);
+  const auto reader = BundleReader::open(saved);
+  std::vector<std::vector<std::byte>> kept(4);
+  std::vector<NamedTensor> tensors;
+  const auto add = [&](const std::string& name, std::string as, std::size_t at) {
+    const StoredTensor& tensor = *reader.find(name);
+    kept[at].resize(static_cast<std::size_t>(tensor.shape.elements()) * size_bytes(tensor.dtype));
+    reader.read(name, Slice::whole(tensor.shape), kept[at]);
+    tensors.push_back({std::move(as), tensor.dtype, tensor.shape, kept[at]});
+  };
+  add("bias", "net.bias", 0);
+  add("items", "net.items", 1);
+  add("users/shard-00000-of-00001/keys", "net.users/keys", 2);
+  add("users/shard-00000-of-00001/values", "net.users/values", 3);
+  save_safetensors(directory / "model.safetensors", tensors);
+  save_torch_file(directory / "model.pt", tensors);
+
+  auto from_checkpoint = table_model::builder(data, 2, 1, 10).with_initial_checkpoint(saved).build();
+  REQUIRE(from_checkpoint.run() == 0);
+  const std::string expected = from_checkpoint.result().parameters_sha256;
+  for (const char* file : {"model.safetensors", "model.pt"})
+    for (const std::uint32_t shards : {1U, 3U}) {
+      CAPTURE(file, shards);
+      const auto warm = table_model::builder(data, 2, shards, 10)
+                            .with_initial_checkpoint((directory / file).string(), {.names = {{"net.", "/"}}});
+      auto local = warm.build();
+      CHECK(local.run() == 0);
+      CHECK(local.result().parameters_sha256 == expected);
+      CHECK(loopback_cluster::run(warm.with_local_mode({}), shards, 2).parameters_sha256 == expected);
+    }
 }
 
 TEST_CASE("initial values: also in an asynchronous job", "[integration]") {

@@ -274,6 +274,22 @@ TEST_CASE("Connector: never more than most_tries attempts", "[net]") {
   CHECK(waited == 1);
 }
 
+TEST_CASE("Connector: most_tries of 0 means without a limit", "[net]") {
+  asio::io_context context{1};
+  TakenPort port{context};
+  int tries = 0;
+  ConnectOptions options{.first_pause = 1ms, .most_tries = 0};
+  options.waiting = [&](const Error&, std::chrono::milliseconds) {
+    if (++tries == 3) port.acceptor.listen();
+  };
+  Answer answer;
+  const Connector connector{context.get_executor(), port.address(), options,
+                            [&](const Error& error, auto socket) { answer(error, std::move(socket)); }};
+  context.run();
+  CHECK(tries == 3);
+  CHECK(answer.socket);
+}
+
 TEST_CASE("Connector: the longest time means without a limit", "[net]") {
   constexpr auto for_ever = std::chrono::milliseconds::max();
   asio::io_context context{1};

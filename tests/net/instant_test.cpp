@@ -28,3 +28,18 @@ TEST_CASE("instant_after: a time of less than minus a century counts as minus a 
   CHECK(instant_after(now, std::chrono::milliseconds::min()) == long_ago);
   STATIC_REQUIRE(instant_after(Instant{}, std::chrono::milliseconds::min()) < Instant{});
 }
+
+TEST_CASE("bounded_time: at most a century, in milliseconds rounded up, whatever the unit is", "[net]") {
+  using distrib::detail::bounded_time;
+  using distrib::detail::century;
+  CHECK(bounded_time(-7ms) == -7ms);
+  CHECK(bounded_time(1ns) == 1ms);
+  CHECK(bounded_time(2s) == 2000ms);
+  CHECK(bounded_time(24h * 365 * 100) == century);
+  CHECK(bounded_time(std::chrono::hours::max()) == century);
+  CHECK(bounded_time(std::chrono::seconds::max()) == century);
+  CHECK(bounded_time(std::chrono::milliseconds::max()) == century);
+  CHECK(bounded_time(std::chrono::duration<double>::max()) == century);
+  CHECK(bounded_time(std::chrono::hours::min()) == -century);
+  CHECK(bounded_time(std::chrono::milliseconds::min()) == -century);
+}

@@ -16,6 +16,18 @@ TEST_CASE("Adagrad: a += g * g; w -= rate * g / sqrt(a), each operation rounded"
       [](std::uint64_t) { return distrib::detail::AdagradFactors{0.3F}; });
 }
 
+TEST_CASE("Adagrad: a weight decay is added to the gradient", "[optimizer]") {
+  check_updater(
+      Adagrad{.learning_rate = 0.3F, .initial_accumulator_value = 0.2F, .weight_decay = 0.2F},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        g = decayed(g, w);
+        slots[0] = plus(slots[0], times(g, g));
+        w = minus(w, over(times(0.3F, g), root(slots[0])));
+      },
+      [](std::uint64_t) { return decaying(distrib::detail::AdagradFactors{0.3F}); });
+  check_weight_decay_text<Adagrad>();
+}
+
 TEST_CASE("Adagrad: agrees with TensorFlow's", "[optimizer]") {
   std::vector<float> values{1.0F, 2.0F};
   std::vector<float> sums(2, Adagrad{}.slots()[0].initial);

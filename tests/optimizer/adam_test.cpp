@@ -38,6 +38,18 @@ TEST_CASE("Adam: moments and values, each operation rounded", "[optimizer]") {
       [](std::uint64_t count) { return adam_factors<distrib::detail::AdamFactors<>>(count); });
 }
 
+TEST_CASE("Adam: a weight decay is added to the gradient", "[optimizer]") {
+  using namespace reference;
+  check_updater(
+      Adam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F, .weight_decay = 0.2F},
+      [](std::uint64_t count, float g, float& w, auto& slots) {
+        const float alpha = adam_moments(count, decayed(g, w), slots[0], slots[1]);
+        w = minus(w, over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
+      },
+      [](std::uint64_t count) { return decaying(adam_factors<distrib::detail::AdamFactors<>>(count)); });
+  check_weight_decay_text<Adam>();
+}
+
 TEST_CASE("Adam: agrees with TensorFlow's, with epsilon outside the root", "[optimizer]") {
   const Adam adam{.learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1.0F};
   State state{{1.0F, 2.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include "optimizer/reference.hpp"
@@ -14,9 +15,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <system_error>
 #include <vector>
 
 namespace reference {
+
+/// The gradient with a weight decay of 0.2.
+inline auto decayed(float g, float w) -> float { return plus(g, times(0.2F, w)); }
+
+/// The factors of an update with that weight decay.
+template <template <class> class Rule>
+auto decaying(const Rule<float>& rule) {
+  return typename distrib::detail::Decaying<Rule>::template Factors<float>{rule, 0.2F};
+}
 
 /// Every set of instructions that this machine has.
 inline auto all_instructions() -> std::vector<distrib::detail::Instructions> {
@@ -107,6 +118,22 @@ void check_texts(std::initializer_list<U> updaters) {
   CHECK_FALSE(U::parse(""));
   CHECK_FALSE(U::parse(U{}.describe() + " more=1"));
   CHECK_FALSE(U::parse(U{}.describe() + " "));
+}
+
+/// Checks that a weight decay follows the other hyper-parameters if it is not 0, and is refused below 0.
+template <class U>
+void check_weight_decay_text() {
+  U updater;
+  updater.weight_decay = 0.25F;
+  CHECK(updater.describe() == U{}.describe() + " weight_decay=0.25");
+  CHECK(U::parse(updater.describe()) == updater);
+  CHECK_FALSE(U::parse(U{}.describe() + " weight_decay=0"));
+  std::error_code ec;
+  distrib::detail::check_updater(updater, ec);
+  CHECK_FALSE(ec);
+  updater.weight_decay = -0.25F;
+  distrib::detail::check_updater(updater, ec);
+  CHECK(ec == distrib::optimizer_errc::negative);
 }
 
 /// The result of the updater's `check`.

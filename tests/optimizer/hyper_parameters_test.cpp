@@ -98,6 +98,29 @@ TEST_CASE("HyperParameters: after a value that cannot be read, it and all later 
   CHECK(text_of(all) == "rate=2 decay=0.25 steps=7 on=false norm=l1");
 }
 
+TEST_CASE("HyperParameters: an optional key is in the text only if its value is not the absent one", "[optimizer]") {
+  struct Row {
+    const char* text;
+    bool ok;
+    float decay;
+  };
+  for (const Row& row :
+       {Row{"rate=2", true, 0.0F}, Row{"rate=2 decay=0.5", true, 0.5F}, Row{"rate=2 decay=0.5 on=true", true, 0.5F},
+        Row{"rate=2 on=true", true, 0.0F}, Row{"rate=2 decay=0", false, 0.0F}, Row{"rate=2 decay=0.50", false, 0.0F},
+        Row{"rate=2 decay", false, 0.0F}, Row{"rate=2 decays=0.5", false, 0.0F}, Row{"decay=0.5", false, 0.0F},
+        Row{"rate=2 on=true decay=0.5", false, 0.0F}, Row{"rate=2 decay=0.5 decay=0.5", false, 0.5F},
+        Row{"rate=2 on=false", false, 0.0F}, Row{"rate=2 ", false, 0.0F}, Row{"", false, 0.0F}}) {
+    CAPTURE(row.text);
+    HyperParameters fields{row.text};
+    float rate = 0;
+    float decay = 0;
+    bool on = false;
+    fields.read("rate", rate).read_optional("decay", decay, 0.0F).read_optional("on", on, false);
+    CHECK(fields.ok() == row.ok);
+    CHECK(decay == row.decay);
+  }
+}
+
 TEST_CASE("HyperParameters: an updater without hyper-parameters", "[optimizer]") {
   CHECK(HyperParameters{""}.ok());
   CHECK_FALSE(HyperParameters{"a=1"}.ok());

@@ -2,6 +2,7 @@
 #include <distrib/optimizer/momentum.hpp>
 
 #include "optimizer/against_reference.hpp"
+#include "optimizer/torch_values.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -37,6 +38,55 @@ TEST_CASE("Momentum: first the accumulator, then the values, each operation roun
         w = minus(w, plus(times(0.3F, g), times(times(0.7F, slots[0]), 0.3F)));
       },
       [](std::uint64_t) { return distrib::detail::NesterovFactors{0.3F, 0.7F}; });
+}
+
+TEST_CASE("Momentum: a weight decay is added to the gradient", "[optimizer]") {
+  using namespace reference;
+  check_updater(
+      Momentum{.learning_rate = 0.3F, .momentum = 0.7F, .weight_decay = 0.2F},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        slots[0] = plus(times(0.7F, slots[0]), decayed(g, w));
+        w = minus(w, times(0.3F, slots[0]));
+      },
+      [](std::uint64_t) { return decaying(distrib::detail::MomentumFactors{0.3F, 0.7F}); });
+  check_updater(
+      Momentum{.learning_rate = 0.3F, .momentum = 0.7F, .use_nesterov = true, .weight_decay = 0.2F},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        g = decayed(g, w);
+        slots[0] = plus(times(0.7F, slots[0]), g);
+        w = minus(w, plus(times(0.3F, g), times(times(0.7F, slots[0]), 0.3F)));
+      },
+      [](std::uint64_t) { return decaying(distrib::detail::NesterovFactors{0.3F, 0.7F}); });
+  check_weight_decay_text<Momentum>();
+}
+
+TEST_CASE("Momentum: a dampening leaves the first gradient whole", "[optimizer]") {
+  using namespace reference;
+  for (const float decay : {0.0F, 0.2F})
+    check_updater(
+        Momentum{.learning_rate = 0.3F, .momentum = 0.7F, .weight_decay = decay, .dampening = 0.6F},
+        [decay](std::uint64_t count, float g, float& w, auto& slots) {
+          const float share = count == 1 ? 1.0F : minus(1.0F, 0.6F);
+          slots[0] = plus(times(0.7F, slots[0]), times(share, plus(g, times(decay, w))));
+          w = minus(w, times(0.3F, slots[0]));
+        },
+        [decay](std::uint64_t count) {
+          return distrib::detail::DampenedMomentumFactors{0.3F, 0.7F, count == 1 ? 1.0F : minus(1.0F, 0.6F), decay};
+        });
+  CHECK(Momentum{.weight_decay = 0.25F, .dampening = 0.5F}.describe() ==
+        "learning_rate=0.01 momentum=0.9 use_nesterov=false weight_decay=0.25 dampening=0.5");
+  check_texts({Momentum{.dampening = 0.5F}, Momentum{.weight_decay = 0.25F, .dampening = 0.5F}});
+  CHECK_FALSE(checked(Momentum{.dampening = 0.5F}));
+  CHECK(checked(Momentum{.use_nesterov = true, .dampening = 0.5F}) == distrib::optimizer_errc::dampened_nesterov);
+}
+
+TEST_CASE("Momentum: agrees with PyTorch's SGD, dense and of rows", "[optimizer]") {
+  using reference::check_against_torch;
+  check_against_torch(Momentum{.learning_rate = 0.05F});
+  check_against_torch(Momentum{.learning_rate = 0.05F, .weight_decay = 0.01F});
+  check_against_torch(Momentum{.learning_rate = 0.05F, .weight_decay = 0.01F}, true);
+  check_against_torch(Momentum{.learning_rate = 0.05F, .use_nesterov = true, .weight_decay = 0.01F});
+  check_against_torch(Momentum{.learning_rate = 0.05F, .weight_decay = 0.01F, .dampening = 0.25F});
 }
 
 TEST_CASE("Momentum: three steps of a constant gradient", "[optimizer]") {

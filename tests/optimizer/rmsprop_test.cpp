@@ -17,6 +17,19 @@ TEST_CASE("RMSProp: epsilon inside the root, each operation rounded", "[optimize
       [](std::uint64_t) { return distrib::detail::RMSPropFactors{0.3F, minus(1.0F, 0.8F), 0.7F, 0.01F}; });
 }
 
+TEST_CASE("RMSProp: a weight decay is added to the gradient", "[optimizer]") {
+  check_updater(
+      RMSProp{.learning_rate = 0.3F, .decay = 0.8F, .momentum = 0.7F, .epsilon = 0.01F, .weight_decay = 0.2F},
+      [](std::uint64_t, float g, float& w, auto& slots) {
+        g = decayed(g, w);
+        slots[0] = plus(slots[0], times(minus(times(g, g), slots[0]), minus(1.0F, 0.8F)));
+        slots[1] = plus(times(0.7F, slots[1]), over(times(0.3F, g), root(plus(slots[0], 0.01F))));
+        w = minus(w, slots[1]);
+      },
+      [](std::uint64_t) { return decaying(distrib::detail::RMSPropFactors{0.3F, minus(1.0F, 0.8F), 0.7F, 0.01F}); });
+  check_weight_decay_text<RMSProp>();
+}
+
 TEST_CASE("RMSProp: by hand; the mean of squares begins at 1", "[optimizer]") {
   std::vector<float> values{1.0F};
   std::vector<float> square{RMSProp{}.slots()[0].initial};

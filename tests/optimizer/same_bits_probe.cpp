@@ -4,6 +4,7 @@
 // with floats here.
 #include <distrib/core/initializer.hpp>
 #include <distrib/optimizer.hpp>
+#include <distrib/optimizer/square_sum.hpp>
 
 #include <array>
 #include <bit>
@@ -116,6 +117,21 @@ void print_mean() {
   });
 }
 
+void print_square_sums() {
+  const std::vector<float> values = numbers(6);
+  std::vector<float> sums(100);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    sums[i] = static_cast<float>(distrib::square_sum(std::span{values}.first(i * 100 + i % 17)));
+  print("square sums", {sums});
+}
+
+void print_average() {
+  std::vector<float> averages = numbers(7);
+  for (std::uint32_t count = 1; count <= 20; ++count)
+    distrib::MovingAverage{.decay = 0.9F}.update(averages, numbers(count), count);
+  print("moving average", {averages});
+}
+
 void print_powers() {
   std::vector<float> powers = numbers(5);
   clear_signs(powers);
@@ -135,6 +151,12 @@ void print_rates() {
   }
   print("linear", {rates});
   print("adam alpha", {alphas});
+}
+
+void print_schedule(const char* name, const distrib::LearningRate& rate) {
+  std::vector<float> rates(size);
+  for (std::size_t i = 0; i < size; ++i) rates[i] = rate.at(i + 1);
+  print(name, {rates});
 }
 
 }  // namespace
@@ -163,4 +185,22 @@ auto main() -> int {
   print_rates();
   print_initializer("uniform", distrib::UniformInitializer{.low = -0.3F, .high = 0.7F});
   print_initializer("glorot", distrib::GlorotUniformInitializer{});
+  const auto decay = [&](std::uint64_t count) {
+    return typename Decaying<SgdFactors>::template Factors<float>{{linear.at(count)}, 0.01F};
+  };
+  print_kernel("weight decay", decay);
+  print_kernel("dampening", [&](auto count) { return DampenedMomentumFactors{linear.at(count), 0.9F, 0.7F, 0.01F}; });
+  print_kernel("torch adam", [&](auto count) {
+    return TorchAdamFactors{alpha(count), blend(0.9), 0.999F, blend(0.999), 0.3F, 1e-8F, 0.01F, 0.99F};
+  });
+  print_kernel("torch adagrad", [&](auto count) { return TorchAdagradFactors{linear.at(count), 0.01F, 1e-8F}; });
+  print_kernel("torch rmsprop",
+               [&](auto count) { return TorchRMSPropFactors{linear.at(count), 0.9F, blend(0.9), 1e-3F, 0.01F, 0.5F}; });
+  print_square_sums();
+  print_average();
+  print_schedule("step decay", distrib::StepDecay{.first = 0.1F, .factor = 0.7, .every = 97});
+  print_schedule("exponential decay", distrib::ExponentialDecay{.first = 0.1F, .factor = 0.9993});
+  print_schedule("cosine decay", distrib::CosineDecay{.first = 0.1F, .last = 0.0003F, .steps = 9'973});
+  print_schedule("one cycle", distrib::OneCycle{.highest = 0.1F, .steps = 9'973});
+  print_schedule("warm-up", distrib::WarmUp{.steps = 997, .start = 0.1, .then = distrib::Constant{0.1F}});
 }

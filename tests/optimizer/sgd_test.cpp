@@ -2,6 +2,7 @@
 #include <distrib/optimizer/sgd.hpp>
 
 #include "optimizer/against_reference.hpp"
+#include "optimizer/torch_values.hpp"
 #include "support/catch.hpp"
 
 #include <vector>
@@ -16,10 +17,29 @@ TEST_CASE("Sgd: w -= rate * g, each operation rounded, any length, in place or n
       [](std::uint64_t) { return distrib::detail::SgdFactors{0.3F}; });
 }
 
+TEST_CASE("Sgd: a weight decay is added to the gradient", "[optimizer]") {
+  using namespace reference;
+  check_updater(
+      Sgd{.learning_rate = 0.3F, .weight_decay = 0.2F},
+      [](std::uint64_t, float g, float& w, auto&) { w = minus(w, times(0.3F, decayed(g, w))); },
+      [](std::uint64_t) { return decaying(distrib::detail::SgdFactors{0.3F}); });
+  check_weight_decay_text<Sgd>();
+}
+
 TEST_CASE("Sgd: agrees with TensorFlow's GradientDescent", "[optimizer]") {
   std::vector<float> values{1.0F, 2.0F};
   Sgd{.learning_rate = 3.0F}.apply({1}, std::vector{0.1F, 0.1F}, values, values, {});
   CHECK(values == std::vector{0.699999988079071F, 1.7000000476837158F});
+}
+
+TEST_CASE("Sgd: agrees with PyTorch's SGD, dense and of rows, with weight decay and schedule", "[optimizer]") {
+  using reference::check_against_torch;
+  check_against_torch(Sgd{.learning_rate = 0.1F});
+  check_against_torch(Sgd{.learning_rate = 0.1F}, true);
+  check_against_torch(Sgd{.learning_rate = 0.1F, .weight_decay = 0.01F});
+  check_against_torch(Sgd{.learning_rate = 0.1F, .weight_decay = 0.01F}, true);
+  check_against_torch(
+      Sgd{.learning_rate = distrib::WarmUp{.steps = 10, .start = 0.1, .then = distrib::CosineDecay{0.1F, 0.0F, 80}}});
 }
 
 TEST_CASE("Sgd: uses the rate of the update's number", "[optimizer]") {

@@ -53,10 +53,29 @@ TEST_CASE("UpdaterList: finds the updater that a job describes", "[optimizer]") 
         "amsgrad learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
         "lazy_adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
         "adamw learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004",
-        "ftrl learning_rate=0.001 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"}) {
+        "ftrl learning_rate=0.001 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0",
+        "torch_adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0 "
+        "decoupled_weight_decay=false",
+        "torch_adagrad learning_rate=0.01 rate_decay=0 weight_decay=0 initial_accumulator_value=0 epsilon=1e-10",
+        "torch_rmsprop learning_rate=0.01 decay=0.99 epsilon=1e-08 weight_decay=0 momentum=0"}) {
     CHECK(made_of(StandardUpdaters{}, text) == text);
     CHECK(made_of(distrib::updaters<>, text) == text);
     CHECK(made_of(distrib::updaters<Still, Forgetful>, text) == text);
+  }
+}
+
+TEST_CASE("UpdaterList: finds updaters with schedules and with a weight decay", "[optimizer]") {
+  for (const std::string text :
+       {"sgd learning_rate=warm_up(5,0.1,cosine_decay(0.1,0,100)) weight_decay=1e-04",
+        "momentum learning_rate=multi_step_decay(0.1,0.1,30,60) momentum=0.9 use_nesterov=true weight_decay=1e-04",
+        "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false dampening=0.5",
+        "adam learning_rate=one_cycle(0.1,90,0.3,25,10000) beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.01"})
+    CHECK(made_of(StandardUpdaters{}, text) == text);
+  for (const char* text : {"sgd learning_rate=0.05 weight_decay=0", "sgd learning_rate=0.05 weight_decay=-1",
+                           "sgd learning_rate=step_decay(0.1,0.5,0)", "sgd learning_rate=multi_step_decay(0.1,0.5,2,1)",
+                           "momentum learning_rate=0.05 momentum=0.9 use_nesterov=true dampening=0.5"}) {
+    CAPTURE(text);
+    CHECK(made_of(StandardUpdaters{}, text).empty());
   }
 }
 

@@ -198,7 +198,7 @@ TEST_CASE("open_index: fails if the record file cannot be indexed", "[record][in
   CHECK(open_index(directory / "missing", {}, ec).size() == 0);
   CHECK(ec == std::errc::no_such_file_or_directory);
   CHECK_THROWS_WITH(open_index(support::fixture("truncated_payload.tfrecord")),
-                    ContainsSubstring("record 4 at offset 5196: the file ends inside the payload"));
+                    ContainsSubstring("record 4 at offset 5196: the file ends inside the payload of a record"));
   support::write_file(directory / "bad", support::framed("a") + "rest");
   distrib::Error error;
   CHECK(open_index(directory / "bad", {.keep = true}, error).size() == 0);

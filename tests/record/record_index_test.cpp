@@ -70,8 +70,8 @@ TEST_CASE("RecordIndex: a header is verified again when its record is read", "[r
   REQUIRE(wrong);
   CHECK(wrong->at(0, ec).bytes.empty());
   CHECK(ec == record_errc::corrupt_length);
-  CHECK_THROWS_WITH(wrong->at(1), Equals("file: record 1 at offset 20: the length does not match its checksum "
-                                         "(damaged, or not a TFRecord file)"));
+  CHECK_THROWS_WITH(wrong->at(1), Equals("file: record 1 at offset 20: the length does not match its checksum: "
+                                         "the file is damaged, or not a TFRecord file"));
   for (const auto& offsets : std::vector<std::vector<std::uint64_t>>{
            {}, {0}, {37}, {1, 37}, {0, 21}, {0, 22, 37}, {0, 15, 37}, {0, 21, 21, 37}, {0, 37, 21, 37}, {0, ~0ULL, 37}})
     CHECK_FALSE(index_of(offsets));
@@ -104,7 +104,7 @@ TEST_CASE("RecordIndex: files that cannot be indexed", "[record][record_index]")
     CHECK(ec == record_errc::compressed);
   }
   CHECK_THROWS_WITH(RecordIndex{support::fixture("truncated_payload.tfrecord")},
-                    ContainsSubstring("record 4 at offset 5196: the file ends inside the payload"));
+                    ContainsSubstring("record 4 at offset 5196: the file ends inside the payload of a record"));
 }
 
 TEST_CASE("RecordIndex: a file cut at every byte, and every flipped bit of a header", "[record][record_index]") {

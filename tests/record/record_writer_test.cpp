@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/record_writer.hpp>
 
+#include <distrib/core/files.hpp>
 #include <distrib/record/codec.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/index_file.hpp>
@@ -12,6 +13,7 @@
 #include "support/unreadable_directory.hpp"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -36,6 +38,13 @@ auto members_in(const std::filesystem::path& path) -> std::size_t {
   std::size_t count = 0;
   while (members.try_next()) ++count;
   return members.complete() ? count : 0;
+}
+
+/// True if the file system of a directory has files without names, which are gone when their process ends.
+auto has_unnamed_files(const std::filesystem::path& directory) -> bool {
+  std::error_code ec;
+  const std::string hidden = distrib::detail::create_unnamed_file(directory / "probe", ec).path;
+  return hidden.empty() || !std::filesystem::remove(hidden);
 }
 
 /// While it exists, files of this process end at `bytes`, as if the disk were full.
@@ -198,7 +207,7 @@ TEST_CASE("RecordWriter: with rename_on_close other processes see the old file o
     RecordWriter abandoned{directory / "file", {.rename_on_close = true}};
     abandoned.append(as_bytes("new"));
     abandoned.flush();
-    CHECK(files_in(directory.path()) == 2);
+    CHECK(files_in(directory.path()) == (has_unnamed_files(directory.path()) ? 1 : 2));
     CHECK(payloads_of(directory / "file") == std::vector<std::string>{"old"});
   }
   CHECK(files_in(directory.path()) == 1);
@@ -209,6 +218,22 @@ TEST_CASE("RecordWriter: with rename_on_close other processes see the old file o
   writer.close();
   CHECK(files_in(directory.path()) == 1);
   CHECK(payloads_of(directory / "file") == std::vector<std::string>{"new"});
+}
+
+TEST_CASE("RecordWriter: with rename_on_close a killed process leaves no file", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  if (!has_unnamed_files(directory.path())) return;
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    RecordWriter writer{directory / "file", {.rename_on_close = true}};
+    writer.append(as_bytes("new"));
+    writer.flush();
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(files_in(directory.path()) == 0);
 }
 
 TEST_CASE("RecordWriter: rename_on_close in a directory that may be written and not read", "[record]") {

@@ -258,3 +258,12 @@ TEST_CASE("HttpClient: an https server that closes while a request is sent ends 
   ::SSL_CTX_free(context);
 }
 #endif
+
+TEST_CASE("HttpClient: the longest times mean for ever", "[net]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  HttpServer server{[](const HttpAsked&) { return HttpSaid::answer(200, "body"); }};
+  HttpClient client{{.connect_timeout = for_ever, .idle_timeout = for_ever, .timeout = for_ever}};
+  Error error;
+  CHECK(client.send(request(server, "/f"), {}, error).body == "body");
+  CHECK_FALSE(error);
+}

@@ -20,6 +20,19 @@ TEST_CASE("HttpRetries: pauses double up to the longest, and end", "[net]") {
   CHECK_FALSE(retries.failed());
 }
 
+TEST_CASE("HttpRetries: the longest pause does not overflow", "[net]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  HttpRetries retries{{.attempts = 100, .first_pause = 1ms, .longest_pause = for_ever}};
+  auto before = 0ms;
+  for (int i = 0; i < 99; ++i) {
+    const auto pause = retries.failed();
+    REQUIRE(pause);
+    CHECK(*pause >= before);
+    before = *pause;
+  }
+  CHECK(before == for_ever);
+}
+
 TEST_CASE("HttpRetries: enough progress resets the count of attempts", "[net]") {
   HttpRetries retries{{.attempts = 2, .progress_bytes = 10}};
   CHECK(retries.failed());

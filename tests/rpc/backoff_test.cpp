@@ -65,3 +65,16 @@ TEST_CASE("Backoff: a pause counts from the start of the attempt, and is the fir
 TEST_CASE("Backoff: options of zero or less still give pauses", "[rpc]") {
   for (const auto pause : pauses(Backoff{{.first = 0ms, .longest = -1ms}}, 5)) CHECK(pause >= 500us);
 }
+
+TEST_CASE("Backoff: the longest times are bounded by a century, and their pauses do not overflow", "[rpc]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  constexpr auto century = distrib::detail::century;
+  for (const auto pause : pauses(Backoff{{.first = for_ever, .longest = for_ever}}, 3)) {
+    CHECK(pause >= century / 2);
+    CHECK(pause <= century);
+  }
+  const auto doubled = pauses(Backoff{{.first = 1ms, .longest = for_ever}}, 70);
+  for (int i = 0; i < 41; ++i) CHECK(doubled[static_cast<std::size_t>(i)] >= std::chrono::milliseconds{1LL << i} / 2);
+  for (const auto pause : doubled) CHECK(pause <= century);
+  CHECK(doubled.back() >= century / 2);
+}

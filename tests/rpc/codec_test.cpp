@@ -152,3 +152,30 @@ TEST_CASE("RpcCodec: messages of Protocol Buffers, small and large", "[rpc]") {
   }
   CHECK_FALSE(takes<distrib::proto::Example>(distrib::as_bytes("\x0a\x05")));
 }
+
+namespace {
+/// Like a message of Protocol Buffers of this size, which cannot be written.
+struct LargeMessage {
+  std::size_t size = 0;
+  std::string name = {};  // so that it is no plain value
+  [[nodiscard]] auto ByteSizeLong() const -> std::size_t { return size; }
+  auto SerializeToArray(void*, int) const -> bool { return false; }
+  auto ParseFromArray(const void*, int) -> bool { return true; }
+};
+}  // namespace
+
+TEST_CASE("RpcCodec: a message of Protocol Buffers that cannot be written is an error", "[rpc]") {
+  WireWriter head;
+  const auto code = [&](std::size_t size) -> std::error_code {
+    try {
+      (void)RpcCodec<LargeMessage>::encode({size}, head);
+    } catch (const std::system_error& error) {
+      return error.code();
+    }
+    return {};
+  };
+  CHECK(code(std::size_t{1} << 31) == distrib::rpc_errc::too_large);
+  CHECK(code(std::size_t{1} << 62) == distrib::rpc_errc::too_large);  // more memory than there is
+  CHECK(code(10) == distrib::rpc_errc::bad_message);
+  CHECK(code(10'000) == distrib::rpc_errc::bad_message);
+}

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+using distrib::CallOptions;
 using distrib::on;
 using distrib::Router;
 using distrib::rpc_errc;
@@ -527,10 +528,14 @@ TEST_CASE("RpcClient: the longest time means no deadline", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   RpcClient client{loopback::connect(context, server->port())};
-  std::optional<std::error_code> end;
-  client.async_call<Echo>({"a"}, std::chrono::milliseconds::max(), [&](std::error_code ec, const Text&) { end = ec; });
-  while (!end) context.run_one();
-  CHECK_FALSE(*end);
+  for (const CallOptions& options :
+       {CallOptions{std::chrono::milliseconds::max()}, CallOptions{std::chrono::hours::max()},
+        CallOptions{std::chrono::duration<double>::max()}}) {
+    std::optional<std::error_code> end;
+    client.async_call<Echo>({"a"}, options, [&](std::error_code ec, const Text&) { end = ec; });
+    while (!end) context.run_one();
+    CHECK_FALSE(*end);
+  }
 }
 
 namespace {

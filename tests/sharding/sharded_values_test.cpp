@@ -78,7 +78,7 @@ TEST_CASE("ShardedValues: ranges with any step, in any layout", "[sharding][shar
   CHECK(values.rows({.step = -4}) == Floats{9, 5, 1});
   CHECK(values.rows({.start = -2}) == Floats{8, 9});
   CHECK(values.rows({.start = 7, .stop = 3}).empty());
-  CHECK_THROWS_WITH(values.rows({.step = 0}), ContainsSubstring("the step cannot be zero"));
+  CHECK_THROWS_WITH(values.rows({.step = 0}), ContainsSubstring("the slice step cannot be zero"));
 }
 
 TEST_CASE("ShardedValues: each scatter operation applies to repeated rows in turn", "[sharding][sharded_values]") {

@@ -233,7 +233,8 @@ TEST_CASE("ShardedVariable: refuses a step of zero", "[sharding]") {
   std::error_code ec;
   CHECK(with_rows({3}).slice({0, 3, 0}, ec).empty());
   CHECK(ec == sharding_errc::zero_step);
-  CHECK_THROWS_WITH(with_rows({3}).slice({0, 3, 0}), ContainsSubstring("a slice of [3,2]: the step cannot be zero"));
+  CHECK_THROWS_WITH(with_rows({3}).slice({0, 3, 0}),
+                    ContainsSubstring("a slice of [3,2]: the slice step cannot be zero"));
 }
 
 TEST_CASE("ShardedVariable: sharding works only if the first shards have the extra rows", "[sharding]") {

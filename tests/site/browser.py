@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built site in headless Chromium: on a local server, at a width, in a colour scheme."""
+"""Starts a local server for the built site, and headless Chromium to open its pages."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 class WithoutSearch(Quiet):
-    """Each page that is opened makes the index of the search anew, for seconds: here it is empty."""
+    """Serves an empty search index. Every page that is opened builds the index again, which takes seconds."""
 
     def do_GET(self):
         if not self.path.endswith("/search_index.json"):
@@ -39,6 +39,7 @@ class Browser:
         self.driver, self.address = driver, address
 
     def show(self, width, height=900, scheme="light"):
+        """Sets the size of the screen in pixels, and the preferred colour scheme: light or dark."""
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
@@ -51,18 +52,18 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def run_until_done(self, script, *arguments):
-        """The last argument of the script is a function to call when it is done."""
+        """Runs a script that ends later. Its last argument is a function; the script must call it with the result."""
         return self.driver.execute_async_script(script, *arguments)
 
     def requests(self):
-        """The addresses asked for since the last call."""
+        """Yields the addresses of all requests that the browser has sent since the last call."""
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 yield message["params"]["request"]["url"]
 
     def complaints(self):
-        """What the console of the browser said since the last call."""
+        """Returns the messages in the browser's console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
@@ -71,7 +72,7 @@ def browser(handler=Quiet):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=SITE))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     options = Options()
-    options.page_load_strategy = "eager"  # pictures may still be on their way
+    options.page_load_strategy = "eager"  # `open` does not wait until the pictures are loaded
     options.binary_location = "/usr/bin/chromium"
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
         options.add_argument(argument)

@@ -1,9 +1,12 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
-"""Opens each page of the built site on a phone (390 px) and on a desk (1280 px): no page is wider than the screen, asks
-another host for anything, or makes the browser complain.
+"""Opens each page of the built site on the screen of a phone (390 px wide), then widens it to a desktop's (1280 px). Fails
+if a page is wider than the screen, sends a request to another host, or leaves a message in the browser's console.
 
-usage: pages.py [--pictures FOLDER]     takes pictures instead, of one page of each kind, in both widths and schemes
+usage: pages.py [--pictures FOLDER]
+
+With --pictures, checks nothing. Saves pictures of one page of each kind in FOLDER, in both widths and in both colour
+schemes.
 """
 
 import argparse
@@ -36,7 +39,7 @@ def pictures(chromium, folder):
             for scheme in ("light", "dark"):
                 chromium.show(width, 1200, scheme)
                 chromium.open(page)
-                chromium.run("localStorage.clear()")  # it has the scheme of the page before
+                chromium.run("localStorage.clear()")  # the theme has stored the colour scheme of the previous page there
                 chromium.open(page)
                 if kind == "search":
                     chromium.run(SEARCH)
@@ -45,7 +48,8 @@ def pictures(chromium, folder):
                 chromium.driver.save_screenshot(str(folder / f"{kind}-{where}-{scheme}.png"))
 
 
-# What moves while a page changes its width would count as wide.
+# Switches off transitions. An element that still moves after the screen has changed its width could make the page wider
+# than the screen for a moment.
 STILL = "document.head.append(Object.assign(document.createElement('style'), {textContent: '* {transition: none !important}'}))"
 
 
@@ -60,12 +64,12 @@ def faults(chromium):
             chromium.show(width)
             wide = chromium.run("return document.documentElement.scrollWidth")
             if wide > width:
-                yield f"{page}: {wide} px wide on a screen of {width} px"
+                yield f"{page}: the page is {wide} px wide on a screen of {width} px"
         for address in chromium.requests():
             asked += 1
             if not address.startswith((chromium.address, "data:", "blob:")):
-                yield f"{page}: asks for {address}"
-        yield from (f"{page}: {words}" for words in chromium.complaints())
+                yield f"{page}: the page sends a request to another host: {address}"
+        yield from (f"{page}: the browser's console has the message: {words}" for words in chromium.complaints())
     print(f"{len(pages)} pages, {asked} requests")
 
 

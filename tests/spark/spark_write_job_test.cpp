@@ -124,6 +124,19 @@ void write_table(const std::string& path, const std::string& name) {
   job.commit(1);
 }
 
+/// The table of job "old", and job "new", which is to replace it and has committed its only task.
+struct Replacement {
+  Replacement() {
+    write_table(path, "old");
+    REQUIRE(job.start());
+    write_task(job, "part-new");
+  }
+
+  support::TempDirectory directory;
+  std::string path = (directory / "t").string();
+  SparkWriteJob job{path, "new", SaveMode::overwrite};
+};
+
 }  // namespace
 
 TEST_CASE("SparkWriteJob: readers see only complete tables; one of several attempts counts", "[hadoop]") {
@@ -317,13 +330,9 @@ TEST_CASE("SparkWriteJob: commit and abort finish what a commit left that was ki
 
 TEST_CASE("SparkWriteJob: where tables cannot be exchanged in one step, the old one is whole under one of two names",
           "[hadoop]") {
-  const support::TempDirectory directory;
-  const std::string path = (directory / "t").string();
+  const Replacement replacement;
+  const auto& [directory, path, job] = replacement;
   const std::string aside = (directory / ".t.new.old").string();
-  write_table(path, "old");
-  const SparkWriteJob job{path, "new", SaveMode::overwrite};
-  REQUIRE(job.start());
-  write_task(job, "part-new");
   const auto stop_between = [&] {
     interruption.without_sync = true;
     for (int calls = 0; !ends_within(calls, true, [&] { job.commit(1); }) && std::filesystem::exists(path); ++calls) {
@@ -369,12 +378,8 @@ TEST_CASE("SparkWriteJob: where tables cannot be exchanged in one step, the old 
 }
 
 TEST_CASE("SparkWriteJob: a commit that fails brings the old table back", "[hadoop]") {
-  const support::TempDirectory directory;
-  const std::string path = (directory / "t").string();
-  write_table(path, "old");
-  const SparkWriteJob job{path, "new", SaveMode::overwrite};
-  REQUIRE(job.start());
-  write_task(job, "part-new");
+  const Replacement replacement;
+  const auto& [directory, path, job] = replacement;
   interruption.without_flags = true;
   interruption.refused = directory / ".t.new";
   Error error;
@@ -389,12 +394,8 @@ TEST_CASE("SparkWriteJob: a commit that fails brings the old table back", "[hado
 
 TEST_CASE("SparkWriteJob: a commit that is repeated late leaves the table of a later job", "[hadoop]") {
   for (const bool killed_early : {false, true}) {
-    const support::TempDirectory directory;
-    const std::string path = (directory / "t").string();
-    write_table(path, "old");
-    const SparkWriteJob job{path, "new", SaveMode::overwrite};
-    REQUIRE(job.start());
-    write_task(job, "part-new");
+    const Replacement replacement;
+    const auto& [directory, path, job] = replacement;
     if (killed_early) {
       // The state after the tables were exchanged, before the old one was removed.
       std::filesystem::rename(path, directory / "old");

@@ -35,7 +35,8 @@ TEST_CASE("SyncReplicasPlan: numbers of tokens", "[ps]") {
 TEST_CASE("SyncReplicasPlan: refuses numbers that do not make a job", "[ps]") {
   CHECK_THROWS_WITH((SyncReplicasPlan{6, 3}.initial_tokens(2)),
                     Equals("replicas_to_aggregate 6, total_num_replicas 3, tokens 2 (given) vs 3 (needed): too few "
-                           "tokens to finish the first step"));
+                           "tokens to finish the first step: begin with at least replicas_to_aggregate - "
+                           "total_num_replicas"));
   for (const SyncReplicasPlan& plan : {SyncReplicasPlan{0, {}}, SyncReplicasPlan{-1, 3}, SyncReplicasPlan{3, 0}}) {
     std::error_code ec;
     plan.check(ec);

@@ -90,8 +90,8 @@ printf 'model_checkpoint_path: "inference_model"\n' >moved/checkpoint
 checkpoint 0 list moved; says 'moved/ckpt-10: '; says 'inference_model' err
 checkpoint 0 check --json moved; json 'len(lines) == 3'
 rm moved/ckpt-10.data-00000-of-00001
-checkpoint 0 list moved; says 'moved/ckpt-9: '; says 'moved/ckpt-10.data-00000-of-00001: a data file is missing' err
-checkpoint 1 check moved; says 'moved/ckpt-9: good'; says 'moved/ckpt-10.data-00000-of-00001: a data file is missing' err
+checkpoint 0 list moved; says 'moved/ckpt-9: '; says 'moved/ckpt-10.data-00000-of-00001: a data file of the checkpoint is missing' err
+checkpoint 1 check moved; says 'moved/ckpt-9: good'; says 'moved/ckpt-10.data-00000-of-00001: a data file of the checkpoint is missing' err
 rm moved/ckpt-*
 checkpoint 66 list moved; says 'moved/checkpoint: inference_model (there: no checkpoint)' err
 checkpoint 66 check moved; says 'inference_model' err
@@ -104,7 +104,7 @@ done
 mkdir alone
 cp $whole.index alone/c.index
 checkpoint 0 list alone/c; says 'emb/table     float32 [10,4], 160 B in 3 slices'
-says 'alone/c.data-00000-of-00001: a data file is missing; the list is from the index only' err
+says 'alone/c.data-00000-of-00001: a data file of the checkpoint is missing: copy all .data-* files with the index; the list is from the index only' err
 checkpoint 0 list alone; says 'alone/c: 11 tensors'
 checkpoint 0 list --json alone/c; json 'len(lines) == 11 and all(line["sha256"] is None for line in lines)'
 checkpoint 66 show alone/c; says 'alone/c.data-00000-of-00001' err
@@ -126,7 +126,7 @@ PQAAAAABAAAAAKZgxEhCCE8OAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAV/uAiyR1
 END
 from_base64 hole/c.data-00000-of-00001 <<<'AACAPwAAAEA='
 checkpoint 0 list hole/c; says 'v  float32 [4], 8 B, INCOMPLETE'
-checkpoint 1 check hole/c; says 'the slices do not cover the whole tensor' err; says 'hole/c: DAMAGED, 1 tensors'
+checkpoint 1 check hole/c; says 'the slices in the checkpoint do not cover the whole tensor' err; says 'hole/c: DAMAGED, 1 tensors'
 checkpoint 1 show hole/c
 
 printf '\x55' | dd of=$whole.data-00000-of-00001 bs=1 seek=100 conv=notrunc status=none

@@ -14,8 +14,8 @@ expect() {  # CODE TEXT ARGUMENT...      ends with CODE; its output contains TEX
 }
 
 # No process listens on port 1 of this machine.
-expect 69 'error: shard 0 of the parameter server at 127.0.0.1:1: no process listens there' 127.0.0.1:1
-expect 69 '{"error":"unavailable","where":"shard 0 of the parameter server at 127.0.0.1:1","what":"no process listens there"}' \
+expect 69 'error: shard 0 of the parameter server at 127.0.0.1:1: no process listens there: start the task, or check its port' 127.0.0.1:1
+expect 69 '{"error":"unavailable","where":"shard 0 of the parameter server at 127.0.0.1:1","what":"no process listens there: start the task, or check its port"}' \
   127.0.0.1:1 --json
 expect 69 'no process listens there' 127.0.0.1:1 --watch --within 1
 expect 64 "'here': not an address; write HOST:PORT" here

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/builder.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/momentum.hpp>
 
@@ -11,7 +14,12 @@
 #include "train/runtime_models.hpp"
 #include "train/table_model.hpp"
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -20,6 +28,16 @@ struct Count {
   void on_step(const distrib::StepDone&) { ++*steps; }
 };
 
+struct KeepNorms {
+  std::vector<float>* norms;
+  void on_step(const distrib::StepDone& done) const { norms->push_back(done.gradient_norm); }
+};
+
+struct CountExamples {
+  std::uint64_t* examples;
+  void on_start(const distrib::JobStart&) { *examples = 0; }
+  void on_step(const distrib::StepDone& done) { *examples += done.examples; }
+};
 }  // namespace
 
 TEST_CASE("train: roles may be set in any order, hooks accumulate, the last setting of a role counts", "[train]") {
@@ -118,6 +136,151 @@ TEST_CASE("build: a run-time list with tables needs lookups()", "[train]") {
                            .with_hooks(distrib::StopAtStep{4});
   CHECK_THROWS_WITH(builder.build(),
                     "users: the model has tables, but no lookups() that says which rows a batch needs");
+}
+
+TEST_CASE("with_moving_average: each checkpoint has the averages of the values so far", "[train]") {
+  const support::TempDirectory directory;
+  const distrib::MovingAverage average{.decay = 0.75F, .warm_up = true};
+  const auto data = line_model::write(directory.path());
+  const auto builder = [&](const std::string& out, distrib::Step steps) {
+    return distrib::train(LineModel{})
+        .with_data(data.batch(10))
+        .with_updater(distrib::Momentum{.learning_rate = 0.1F, .momentum = 0.5F})
+        .with_hooks(distrib::StopAtStep{steps},
+                    distrib::SaveCheckpoint{.directory = directory / out, .every_steps = 1, .max_to_keep = 10});
+  };
+  auto trainer = builder("a", 4).with_moving_average(average).build();
+  CHECK(trainer.run() == 0);
+  const auto read = [&](distrib::Step step, const std::string& name) {
+    const auto reader = distrib::BundleReader::open(directory / ("a/model.ckpt-" + std::to_string(step)));
+    std::vector<float> values(2);
+    reader.read(name, distrib::Slice::whole({2}), std::as_writable_bytes(std::span{values}));
+    return values;
+  };
+  std::vector<float> averages(2);
+  const distrib::VariableInfo weights = LineModel{}.variables().infos().front();
+  distrib::detail::fill(weights.initializer, 0, weights.name, weights.shape, distrib::Slice::whole({2}), averages);
+  for (distrib::Step step = 1; step <= 4; ++step) {
+    average.update(averages, read(step, "weights"), step);
+    CHECK(read(step, "weights/ExponentialMovingAverage") == averages);
+  }
+
+  // Values are those of a job without averages; a restart continues the averages, on any number of shards.
+  auto plain = builder("b", 4).build();
+  CHECK(plain.run() == 0);
+  CHECK(plain.result().parameters_sha256 == trainer.result().parameters_sha256);
+  auto first = builder("a", 6).with_moving_average(average).with_local_mode({.shards = 2}).build();
+  CHECK(first.run() == 0);
+  for (distrib::Step step = 5; step <= 6; ++step) {
+    average.update(averages, read(step, "weights"), step);
+    CHECK(read(step, "weights/ExponentialMovingAverage") == averages);
+  }
+
+  // Another training may begin with the averages.
+  const std::string prefix = directory / "a/model.ckpt-6";
+  auto next = builder("c", 1)
+                  .with_updater(distrib::Sgd{.learning_rate = 0.0F})
+                  .with_initial_checkpoint(prefix, {.names = {{"weights/ExponentialMovingAverage", "weights"},
+                                                              {"bias/ExponentialMovingAverage", "bias"}}})
+                  .build();
+  CHECK(next.run() == 0);
+  const auto began = distrib::BundleReader::open(directory / "c/model.ckpt-1");
+  std::vector<float> values(2);
+  began.read("weights", distrib::Slice::whole({2}), std::as_writable_bytes(std::span{values}));
+  CHECK(values == averages);
+
+  CHECK_THROWS_WITH(builder("d", 1).with_moving_average({.decay = 1}),
+                    ContainsSubstring("from 0 to below 1") && ContainsSubstring("decay=1"));
+}
+
+TEST_CASE("with_moving_average: tables have averages too, and evict and admit rows as without", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto trained = [&](const auto& builder) {
+    auto trainer = builder.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  for (const auto kept_as : {distrib::FloatFormat::float32, distrib::FloatFormat::bfloat16}) {
+    const TableModel model{.min_count = 2, .evict_after = 9, .kept_as = kept_as};
+    const auto builder = table_model::builder(data, 2, 2, 30, model);
+    CHECK(trained(builder.with_moving_average({})) == trained(builder));
+  }
+}
+
+TEST_CASE("with_gradient_clipping: the same bits for any number of shards and threads, tables included", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto trained = [&](const distrib::GradientClipping& clipping, std::uint32_t shards, bool pooled) {
+    const auto builder = table_model::builder(data, 2, shards, 30).with_gradient_clipping(clipping);
+    distrib::IoPool pool{2};
+    auto trainer = pooled ? builder.build(pool) : builder.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const std::string whole = trained({}, 1, false);
+  const std::string by_norm = trained(distrib::ClipByNorm{0.1F}, 1, false);
+  const std::string by_value = trained(distrib::ClipByValue{0.01F}, 1, false);
+  CHECK(by_norm != whole);
+  CHECK(by_value != whole);
+  CHECK(by_norm != by_value);
+  for (const std::uint32_t shards : {1U, 3U})
+    for (const bool pooled : {false, true}) {
+      CHECK(trained(distrib::ClipByNorm{0.1F}, shards, pooled) == by_norm);
+      CHECK(trained(distrib::ClipByValue{0.01F}, shards, pooled) == by_value);
+    }
+  CHECK_THROWS_WITH(table_model::builder(data, 2, 1, 30).with_gradient_clipping(distrib::ClipByNorm{-1}),
+                    ContainsSubstring("must be positive and finite") && ContainsSubstring("norm -1"));
+}
+
+TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path(), 300).repeat(1).batch(10))
+                           .with_updater(distrib::Sgd{.learning_rate = 0.1F});
+  std::uint64_t examples = 0;
+  const auto run = [&](const auto& with) {
+    auto trainer = with.with_hooks(CountExamples{&examples}).build();
+    const int code = trainer.run();  // not inside CHECK, which would catch an exception
+    CHECK(code == 0);
+    return trainer.result();
+  };
+  const auto one = run(builder);
+  CHECK(one.steps == 30);
+  CHECK(examples == 300);
+  const auto four = run(builder.with_gradient_accumulation(4));
+  CHECK(four.steps == 7);  // 30 batches are 7 contributions of 4
+  CHECK(examples == 280);
+  CHECK(four.parameters_sha256 != one.parameters_sha256);
+  CHECK(run(builder.with_gradient_accumulation(4).with_gradient_accumulation(1)).parameters_sha256 ==
+        one.parameters_sha256);
+  CHECK(run(builder.with_gradient_accumulation(15).with_local_mode({.workers = 2})).steps == 1);
+  CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(31)), ContainsSubstring("not enough for one whole step"));
+  for (const std::uint32_t bad : {0U, 4097U})
+    CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(bad)), ContainsSubstring("from 1 to 4096"));
+}
+
+TEST_CASE("with_gradient_clipping: hooks are told the largest norm of the step", "[train]") {
+  const support::TempDirectory directory;
+  std::vector<float> norms;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4}, KeepNorms{&norms});
+  distrib::IoPool pool{2};
+  const auto of = [&](std::uint32_t workers, const auto& with) {
+    norms.clear();
+    CHECK(with.with_local_mode({.workers = workers}).build(pool).run() == 0);
+    CHECK(norms.size() == 4);
+    return norms;
+  };
+  for (const float norm : of(2, builder)) CHECK(std::isnan(norm));
+  for (const float norm : of(2, builder.with_gradient_clipping(distrib::ClipByValue{1}))) CHECK(std::isnan(norm));
+  const auto clipped = builder.with_gradient_clipping(distrib::ClipByNorm{0.1F});
+  const auto one = of(1, clipped);
+  for (const float norm : one) CHECK(norm > 0.1F);
+  const auto two = of(2, clipped);
+  CHECK(two[0] >= one[0]);  // the first batch is that of rank 0
+  CHECK(of(2, clipped) == two);
 }
 
 TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {

@@ -109,10 +109,10 @@ TEST_CASE("CheckpointStore: a state file that names a missing checkpoint is repo
 
   // If no checkpoint is complete, the error names both the state file and the damaged checkpoints.
   for (const char* step : {"10", "20"}) damage((directory / ("model.ckpt-" + std::string{step})).string() + ".index");
-  CHECK_THROWS_WITH(store.restore(),
-                    ContainsSubstring("inference_model (there: ") &&
-                        ContainsSubstring("the checkpoint state file names a checkpoint that does not exist; ") &&
-                        ContainsSubstring("model.ckpt-20") && ContainsSubstring("model.ckpt-10"));
+  CHECK_THROWS_WITH(store.restore(), ContainsSubstring("inference_model (there: ") &&
+                                         ContainsSubstring("the checkpoint state file names a checkpoint that does not "
+                                                           "exist: copy that one here, or remove the file; ") &&
+                                         ContainsSubstring("model.ckpt-20") && ContainsSubstring("model.ckpt-10"));
   const support::TempDirectory empty;
   std::ofstream{empty / "checkpoint"} << "model_checkpoint_path: \"/old/place/model.ckpt-20\"\n";
   CHECK_THROWS_WITH((CheckpointStore{{.directory = empty.path().string()}, job, cuts::updaters}.restore()),

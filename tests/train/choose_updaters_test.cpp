@@ -230,3 +230,20 @@ TEST_CASE("choose_updaters: a job without variables has nothing to choose from",
   const Given given{.updaters_of = {{"w", rate(2)}}};
   CHECK_THROWS_WITH(given.choose(RuntimeVariables{}), ContainsSubstring("with_updater: 'w'; the job has none: "));
 }
+
+TEST_CASE("choose_updaters: with a moving average every updater keeps it, that of the model too", "[train]") {
+  TrainingOptions options;
+  options.updater = rate(1);
+  options.updaters_of = {{"head/", rate(2)}};
+  options.updater_groups = {{[](const VariableInfo& v) { return v.name == "backbone/bias"; }, rate(3)}};
+  options.moving_average = distrib::MovingAverage{.decay = 0.5F};
+  const distrib::ChosenUpdaters chosen = choose_updaters(options, network(), {{"backbone/norm2", rate(4)}});
+  const std::string average = "moving_average decay=0.5 ";
+  CHECK(chosen.updaters_of == std::vector<UpdaterOf>{{"head/", average + rate(2).text()},
+                                                     {"backbone/bias", average + rate(3).text()},
+                                                     {"backbone/norm2", average + rate(4).text()}});
+  REQUIRE(chosen.updaters.size() == 4);
+  CHECK(chosen.updaters[0].text() == average + rate(1).text());
+  for (std::size_t i = 0; i < 3; ++i) CHECK(chosen.updaters[i + 1].text() == chosen.updaters_of[i].updater);
+  for (const AnyUpdater& updater : chosen.updaters) CHECK(updater.slots().back().name == "ExponentialMovingAverage");
+}

@@ -122,6 +122,22 @@ TEST_CASE("ClusterTrainer: a chief without workers is the only rank, like a sing
   CHECK(chief.result().parameters_sha256 == local_hash(data));
 }
 
+TEST_CASE("ClusterTrainer: the longest times mean for ever", "[train]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  const support::TempDirectory data;
+  const auto builder =
+      line_job::builder(line_model::write(data.path()), {.steps = steps})
+          .with_cluster_mode({.start_within = for_ever, .lease = for_ever, .restart_window = for_ever});
+  const std::string address = free_address();
+  IoPool pool{2};
+  auto ps = builder.build(pool, flags_of("ps", 0, address));
+  auto code = std::async(std::launch::async, [&] { return ps.run(); });
+  auto worker = builder.build(pool, flags_of("worker", 0, address));
+  CHECK(worker.run() == 0);
+  CHECK(code.get() == 0);
+  CHECK(worker.result().parameters_sha256 == local_hash(data));
+}
+
 TEST_CASE("ClusterTrainer: a chief with a worker is rank 0, and the worker is rank 1", "[train]") {
   const support::TempDirectory data;
   const auto builder = line_job::builder(line_model::write(data.path()), {.workers = 2, .steps = steps});

@@ -7,14 +7,23 @@
 #include "train/table_model.hpp"
 
 #include <distrib/core/float_codec.hpp>
+#include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/store/shard_store.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/assemble.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -73,6 +82,31 @@ TEST_CASE("Contributor: the gradient depends on (step, rank), and not on parts a
     for (const std::int64_t parts : {1, 2}) CHECK(contribution(source, make_job(shards, parts), 1, 4) == expected);
   CHECK(contribution(source, make_job(1, 1), 0, 4) != expected);
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
+}
+
+TEST_CASE("Contributor: clips the whole gradient, with the same bits for any parts and shards", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const auto of = [&](const distrib::GradientClipping& clipping, std::uint32_t shards, std::int64_t parts) {
+    auto job = make_job(shards, parts);
+    job.gradient_clipping = clipping;
+    return contribution(source, job, 1, 4);
+  };
+  const auto whole = of({}, 1, 1);
+  const float norm = std::sqrt(whole[1] * whole[1] + whole[2] * whole[2] + whole[3] * whole[3]);
+  const auto scaled = of(distrib::ClipByNorm{norm / 3}, 1, 1);
+  const auto cut = of(distrib::ClipByValue{norm / 3}, 1, 1);
+  CHECK(scaled[0] == whole[0]);  // the loss
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    CHECK(scaled[i] == Approx(whole[i] / 3).epsilon(1e-5));
+    CHECK(cut[i] == std::clamp(whole[i], -norm / 3, norm / 3));
+  }
+  CHECK(of(distrib::ClipByNorm{norm * 2}, 1, 1) == whole);
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2}) {
+      CHECK(of(distrib::ClipByNorm{norm / 3}, shards, parts) == scaled);
+      CHECK(of(distrib::ClipByValue{norm / 3}, shards, parts) == cut);
+    }
 }
 
 TEST_CASE("Contributor: values and gradients have the job's FloatFormat, for any parts and shards", "[train]") {
@@ -140,6 +174,105 @@ TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks +
   auto job = make_job(1, 1);
   job.variables[0].initializer = distrib::ZerosInitializer{};
   CHECK(contribution(source, job, 1, 4)[3] == Approx(bias_gradient).margin(1e-5));
+}
+
+TEST_CASE("Contributor: several batches give the mean of their gradients, as one larger batch does", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const auto source = data.shuffle(1).batch(8).open();
+  const auto of = [&](std::uint32_t batches, std::uint32_t shards, std::int64_t parts) {
+    auto job = make_job(shards, parts);
+    job.gradient_accumulation = batches;
+    return contribution(source, job, 1, 4);
+  };
+  // Batch n of 24 has the examples of the batches 3 n to 3 n + 2 of 8.
+  const auto larger = contribution(data.shuffle(1).batch(24).open(), make_job(1, 1), 1, 4);
+  const auto three = of(3, 1, 1);
+  CHECK(three != of(1, 1, 1));
+  for (std::size_t i = 0; i < three.size(); ++i) CHECK(three[i] == Approx(larger[i]).epsilon(1e-5));
+  for (const std::uint32_t shards : {1U, 3U})
+    for (const std::int64_t parts : {1, 2}) CHECK(of(3, shards, parts) == three);
+
+  // The gradient is clipped once, when it is whole.
+  auto job = make_job(1, 1);
+  job.gradient_accumulation = 3;
+  const float norm = std::sqrt(three[1] * three[1] + three[2] * three[2] + three[3] * three[3]);
+  job.gradient_clipping = distrib::ClipByNorm{norm / 2};
+  const auto clipped = contribution(source, job, 1, 4);
+  for (std::size_t i = 1; i < clipped.size(); ++i) CHECK(clipped[i] == Approx(three[i] / 2).epsilon(1e-5));
+}
+
+namespace {
+/// Notes the contexts it gets; sets its gradients instead of adding to them, which is the same for one batch.
+struct NotingModel : LineModel {
+  std::vector<distrib::StepContext>* contexts;
+
+  auto gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>&,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    contexts->push_back(context);
+    distrib::get<"bias">(gradients)() = static_cast<float>(context.micro_batch + 1);
+    if (context.step == 3 && context.micro_batch == 1) throw std::runtime_error{"no luck"};
+    return static_cast<float>(context.micro_batch);
+  }
+};
+}  // namespace
+
+TEST_CASE("Contributor: each batch of a contribution has a number, and random numbers of its own", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).batch(8).open();
+  auto job = make_job(1, 1);
+  job.gradient_accumulation = 3;
+  const auto layouts = distrib::shard_layouts(job);
+  std::vector<distrib::StepContext> contexts;
+  const NotingModel model{{}, &contexts};
+  distrib::Contributor<NotingModel, decltype(source)> contribute{model, source, job, layouts};
+  const std::vector<distrib::SharedBuffer> values{
+      std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layouts[0]))};
+  const std::vector blocks{std::make_shared<distrib::AlignedBuffer>(layouts[0].wire_block_bytes())};
+  CHECK(contribute(1, 2, values, blocks) == 1.0F);  // the mean of 0, 1 and 2
+  CHECK(blocks[0]->as<float>()[layouts[0].block_bytes() / 4 - 16] == 2.0F);  // the mean of 1, 2 and 3
+  REQUIRE(contexts.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(contexts[i].step == 2);
+    CHECK(contexts[i].rank == 1);
+    CHECK(contexts[i].micro_batch == i);
+    for (std::size_t j = 0; j < 3; ++j) CHECK((contexts[i].random() == contexts[j].random()) == (i == j));
+  }
+  CHECK(contexts[0].random() == distrib::Philox{job.seed, 2, 1});
+  CHECK_THROWS_WITH(contribute(1, 3, values, blocks),
+                    ContainsSubstring("step 3 of worker 1 (batch 16): no luck"));  // ((3 - 1) * 2 + 1) * 3 + 1
+}
+
+TEST_CASE("Contributor: several batches share the rows of their tables", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const TableModel model;
+  const auto gradient = [&](std::uint64_t batch, std::uint32_t batches) {
+    distrib::Job job = table_job();
+    job.gradient_accumulation = batches;
+    const auto source = data.batch(batch).open();
+    const auto layouts = distrib::shard_layouts(job);
+    distrib::Contributor<TableModel, std::remove_cvref_t<decltype(source)>> contribute{model, source, job, layouts};
+    contribute.prepare(1, 2);
+    const distrib::PullRows asked = contribute.requests(1, 2)[0];
+    distrib::ShardStore store{job, 0, {distrib::Sgd{}}, std::numeric_limits<std::uint64_t>::max()};
+    const std::vector<distrib::SharedBuffer> values{store.values(asked)};
+    const std::vector blocks{std::make_shared<distrib::AlignedBuffer>(0)};
+    const float loss = contribute(1, 2, values, blocks);
+    const auto bytes = blocks[0]->bytes();
+    return std::tuple{loss, asked.keys, std::vector<std::byte>{bytes.begin(), bytes.end()}};
+  };
+  const auto [loss, keys, sent] = gradient(15, 3);
+  const auto [larger_loss, larger_keys, larger] = gradient(45, 1);
+  CHECK(loss == Approx(larger_loss).epsilon(1e-5));
+  CHECK(keys == larger_keys);
+  REQUIRE(sent.size() == larger.size());
+  const auto* const floats = reinterpret_cast<const float*>(sent.data());
+  const auto* const others = reinterpret_cast<const float*>(larger.data());
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < sent.size() / 4; ++i)
+    if (std::abs(floats[i] - others[i]) > 1e-5F * std::max(1.0F, std::abs(others[i]))) ++differences;
+  CHECK(differences == 0);
 }
 
 TEST_CASE("Contributor: after its last step a rank requests the rows of `others` and the digests, then nothing",

@@ -151,10 +151,23 @@ TEST_CASE("WriteSummaries: writes after the first step, then every n steps, and 
   }
   CHECK(steps["loss"] == std::vector<std::int64_t>{1, 9, 17, 25});
   CHECK(last["loss"] == 12.5);
+  CHECK(steps["gradient_norm"].empty());
   CHECK(steps["examples_per_second"] == std::vector<std::int64_t>{9, 17, 25});
   CHECK(steps["evaluation/accuracy"] == std::vector<std::int64_t>{25});
   CHECK(last["evaluation/accuracy"] == 0.75);
   CHECK(last["evaluation/auc"] == 1);
+}
+
+TEST_CASE("WriteSummaries: writes the norm of the gradient if it is known", "[train]") {
+  const support::TempDirectory directory;
+  distrib::WriteSummaries hook{directory.path().string(), 2};
+  hook.on_start({});
+  for (distrib::Step step = 1; step <= 3; ++step) hook.on_step({step, 1, 64, static_cast<float>(step) / 4});
+  hook.on_end({});
+  std::map<std::int64_t, double> norms;
+  for (const auto& event : distrib::read_scalars(directory.path()))
+    if (event.tag == "gradient_norm") norms[event.step] = event.value;
+  CHECK(norms == std::map<std::int64_t, double>{{1, 0.25}, {3, 0.75}});
 }
 
 TEST_CASE("WriteSummaries: a run that begins again drops the points beyond its first step", "[train]") {

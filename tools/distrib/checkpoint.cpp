@@ -3,12 +3,14 @@
 #include "checkpoint.hpp"
 
 #include "bytes_text.hpp"
+#include "checkpoint_convert.hpp"
 #include "report.hpp"
 #include "tensor_numbers.hpp"
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/sha256.hpp>
 
@@ -21,20 +23,18 @@
 
 namespace tools {
 
+auto checkpoint_exit_of(const std::error_code& code) -> int {
+  if (code == distrib::failure::unsupported) return exit_no_input;
+  const int status = exit_status(code);
+  return status == exit_usage ? exit_damage : status;
+}
+
 namespace {
 
 using distrib::BundleReader;
 using distrib::DType;
 using distrib::Error;
 using distrib::StoredTensor;
-
-/// Returns the exit code for a failure while reading. Wrong usage is found before anything is read, so here it means
-/// that this command cannot read the checkpoint, or that the checkpoint is damaged.
-auto exit_of(const std::error_code& code) -> int {
-  if (code == distrib::failure::unsupported) return exit_no_input;
-  const int status = exit_status(code);
-  return status == exit_usage ? exit_damage : status;
-}
 
 auto in_words(const Error& error) -> std::string { return error.where + ": " + error.code.message(); }
 
@@ -50,7 +50,7 @@ auto find_newest(const std::string& directory, std::vector<Error>& refused) -> s
 
 /// Reports that a directory has no checkpoint that can be read, and what it has instead.
 void report_none(const std::string& directory, const std::vector<Error>& refused, Report& report) {
-  for (const Error& error : refused) report.failure(error, exit_of(error.code));
+  for (const Error& error : refused) report.failure(error, checkpoint_exit_of(error.code));
   Error error;
   bool is_empty = refused.empty();
   for (const distrib::SavedCheckpoint& one : distrib::detail::scan_checkpoints(directory, error)) {
@@ -58,7 +58,7 @@ void report_none(const std::string& directory, const std::vector<Error>& refused
     const auto is_said = [&](const Error& said) { return said.where == missing.where; };
     if (one.files.front() == missing.where || std::any_of(refused.begin(), refused.end(), is_said)) continue;
     is_empty = false;
-    report.failure(missing, exit_of(missing.code));
+    report.failure(missing, checkpoint_exit_of(missing.code));
   }
   if (is_empty) report.failure({distrib::checkpoint_errc::no_such_checkpoint, directory});
 }
@@ -68,21 +68,25 @@ void note_refused(const std::vector<Error>& refused, const std::string& taken) {
   for (const Error& error : refused) Report::note(in_words(error) + "; used instead: " + taken);
 }
 
-/// Opens the checkpoint; if `prefix` is a directory, its newest one.
-auto open(const std::string& prefix, Report& report) -> std::optional<BundleReader> {
-  if (is_directory(prefix)) {
+}  // namespace
+
+auto open_checkpoint(const std::string& path, Report& report) -> std::optional<distrib::TensorFile> {
+  if (is_directory(path)) {
     std::vector<Error> refused;
-    auto newest = find_newest(prefix, refused);
+    auto newest = find_newest(path, refused);
     if (newest) note_refused(refused, newest->prefix());
-    else report_none(prefix, refused, report);
-    return newest;
+    else report_none(path, refused, report);
+    if (!newest) return std::nullopt;
+    return distrib::TensorFile{distrib::TensorFormat::checkpoint, *std::move(newest)};
   }
   Error error;
-  auto reader = BundleReader::open(prefix, error);
+  auto file = distrib::open_tensor_file(path, error);
   const bool lacks_file = error.code == distrib::checkpoint_errc::missing_data_file;
-  if (error) report.failure(error, lacks_file ? exit_no_input : exit_of(error.code));
-  return reader;
+  if (error) report.failure(error, lacks_file ? exit_no_input : checkpoint_exit_of(error.code));
+  return file;
 }
+
+namespace {
 
 /// A checkpoint to be listed: its index, and a reader if the data files exist.
 struct Listed {
@@ -94,6 +98,11 @@ struct Listed {
 /// Opens a checkpoint for reading its index. Faults of its data files are only notes in the report. If `path` is a
 /// directory, opens its newest complete checkpoint, or, if none is complete, the newest one with an index.
 auto open_index(const std::string& path, Report& report) -> std::optional<Listed> {
+  if (!is_directory(path) && distrib::detail::tensor_format_of(path) != distrib::TensorFormat::checkpoint) {
+    auto file = open_checkpoint(path, report);
+    if (!file) return std::nullopt;
+    return Listed{path, file->reader.index(), std::move(file->reader)};
+  }
   std::vector<Error> refused;
   std::vector<std::string> prefixes{path};
   if (is_directory(path)) {
@@ -116,7 +125,7 @@ auto open_index(const std::string& path, Report& report) -> std::optional<Listed
     return listed;
   }
   if (is_directory(path)) report_none(path, refused, report);
-  else report.failure(error, exit_of(error.code));
+  else report.failure(error, checkpoint_exit_of(error.code));
   return std::nullopt;
 }
 
@@ -177,7 +186,7 @@ void list_json(const Listed& listed, const StoredTensor& tensor, Report& report)
   Error error;
   if (read(*listed.reader, tensor, bytes, error))
     report.line(described(tensor).add("sha256", distrib::to_hex(distrib::sha256(bytes))).text());
-  else report.failure(error, exit_of(error.code));
+  else report.failure(error, checkpoint_exit_of(error.code));
 }
 
 auto list(const CheckpointOptions& options) -> int {
@@ -267,8 +276,9 @@ void show_texts(const StoredTensor& tensor, std::vector<std::string> texts, std:
 
 auto show(const CheckpointOptions& options) -> int {
   Report report{options.json};
-  const auto reader = open(options.prefix, report);
-  if (!reader) return report.finish();
+  const auto file = open_checkpoint(options.prefix, report);
+  if (!file) return report.finish();
+  const BundleReader* const reader = &file->reader;
   std::vector<StoredTensor> wanted{reader->tensors().begin(), reader->tensors().end()};
   if (!options.names.empty()) wanted.clear();
   for (const std::string& name : options.names)
@@ -286,7 +296,7 @@ auto show(const CheckpointOptions& options) -> int {
     } else if (read(*reader, tensor, bytes, error)) {
       show_numbers(tensor, look_at(tensor.dtype, bytes, options.values, options.json), width, report);
     }
-    if (error) report.failure(error, exit_of(error.code));
+    if (error) report.failure(error, checkpoint_exit_of(error.code));
   }
   return report.finish();
 }
@@ -295,15 +305,16 @@ auto show(const CheckpointOptions& options) -> int {
 /// these only the checksum is verified.
 void check(const std::string& prefix, Report& report) {
   Error error;
-  const auto reader = BundleReader::open(prefix, error);
-  if (!reader) return report.failure(error, exit_of(error.code));
+  const auto file = distrib::open_tensor_file(prefix, error);
+  if (!file) return report.failure(error, checkpoint_exit_of(error.code));
+  const BundleReader* const reader = &file->reader;
   std::uint64_t total = 0;
   std::uint64_t damaged = 0;
   std::string not_read;
   for (const StoredTensor& tensor : reader->tensors()) {
     total += size_of(tensor);
     reader->verify(tensor.name, error);
-    if (error) report.failure(error, exit_of(error.code)), ++damaged;
+    if (error) report.failure(error, checkpoint_exit_of(error.code)), ++damaged;
     if (tensor.is_readable()) continue;
     not_read += (not_read.empty() ? "" : ",") + distrib::json_text(tensor.name);
     if (!report.json()) report.line(description(tensor, tensor.name.size()));
@@ -332,28 +343,75 @@ auto check_all(const CheckpointOptions& options) -> int {
   const bool is_stale = error.code == distrib::checkpoint_errc::stale_state;
   if (saved.empty()) report_none(options.prefix, error ? std::vector{error} : std::vector<Error>{}, report);
   else if (is_stale) Report::note(in_words(error));
-  else if (error) report.failure(error, exit_of(error.code));
+  else if (error) report.failure(error, checkpoint_exit_of(error.code));
   for (const distrib::SavedCheckpoint& one : saved) check(one.prefix, report);
   return report.finish();
+}
+
+// Adds `export` and `import`.
+template <class Add>
+void add_conversions(CheckpointOptions& options, Add add) {
+  CLI::App* to = add("export", "Writes the values of variables and tables as a file that Python loads.",
+                     checkpoint_export, "PREFIX");
+  to->add_option("FILE", options.output, "The file to write")->required();
+  to->add_option("--format", options.format, "safetensors or pt; default: by the suffix of FILE")
+      ->check(CLI::IsMember({"safetensors", "pt"}).description(""));
+  to->add_flag("--slots", options.slots, "Also the slots of updaters, and how often keys of tables were used");
+  to->add_flag("!--no-tables", options.tables, "Without tables of embeddings");
+  to->add_flag("!--no-digest", options.digest,
+               "safetensors: do not compute the SHA-256 of each tensor, which takes most of the time");
+  options.max_file_bytes = 5'000'000'000;
+  to->add_option("--max-file-bytes", options.max_file_bytes,
+                 "safetensors: write several files and an index if the tensors have more bytes; 0: one file")
+      ->capture_default_str();
+  to->footer(
+      "Values are whole, in one piece, whatever parts and shards saved them. A table of any keys becomes\n"
+      "NAME/keys and NAME/values, in ascending order of the keys. The metadata of safetensors tells the step,\n"
+      "the SHA-256 of the job's description and that of each tensor.\n"
+      "Examples: distrib checkpoint export train model.safetensors\n"
+      "          distrib checkpoint export train/model.ckpt-1000 model.pt --rename net/=/ --rename head/w=fc.weight\n"
+      "In Python: safetensors.torch.load_file('model.safetensors'), torch.load('model.pt', weights_only=True)");
+  CLI::App* from =
+      add("import", "Makes a checkpoint from a file of safetensors or of PyTorch. No code of the file runs.",
+          checkpoint_import, "FILE");
+  from->add_option("PREFIX", options.output, "The checkpoint to write, as train/model.ckpt-0")->required();
+  from->add_option("--step", options.step, "The global step of the checkpoint; default: as the file says");
+  from->footer(
+      "NAME/keys and NAME/values become a table of any keys. A training begins with the values by\n"
+      "with_initial_checkpoint(PREFIX), and also by with_initial_checkpoint(FILE), without an import.\n"
+      "Example: distrib checkpoint import model.pt before/model.ckpt-0 --rename features/=backbone/");
+  for (CLI::App* sub : {to, from}) {
+    sub->add_option("--only", options.only,
+                    "Only this tensor, or with / or . at the end what is below; repeat for more");
+    sub->add_option("--rename", options.renamed,
+                    "OLD=NEW, or OLD/=NEW. for all below (/ alone: everything); OLD= leaves it out; repeat for more");
+    sub->add_flag("--force", options.force, "Replace files that exist");
+  }
 }
 
 }  // namespace
 
 void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
-  CLI::App* checkpoint =
-      app.add_subcommand("checkpoint", "Lists, shows and checks checkpoints of TensorFlow and of this library.");
+  CLI::App* checkpoint = app.add_subcommand(
+      "checkpoint",
+      "Lists, shows, checks and converts checkpoints of TensorFlow and of this library, and files of\n"
+      "safetensors and PyTorch.");
   checkpoint->require_subcommand(1);
   checkpoint->footer(
-      "PREFIX is a checkpoint (train/model.ckpt-1000), one of its files, or a directory. For a directory,\n"
-      "`list` and `show` use its newest checkpoint, and `check` uses all.\n"
+      "PREFIX is a checkpoint (train/model.ckpt-1000), one of its files, a directory, or a file of safetensors\n"
+      "(x.safetensors, x.safetensors.index.json) or of PyTorch (x.pt). For a directory, `list`, `show` and\n"
+      "`export` use its newest checkpoint, and `check` uses all.\n"
       "Exit code: 0 no error, 1 something is damaged or incomplete, 64 wrong usage, 66 there is no such\n"
       "checkpoint or tensor, or this command cannot read it (a checkpoint of version 1).\n"
       "Examples: distrib checkpoint list train/model.ckpt-1000\n"
       "          distrib checkpoint show train -n 4 dense/kernel\n"
-      "          distrib checkpoint check train");
-  const auto add = [&](const char* name, const char* text, int (*run)(const CheckpointOptions&)) {
+      "          distrib checkpoint check train\n"
+      "          distrib checkpoint export train model.safetensors");
+  const auto add = [&](const char* name, const char* text, int (*run)(const CheckpointOptions&),
+                       const char* what = "PREFIX") {
     CLI::App* sub = checkpoint->add_subcommand(name, text);
-    sub->add_option("PREFIX", options.prefix, "A checkpoint, or a directory with checkpoints")->required();
+    sub->add_option(what, options.prefix, "A checkpoint, a directory with checkpoints, or a file of tensors")
+        ->required();
     sub->add_flag("--json", options.json, "Print one JSON object per line");
     sub->callback([&options, &code, run] { code = run(options); });
     return sub;
@@ -363,6 +421,7 @@ void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
   sub->add_option("NAME", options.names, "Names of tensors; none: all tensors");
   sub->add_option("-n", options.values, "How many values of each tensor to show")->capture_default_str();
   add("check", "Reads everything, verifies every checksum, and reports each damaged tensor.", check_all);
+  add_conversions(options, add);
 }
 
 }  // namespace tools

@@ -63,7 +63,7 @@ inline void tell_failure(Report& report, distrib::Error error) {
   report.failure(error);
 }
 
-/// "record 3 at offset 63: the payload does not match its checksum; 21 bytes lost".
+/// "record 3 at offset 63: the payload does not match its checksum: restore the file; 21 bytes lost".
 [[nodiscard]] inline auto damage_text(const distrib::Damage& range) -> std::string {
   return "record " + std::to_string(range.record) + " at offset " + std::to_string(range.offset) + ": " +
          range.code.message() + "; " + std::to_string(range.bytes) + " bytes lost";

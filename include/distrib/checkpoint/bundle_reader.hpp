@@ -6,8 +6,8 @@
 #include <distrib/checkpoint/detail/input_file.hpp>
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/piece_stream.hpp>
 #include <distrib/checkpoint/stored_tensor.hpp>
-#include <distrib/core/crc32c.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/slice.hpp>
 
@@ -35,12 +35,17 @@ DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, E
 /// file, the error says what there is instead.
 DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& error) -> bool;
 
+/// Converts numbers of type `from` (float16 or bfloat16) to float32, exactly. `to` must have twice as many bytes.
+DISTRIB_DECL void widen(DType from, ByteView numbers, std::span<std::byte> to) noexcept;
+
 }  // namespace detail
 
-/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening it reads the index and the sizes of the data
-/// files; tensors are read when they are asked for, and their checksums are always verified.
+/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Made by `open` or `open_part`, which read the index and
+/// the sizes of the data files; tensors are read when they are asked for, and their checksums are always verified. Files
+/// of other frameworks are opened with `open_tensor_file` and read in the same way.
 ///
-/// Errors: each says where: file, tensor, slice.
+/// Errors: a function sets its last argument, of type `ErrorRef` or `Error`; the overload without it throws
+/// `std::system_error`. Each error says where: file, tensor, slice.
 ///
 /// Threads: const members may be called from any thread.
 class BundleReader {
@@ -63,9 +68,15 @@ class BundleReader {
   [[nodiscard]] DISTRIB_DECL static auto open_part(std::string prefix, std::size_t shard, std::size_t shards,
                                                    Error& error) -> std::optional<BundleReader>;
 
+  /// Returns a reader of `tensors`, in any order, whose pieces lie in `files`: `Piece::shard` is the number of a file.
+  /// `name` is what `prefix()` returns. All pieces must lie inside their files. Opens no file.
+  [[nodiscard]] DISTRIB_DECL static auto of_files(std::string name, std::vector<std::string> files,
+                                                  std::vector<StoredTensor> tensors) -> BundleReader;
+
   /// Returns the prefix, also if `open` was called with the name of a file.
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
-  /// Returns the content of the index file, with the changes by `add_name` and `set_tensors`.
+  /// Returns the content of the index file, with the changes that `add_name` and `set_tensors` have made in this
+  /// object; the file does not change. Valid as long as the reader.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// Returns all tensors, in ascending order of their names; valid until `add_name` or `set_tensors` is called.
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
@@ -84,7 +95,8 @@ class BundleReader {
 
   /// Reads the slice `wanted` of a tensor into `out`, row-major; the tensor may be stored in any number of slices.
   /// `out` must have exactly the size of the slice. A slice that is stored as such can be read even if other slices are
-  /// missing. Memory: none if the slice is stored as such; otherwise the size of one stored slice.
+  /// missing. Memory: none if the slice is stored as such, or if it is one run of bytes without a checksum; otherwise
+  /// the size of one stored slice. For a tensor with `stored_as`, also the bytes of the slice as they are stored.
   ///
   /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported` (texts, for which
   /// there is `read_strings`, and types that are not a DType), `missing_data_file` (removed after `open`),
@@ -102,7 +114,8 @@ class BundleReader {
   /// has one of the rows is read once and to its end; memory: 1 MiB, or one row if it is longer. Trap: if `error` is
   /// set in the end, the rows that `f` got are not valid, because a piece has only one checksum.
   ///
-  /// Errors: as `read`; `unsupported` also if the tensor is cut along another axis.
+  /// Errors: as `read`; `mismatch` if the tensor does not have these rows; `unsupported` also if the tensor is cut
+  /// along another axis.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};
@@ -120,8 +133,10 @@ class BundleReader {
     if (wanted.extents.elements() == 0) return;
 
     // A piece lies inside its file, so a row is not longer than the file.
-    const auto row_bytes = static_cast<std::size_t>(wanted.extents.elements() / count) * size_bytes(tensor->dtype);
+    const auto row_elements = static_cast<std::size_t>(wanted.extents.elements() / count);
+    const std::size_t row_bytes = row_elements * size_bytes(tensor->stored_dtype());
     std::vector<std::byte> buffer(std::max<std::size_t>(1, (std::size_t{1} << 20) / row_bytes) * row_bytes);
+    std::vector<std::byte> widened;
     for (const StoredTensor::Piece& piece : tensor->pieces) {
       if (exact ? !is_wanted(piece) : !touches(piece.slice, wanted)) continue;
       if (piece.slice != Slice::along(shape, 0, piece.slice.start[0], piece.slice.extents[0]))
@@ -133,10 +148,28 @@ class BundleReader {
         const std::int64_t some = std::min(end, first + count) - begin;
         if (some <= 0) return;
         const auto at = static_cast<std::size_t>(begin - from) * row_bytes;
-        f(begin, rows.subspan(at, static_cast<std::size_t>(some) * row_bytes));
+        rows = rows.subspan(at, static_cast<std::size_t>(some) * row_bytes);
+        if (tensor->stored_as) {
+          widened.resize(static_cast<std::size_t>(some) * row_elements * sizeof(float));
+          detail::widen(*tensor->stored_as, rows, widened);
+          rows = widened;
+        }
+        f(begin, rows);
       };
-      if (!stream_piece(*tensor, piece, buffer, hand, error)) return;
+      const auto before = static_cast<std::uint64_t>(std::max<std::int64_t>(first - piece.slice.start[0], 0));
+      const auto until =
+          static_cast<std::uint64_t>(std::min(first + count - piece.slice.start[0], piece.slice.extents[0]));
+      if (!stream_piece(*tensor, piece, {before * row_bytes, until * row_bytes}, buffer, hand, error)) return;
     }
+  }
+
+  /// Returns the bytes of a piece of the tensor `tensor` of this reader as a stream. On failure returns nothing and
+  /// sets `error`: `missing_data_file` or `cannot_read`.
+  [[nodiscard]] auto stream(const StoredTensor& tensor, const StoredTensor::Piece& piece, Error& error) const
+      -> std::optional<detail::PieceStream> {
+    auto file = open_data(piece.shard, error);
+    if (!file) return std::nullopt;
+    return detail::PieceStream{*std::move(file), piece, size_bytes(tensor.stored_dtype()), place_of(tensor, piece)};
   }
 
   /// Returns the texts of a string tensor, row-major. Fails as `read` does, but with `mismatch` if the tensor does not
@@ -186,6 +219,7 @@ class BundleReader {
   }
 
   [[nodiscard]] auto data_file(std::uint64_t shard) const -> std::string {
+    if (!files_.empty()) return files_[static_cast<std::size_t>(shard)];
     return data_file_name(prefix_, static_cast<std::size_t>(shard), static_cast<std::size_t>(index_.shards));
   }
 
@@ -195,12 +229,23 @@ class BundleReader {
 
   DISTRIB_DECL auto check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool;
 
-  void fail_crc(Error& error, const StoredTensor& tensor, const StoredTensor::Piece& piece) const {
-    error = {checkpoint_errc::corrupt_data,
-             data_file(piece.shard) + ": " + tensor.name +
-                 (piece.slice.extents == tensor.shape ? "" : ", slice " + to_string(piece.slice)) + ", at " +
-                 std::to_string(piece.offset)};
+  auto place_of(const StoredTensor& tensor, const StoredTensor::Piece& piece) const -> std::string {
+    return data_file(piece.shard) + ": " + tensor.name +
+           (piece.slice.extents == tensor.shape ? "" : ", slice " + to_string(piece.slice)) + ", at " +
+           std::to_string(piece.offset);
   }
+  void fail_crc(Error& error, const StoredTensor& tensor, const StoredTensor::Piece& piece) const {
+    error = {checkpoint_errc::corrupt_data, place_of(tensor, piece)};
+  }
+
+  // Reads a slice as it is stored: `out` gets elements of `stored_dtype()`.
+  DISTRIB_DECL auto read_stored(const StoredTensor& tensor, const Slice& wanted, std::span<std::byte> out,
+                                Error& error) const -> bool;
+
+  // Reads what a slice has of a piece without a checksum, if it is one run of bytes; otherwise reads nothing and
+  // returns false.
+  DISTRIB_DECL auto read_run(const StoredTensor::Piece& piece, const Slice& wanted, std::span<std::byte> out,
+                             std::size_t element_bytes, Error& error) const -> bool;
 
   DISTRIB_DECL auto read_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> to,
                                Error& error) const -> bool;
@@ -221,18 +266,27 @@ class BundleReader {
     return true;
   }
 
-  // As `for_each_chunk`, and verifies the checksum over the stored bytes of the piece.
+  struct Range {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+  };
+
+  // As `for_each_chunk`, and verifies the checksum over the stored bytes of the piece. If it has none, only the bytes
+  // of `range` are read; otherwise all.
   template <class F>
-  auto stream_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, std::span<std::byte> buffer, F f,
-                    Error& error) const -> bool {
-    std::uint32_t crc = 0;
-    const auto count = [&](std::uint64_t offset, ByteView chunk) {
-      crc = detail::crc32c_extend(crc, chunk);
-      f(offset, chunk);
-    };
-    if (!for_each_chunk(piece, buffer, count, error)) return false;
-    if (mask_crc(crc) != piece.masked_crc) fail_crc(error, tensor, piece);
-    return !error;
+  auto stream_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece, Range range,
+                    std::span<std::byte> buffer, F f, Error& error) const -> bool {
+    auto stream = this->stream(tensor, piece, error);
+    if (!stream) return false;
+    if (stream->may_skip()) stream->skip(range.first);
+    else range.end = piece.size_bytes;
+    do {
+      const std::uint64_t at = piece.size_bytes - stream->left();
+      const auto chunk = buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), range.end - at)));
+      if (!stream->read(chunk, error)) return false;
+      f(at, ByteView{chunk});
+    } while (piece.size_bytes - stream->left() < range.end);
+    return true;
   }
 
   DISTRIB_DECL auto verify_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece,
@@ -243,6 +297,7 @@ class BundleReader {
                                std::vector<std::string>& values, Error& error) const -> bool;
 
   std::string prefix_;
+  std::vector<std::string> files_;  // empty: the data files of a checkpoint, named after the prefix
   BundleIndex index_;
   bool is_part_ = false;
 };

@@ -36,7 +36,7 @@ struct BundlePart {
     ByteView bytes;
   };
 
-  /// A tensor of texts to save; it is always saved whole. With rank 0 and one value it is a scalar.
+  /// A tensor of texts to save; it is always saved whole. Without an axis, and with one value, it is a scalar.
   struct StringTensor {
     std::string name;
     Shape shape;
@@ -97,6 +97,11 @@ class BundleEntries {
 DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
                             BundleEntries& entries, FilePlan& plan, Error& error) -> bool;
 
+/// Plans what follows when the `shards` data files of a checkpoint are durable under their temporary names: the index,
+/// with the bytes that `BundleEntries::encode` returns, is written; an old index is removed; then all get their names.
+[[nodiscard]] DISTRIB_DECL auto plan_names(std::string_view prefix, std::size_t shards, std::vector<std::byte> index)
+    -> FilePlan;
+
 }  // namespace detail
 
 /// Plans how a checkpoint is written as a TensorFlow V2 bundle: `parts[i]` into `PREFIX.data-IIIII-of-NNNNN`, and a
@@ -113,7 +118,7 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
 [[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to)
     -> FilePlan;
 
-/// The same, but throws `std::system_error` that names the tensor.
+/// This overload throws the error as `std::system_error` that names the tensor.
 [[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
   Error error;
   return detail::or_throw(plan_bundle(prefix, parts, error), error);

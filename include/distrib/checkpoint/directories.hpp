@@ -17,7 +17,8 @@ inline namespace v0 {
 /// is no failure. Fails as `perform` does.
 DISTRIB_DECL void make_directories(const std::string& path, ErrorRef to);
 
-/// The same, and also fails if files cannot be written there.
+/// Makes the directory `path` as `make_directories` does. Also fails, with `checkpoint_errc::cannot_write`, if this
+/// process may not write files there.
 inline void make_writable_directory(const std::string& path, ErrorRef to) {
   detail::ErrorOut error{to};
   make_directories(path, error);

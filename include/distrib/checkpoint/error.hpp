@@ -22,7 +22,8 @@ enum class checkpoint_errc {
   incomplete,  ///< The slices of a tensor do not cover all of it. Save every part of it.
   /// A tensor or a part of it occurs twice, or a name means two tensors. Save each once, or use another name.
   duplicate,
-  /// It was written in a way that this library cannot read. Save it again with TensorFlow on this machine.
+  /// It was written in a way that this library cannot read. Save it again as the message says, or with TensorFlow on
+  /// this machine.
   unsupported,
   cannot_read,  ///< The operating system refused to read a file. Remove the cause that the message names.
   cannot_write,  ///< The operating system refused to write a file. Remove the cause that the message names.
@@ -31,28 +32,42 @@ enum class checkpoint_errc {
   missing_index_file,  ///< There are data files without their index file. Copy `PREFIX.index` too.
   /// The file `checkpoint` names checkpoints that do not exist. Copy them to their place, or remove the file.
   stale_state,
+  /// A safetensors or PyTorch file is damaged or cut off, or is no such file. Get the file again, or save it again.
+  bad_tensor_file,
 };
 
 namespace detail {
 inline constexpr ErrorText checkpoint_texts[] = {
-    {checkpoint_errc::not_found, failure::not_found, "not found in checkpoint"},
-    {checkpoint_errc::bad_magic, failure::corrupt, "not a checkpoint index (bad magic number)"},
-    {checkpoint_errc::corrupt_index, failure::corrupt, "the checkpoint index is damaged"},
-    {checkpoint_errc::corrupt_data, failure::corrupt, "the data of the checkpoint is damaged"},
-    {checkpoint_errc::missing_data_file, failure::corrupt, "a data file is missing"},
+    {checkpoint_errc::not_found, failure::not_found,
+     "not found in checkpoint: distrib checkpoint list prints the names that it has"},
+    {checkpoint_errc::bad_magic, failure::corrupt,
+     "not a checkpoint index (bad magic number): name the prefix of a checkpoint of TensorFlow 2"},
+    {checkpoint_errc::corrupt_index, failure::corrupt,
+     "the checkpoint index is damaged: use the checkpoint before this one"},
+    {checkpoint_errc::corrupt_data, failure::corrupt,
+     "the data of the checkpoint is damaged: use the checkpoint before this one"},
+    {checkpoint_errc::missing_data_file, failure::corrupt,
+     "a data file of the checkpoint is missing: copy all .data-* files with the index"},
     {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged: correct or remove it"},
-    {checkpoint_errc::mismatch, failure::mismatch, "the tensor has another dtype, shape or size than expected"},
-    {checkpoint_errc::incomplete, failure::mismatch, "the slices do not cover the whole tensor"},
-    {checkpoint_errc::duplicate, failure::invalid_argument, "adding duplicate key"},
-    {checkpoint_errc::unsupported, failure::unsupported, "this library cannot read it"},
-    {checkpoint_errc::cannot_read, failure::io, "cannot read"},
-    {checkpoint_errc::cannot_write, failure::io, "cannot write"},
-    {checkpoint_errc::no_room, failure::exhausted, "no room on the disk"},
-    {checkpoint_errc::no_such_checkpoint, failure::not_found, "there is no such checkpoint"},
+    {checkpoint_errc::mismatch, failure::mismatch,
+     "the tensor has another dtype, shape or size than expected: correct the model, or use another name"},
+    {checkpoint_errc::incomplete, failure::mismatch,
+     "the slices in the checkpoint do not cover the whole tensor: save every part of it"},
+    {checkpoint_errc::duplicate, failure::invalid_argument,
+     "adding duplicate key: save each tensor once, or use a name that only one tensor has"},
+    {checkpoint_errc::unsupported, failure::unsupported,
+     "this library cannot read this kind of file or tensor: save it again as another kind"},
+    {checkpoint_errc::cannot_read, failure::io, "cannot read the file: remove the cause in brackets"},
+    {checkpoint_errc::cannot_write, failure::io, "cannot write the file: remove the cause in brackets"},
+    {checkpoint_errc::no_room, failure::exhausted, "no room on the disk: make room"},
+    {checkpoint_errc::no_such_checkpoint, failure::not_found,
+     "there is no such checkpoint: look at the files in its directory, and name a prefix"},
     {checkpoint_errc::missing_index_file, failure::corrupt,
      "the index file is missing, but there are data files: copy the index too"},
     {checkpoint_errc::stale_state, failure::not_found,
-     "the checkpoint state file names a checkpoint that does not exist"},
+     "the checkpoint state file names a checkpoint that does not exist: copy that one here, or remove the file"},
+    {checkpoint_errc::bad_tensor_file, failure::corrupt,
+     "not a sound safetensors or PyTorch file: get the file again, or save it again"},
 };
 
 /// The category "distrib.checkpoint".

@@ -41,7 +41,7 @@ DISTRIB_DECL void perform(const FileAction& action, ErrorRef to);
 /// another reason stays. Errors: as the other overload.
 DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to);
 
-/// The same, but throws `std::system_error` that names the file.
+/// This overload throws the error as `std::system_error` that names the file.
 inline void perform(std::span<const FileAction> plan) {
   Error error;
   perform(plan, error);

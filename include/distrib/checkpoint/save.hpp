@@ -39,7 +39,7 @@ namespace detail {
 DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
                                   std::span<const BundlePart> parts, const Retention& retention, ErrorRef to);
 
-/// The same, but throws `std::system_error` that names the file or the tensor.
+/// This overload throws the error as `std::system_error` that names the file or the tensor.
 inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                             const Retention& retention = {}) {
   Error error;

@@ -12,6 +12,7 @@
 #include <distrib/checkpoint/impl/bundle_index.ipp>
 #include <distrib/checkpoint/impl/bundle_reader.ipp>
 #include <distrib/checkpoint/impl/bundle_writer.ipp>
+#include <distrib/checkpoint/impl/crc32.ipp>
 #include <distrib/checkpoint/impl/directories.ipp>
 #include <distrib/checkpoint/impl/file_names.ipp>
 #include <distrib/checkpoint/impl/keep_newest.ipp>
@@ -21,6 +22,7 @@
 #include <distrib/checkpoint/impl/ordered_code.ipp>
 #include <distrib/checkpoint/impl/part_writer.ipp>
 #include <distrib/checkpoint/impl/perform.ipp>
+#include <distrib/checkpoint/impl/piece_stream.ipp>
 #include <distrib/checkpoint/impl/save.ipp>
 #include <distrib/checkpoint/impl/snappy.ipp>
 #include <distrib/checkpoint/impl/state_file.ipp>

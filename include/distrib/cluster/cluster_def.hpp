@@ -42,8 +42,8 @@ DISTRIB_DECL void write_cluster_fields(WireWriter& out, const ClusterSpec& clust
 
 /// Reads a serialized ClusterDef. The jobs keep its order; unknown fields are skipped.
 ///
-/// Errors: `cluster_errc::bad_cluster_def` (damaged bytes, or a negative task index), `duplicate_job`. The result is
-/// empty then.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_cluster_def` (damaged bytes, or a negative
+/// task index), `duplicate_job`. The result is empty then.
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_def(ByteView bytes, std::error_code& ec) -> ClusterSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_cluster_def(ByteView bytes) -> ClusterSpec;
 

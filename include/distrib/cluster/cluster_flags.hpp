@@ -25,8 +25,8 @@ inline namespace v0 {
 /// the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one task and no ps,
 /// describes no cluster: this process is the whole job.
 ///
-/// Errors: every function fails with a `cluster_errc`, with a `json_errc` for TF_CONFIG, or with the system's code for
-/// a flag file. None ends the process.
+/// Errors: `parse` and `parse_known` set `to`; the overloads without `to` throw `std::system_error`. The error is a
+/// `cluster_errc`, a `json_errc` for TF_CONFIG, or the system's code for a flag file. No function ends the process.
 struct ClusterFlags {
   /// What happens if the host list of the job has no entry for the task.
   enum class UnlistedTask {

@@ -22,6 +22,8 @@ inline namespace v0 {
 
 /// The tasks of a cluster: jobs by name, in the order in which they were added, and the address of each task. The
 /// indices of a job may have gaps. A value. Addresses are not checked; connecting or listening does that.
+///
+/// Errors: a function sets `ec`; the overload without `ec` throws `std::system_error` that names job and task.
 class ClusterSpec {
  public:
   /// Addresses by task index.

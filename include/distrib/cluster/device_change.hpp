@@ -54,7 +54,7 @@ inline void merge_from(DeviceSpec& base, const DeviceSpec& other) { base = base.
 
 /// Replaces all of `spec` by the device that `text` describes: the old generation's `parse_from_string`.
 ///
-/// Errors: `cluster_errc::bad_device`; `spec` is unchanged.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device`; `spec` is unchanged.
 inline void parse_into(DeviceSpec& spec, std::string_view text, std::error_code& ec) {
   DeviceSpec read = DeviceSpec::parse(text, ec);
   if (!ec) spec = std::move(read);

@@ -27,7 +27,8 @@ class ClusterDeviceFilters {
   /// Replaces the filters of a task. A filter is a part of a device, such as "/job:ps" or "/job:worker/task:1". An
   /// empty list removes all filters of the task.
   ///
-  /// Errors: `cluster_errc::bad_device` if a filter is not a device; nothing is changed.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device` if a filter is not a device;
+  /// nothing is changed.
   void set(const TaskId& task, std::vector<std::string> filters) {
     std::error_code ec;
     set(task, std::move(filters), ec);

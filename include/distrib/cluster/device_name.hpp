@@ -19,7 +19,7 @@ inline namespace v0 {
 /// Numbers are 0 to 2^31 - 1. A star leaves a field open. "/" and "" leave all fields open. If a part occurs twice, the
 /// last one counts.
 ///
-/// Errors: `cluster_errc::bad_device`.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device`.
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text) -> DeviceSpec;
 
@@ -44,8 +44,8 @@ enum class DeviceConflict {
 /// Returns the device that satisfies both constraints; their order does not matter. (In `merged_with` the argument wins
 /// instead.) After a conflict of types with `DeviceConflict::soften` the result has neither device's number.
 ///
-/// Errors: `cluster_errc::device_conflict` if both set a job, replica or task and the values differ; also for a type or
-/// number, unless `conflict` is `soften`.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::device_conflict` if both set a job, replica or
+/// task and the values differ; also for a type or number, unless `conflict` is `soften`.
 [[nodiscard]] DISTRIB_DECL auto merge_device_names(DeviceSpec one, const DeviceSpec& other, DeviceConflict conflict,
                                                    std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto merge_device_names(const DeviceSpec& one, const DeviceSpec& other,

@@ -13,7 +13,7 @@ enum class cluster_errc {
   no_such_job = 1,  ///< The cluster has no job of this name. Use a name that it has, or add the job.
   no_such_task,  ///< The job has no task with this index. Use an index below the number of its hosts.
   empty_job,  ///< The job has no tasks. Give it at least one host.
-  duplicate_job,  ///< A job is described twice. Keep one description.
+  duplicate_job,  ///< One cluster has the name of a job twice. List each job once, with all its tasks.
   /// Tasks of a job are missing, but each task must know all of them. Describe tasks 0 .. n-1 of each job to every
   /// task.
   sparse_job,
@@ -42,10 +42,12 @@ enum class cluster_errc {
 
 namespace detail {
 inline constexpr ErrorText cluster_texts[] = {
-    {cluster_errc::no_such_job, failure::not_found, "no such job in the cluster"},
-    {cluster_errc::no_such_task, failure::not_found, "no task with this index in the job"},
+    {cluster_errc::no_such_job, failure::not_found,
+     "no such job in the cluster: use a name that it has, or add the job"},
+    {cluster_errc::no_such_task, failure::not_found, "no task with this index in the job: use an index that it has"},
     {cluster_errc::empty_job, failure::invalid_argument, "the job has no tasks; give it at least one host"},
-    {cluster_errc::duplicate_job, failure::invalid_argument, "the job is described twice; keep one description"},
+    {cluster_errc::duplicate_job, failure::invalid_argument,
+     "the cluster has this job name twice; list each job once, with all its tasks"},
     {cluster_errc::sparse_job, failure::unsupported,
      "tasks are missing, but every task must know all tasks: describe tasks 0 .. n-1 of each job to every task (a "
      "TFJob does, without enableDynamicWorker)"},
@@ -68,7 +70,7 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::bad_role, failure::invalid_argument,
      "no such role, or too many tasks in it: there may be one chief, workers, ps and one evaluator"},
     {cluster_errc::device_conflict, failure::invalid_argument,
-     "the devices contradict each other and cannot be merged"},
+     "the devices contradict each other and cannot be merged; change one of them"},
     {cluster_errc::bad_address, failure::invalid_argument, "not an address of a server; write host:port"},
     {cluster_errc::unknown_protocol, failure::not_found, "no server speaks this protocol; write grpc"},
     {cluster_errc::bad_cluster_def, failure::corrupt,

@@ -143,9 +143,9 @@ template <class Item> class KubernetesList {
 
 /// Reads a PodList, the answer to `GET /api/v1/pods`.
 ///
-/// Errors: a `json_errc`; `scheduler_errc::bad_answer` (another kind of object, a pod without a name, only the first
-/// part of a longer list); `too_many_tasks` for more than 65,536 pods. The place is a byte offset, or the server's own
-/// message.
+/// Errors (without `to` thrown as `std::system_error`): a `json_errc`; `scheduler_errc::bad_answer` (another kind of
+/// object, a pod without a name, only the first part of a longer list); `too_many_tasks` for more than 65,536 pods. The
+/// place is a byte offset, or the server's own message.
 [[nodiscard]] inline auto parse_pod_list(std::string_view json, ErrorRef to) -> std::vector<KubernetesPod> {
   detail::ErrorOut error{to};
   return detail::KubernetesList<KubernetesPod>{json}.read(error);
@@ -155,7 +155,11 @@ template <class Item> class KubernetesList {
   return detail::or_throw(parse_pod_list(json, error), error);
 }
 
-/// Reads a ServiceList, the answer to `GET /api/v1/services`. Errors as for `parse_pod_list`.
+/// Reads a ServiceList, the answer to `GET /api/v1/services`.
+///
+/// Errors (without `to` thrown as `std::system_error`): a `json_errc`; `scheduler_errc::bad_answer` (another kind of
+/// object, a service without a name, only the first part of a longer list); `too_many_tasks` for more than 65,536
+/// services. The place is a byte offset, or the server's own message.
 [[nodiscard]] inline auto parse_service_list(std::string_view json, ErrorRef to) -> std::vector<KubernetesService> {
   detail::ErrorOut error{to};
   return detail::KubernetesList<KubernetesService>{json}.read(error);
@@ -188,7 +192,7 @@ struct KubernetesResolver {
 
   using Pods = std::map<std::string, std::vector<KubernetesPod>, std::less<>>;
 
-  /// Returns all label selectors, each once.
+  /// Returns all label selectors, in the order of `jobs`, each once. Compares them as texts and does not check them.
   [[nodiscard]] auto selectors() const -> std::vector<std::string> {
     std::vector<std::string> all;
     for (const auto& [job, list] : jobs)
@@ -199,8 +203,8 @@ struct KubernetesResolver {
 
   /// Returns the cluster. The pods of each selector are sorted by name. A selector that is not in `pods` has no pods.
   ///
-  /// Errors: `scheduler_errc::pod_not_running` (a pod is not running or has no address; names pod and phase),
-  /// `cluster_errc::duplicate_job`.
+  /// Errors (without `to` thrown as `std::system_error`): `scheduler_errc::pod_not_running` (a pod is not running or
+  /// has no address; names pod and phase), `cluster_errc::duplicate_job`.
   [[nodiscard]] DISTRIB_DECL auto cluster(const Pods& pods, ErrorRef to) const -> ClusterSpec;
   [[nodiscard]] auto cluster(const Pods& pods) const -> ClusterSpec {
     Error error;
@@ -228,8 +232,9 @@ namespace detail {
 /// worker, ps or evaluator. All tasks have the same port. If two services describe one task, the last one counts. Skips
 /// services without an address and services with other names.
 ///
-/// Errors: `scheduler_errc::no_service` if no service of a task has an address; `bad_service_name` instead if services
-/// have addresses, but no service at all describes a task (names one of them); `missing_service` if a job has gaps.
+/// Errors (without `to` thrown as `std::system_error`): `scheduler_errc::no_service` if no service of a task has an
+/// address; `bad_service_name` instead if services have addresses, but no service at all describes a task (names one of
+/// them); `missing_service` if a job has gaps.
 [[nodiscard]] DISTRIB_DECL auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
                                                     ErrorRef to) -> ClusterSpec;
 [[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port = 5000)

@@ -75,7 +75,8 @@ struct LaunchedTask {
   /// Returns the task of this process. Reads its own flags and replaces the contents of `rest` by all other arguments,
   /// as `ClusterFlags::parse_known` does, then reads the environment.
   ///
-  /// Errors: a `cluster_errc`, `json_errc` or `scheduler_errc`, or the system's code for a flag file.
+  /// Errors (without `to` thrown as `std::system_error`): a `cluster_errc`, `json_errc` or `scheduler_errc`, or the
+  /// system's code for a flag file.
   [[nodiscard]] DISTRIB_DECL static auto find(int argc, const char* const* argv, std::vector<std::string>& rest,
                                               ErrorRef to) -> LaunchedTask;
   [[nodiscard]] DISTRIB_DECL static auto find(int argc, const char* const* argv, std::vector<std::string>& rest)

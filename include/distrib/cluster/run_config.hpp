@@ -38,7 +38,8 @@ struct RunConfig {
 /// cluster or be an evaluator, which sees no cluster. (The chief may be called "master", its former name; then there
 /// may be neither a "chief" nor an evaluator.) Without a cluster the process must be worker 0, which is the default.
 ///
-/// Errors: `cluster_errc::bad_role`, `missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
+/// Errors (without `to` thrown as `std::system_error`): `cluster_errc::bad_role`, `missing_job`, `missing_index`,
+/// `no_such_job`, `no_such_task`.
 [[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config, ErrorRef to) -> RunConfig;
 [[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config) -> RunConfig;
 

@@ -47,9 +47,9 @@ struct ServerDefOptions {
 /// the index of the job's only task, which need not be 0. Default of the protocol: "grpc". Nothing else is checked; see
 /// `check_server_def`.
 ///
-/// Errors: `cluster_errc::missing_job` if there is no default because the cluster has not exactly one job;
-/// `missing_index` if there is none because the job has not exactly one task; `no_such_job` if the index is missing and
-/// the job does not exist.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::missing_job` if there is no default because the
+/// cluster has not exactly one job; `missing_index` if there is none because the job has not exactly one task;
+/// `no_such_job` if the index is missing and the job does not exist.
 [[nodiscard]] DISTRIB_DECL auto make_server_def(const ClusterSpec& cluster, const ServerDefOptions& options,
                                                 std::error_code& ec) -> ServerDef;
 [[nodiscard]] DISTRIB_DECL auto make_server_def(const ClusterSpec& cluster, const ServerDefOptions& options = {})
@@ -78,8 +78,8 @@ namespace detail {
 
 /// Makes the checks that TensorFlow makes when it creates the server, in the same order.
 ///
-/// Errors: `cluster_errc::unknown_protocol`, `no_such_job`, `no_such_task`, `bad_address` (first of the task itself,
-/// then of any task).
+/// Errors (without `to` thrown as `std::system_error`): `cluster_errc::unknown_protocol`, `no_such_job`,
+/// `no_such_task`, `bad_address` (first of the task itself, then of any task).
 DISTRIB_DECL void check_server_def(const ServerDef& def, ErrorRef to);
 inline void check_server_def(const ServerDef& def) {
   Error error;

@@ -28,7 +28,7 @@ inline constexpr std::size_t max_slurm_tasks = 65'536;
 /// the last one: "r[0-1]n[1-2].lan" is r0n1.lan, r0n2.lan, r1n1.lan, r1n2.lan. Steps, and brackets inside brackets, are
 /// refused.
 ///
-/// Errors: `scheduler_errc::bad_host_list`, `too_many_tasks`.
+/// Errors (without `to` thrown as `std::system_error`): `scheduler_errc::bad_host_list`, `too_many_tasks`.
 [[nodiscard]] DISTRIB_DECL auto expand_host_list(std::string_view list, ErrorRef to) -> std::vector<std::string>;
 [[nodiscard]] inline auto expand_host_list(std::string_view list) -> std::vector<std::string> {
   Error error;
@@ -37,7 +37,8 @@ inline constexpr std::size_t max_slurm_tasks = 65'536;
 
 /// Returns the number of tasks on each host, in the order of the host list: "3(x2),1" is 3, 3, 1.
 ///
-/// Errors: `scheduler_errc::bad_tasks_per_node`; `too_many_tasks` for more than 65,536 hosts or tasks.
+/// Errors (without `to` thrown as `std::system_error`): `scheduler_errc::bad_tasks_per_node`; `too_many_tasks` for more
+/// than 65,536 hosts or tasks.
 [[nodiscard]] DISTRIB_DECL auto expand_tasks_per_node(std::string_view list, ErrorRef to) -> std::vector<std::uint32_t>;
 [[nodiscard]] inline auto expand_tasks_per_node(std::string_view list) -> std::vector<std::uint32_t> {
   Error error;

@@ -73,8 +73,9 @@ struct SlurmResolver {
 
   /// Finds the task of this process.
   ///
-  /// Errors: a `scheduler_errc`. `no_step`, `bad_variable` and `no_such_rank` name the variable; `task_count` and
-  /// `gpu_count` name both numbers; `placed_elsewhere` names both hosts.
+  /// Errors (without `to` thrown as `std::system_error`): a `scheduler_errc`. `no_step`, `bad_variable` and
+  /// `no_such_rank` name the variable; `task_count` and `gpu_count` name both numbers; `placed_elsewhere` names both
+  /// hosts.
   [[nodiscard]] DISTRIB_DECL auto resolve(const Environment& environment, ErrorRef to) const -> SlurmTask;
   [[nodiscard]] auto resolve(const Environment& environment = Environment::of_process()) const -> SlurmTask {
     Error error;

@@ -42,7 +42,8 @@ struct TfConfig {
   /// Returns TensorFlow's address of this process's own server: `session_master` if set; "" for a cluster of at most
   /// one task; otherwise the task's address, with "LAYER://" before it if `rpc_layer` is set.
   ///
-  /// Errors: `cluster_errc::missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::missing_job`, `missing_index`, `no_such_job`,
+  /// `no_such_task`.
   [[nodiscard]] DISTRIB_DECL auto master(std::error_code& ec) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto master() const -> std::string;
 };
@@ -116,7 +117,8 @@ class TfConfigReader {
 /// list of addresses, or an object {"index": "address"}. A task's index may be a text. "sparseCluster" is read like
 /// "cluster".
 ///
-/// Errors: a `json_errc`; `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`. The place is a byte offset.
+/// Errors (without `to` thrown as `std::system_error`): a `json_errc`; `cluster_errc::bad_tf_config`, `bad_integer`,
+/// `duplicate_job`. The place is a byte offset.
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text, ErrorRef to) -> TfConfig;
 [[nodiscard]] DISTRIB_DECL auto parse_tf_config(std::string_view text) -> TfConfig;
 

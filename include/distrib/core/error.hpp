@@ -126,7 +126,8 @@ struct Error {
 };
 
 /// The exception of this library: a `std::system_error` whose text is "where: message of the code", and which carries
-/// the `Error` itself.
+/// the `Error` itself. Catch `std::system_error`: that also covers what Asio and the standard library throw, and
+/// `error_of` returns the `Error` of each of them.
 class ThrownError : public std::system_error {
  public:
   explicit ThrownError(const Error& error) : std::system_error{error.code, error.where}, where_{error.where} {}

@@ -73,6 +73,16 @@ DISTRIB_DECL auto create_new_file(const std::string& stem, std::error_code& ec) 
 /// renames to `path`, or removes. On failure as `create_new_file`.
 DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& ec) -> NewFile;
 
+/// Creates a file in the directory of `path` that has no name: it is gone when it is closed, also because the process
+/// is killed, unless `give_name` has named it. `NewFile::path` is empty. On a file system that has no such files (NFS,
+/// and many in user space) it does what `create_hidden_file` does.
+DISTRIB_DECL auto create_unnamed_file(const std::string& path, std::error_code& ec) -> NewFile;
+
+/// Makes the bytes of a file that `create_unnamed_file` made durable, and gives it the name `path` in one step; an
+/// existing file `path` is replaced. The name is durable after `sync_name`. On failure sets `ec`, and the file has no
+/// name.
+DISTRIB_DECL void give_name(const NewFile& made, const std::string& path, std::error_code& ec);
+
 /// Makes durable that the file or directory `path`, which this process made, has its name. On failure sets `ec`.
 DISTRIB_DECL void sync_name(const std::string& path, std::error_code& ec) noexcept;
 

@@ -16,12 +16,12 @@ inline namespace v0 {
 /// action (a crash, a full disk): cores order the actions so that the files on the disk are consistent after each of
 /// them.
 struct FileAction {
-  enum class Kind : std::uint8_t { write, sync, rename, link, sync_directory, remove };
+  enum class Kind : std::uint8_t { write, append, sync, rename, link, sync_directory, remove };
 
   Kind kind = Kind::write;
   std::string path;
   std::string from = {};  ///< For `rename`: the old name. For `link`: an existing name of the file.
-  std::vector<ByteView> views = {};  ///< For `write`: the contents, followed by `owned`.
+  std::vector<ByteView> views = {};  ///< For `write` and `append`: the contents, followed by `owned`.
   std::vector<std::byte> owned = {};
 
   /// Create `path`, or empty it if it exists, and write the views in order, then the owned bytes. Nothing is durable
@@ -29,6 +29,13 @@ struct FileAction {
   [[nodiscard]] static auto write(std::string path, std::vector<ByteView> views, std::vector<std::byte> owned)
       -> FileAction {
     return {Kind::write, std::move(path), {}, std::move(views), std::move(owned)};
+  }
+
+  /// Write the views in order, then the owned bytes, at the end of the file `path`, which an earlier action of the same
+  /// plan has written. Nothing is durable yet. The bytes that the views refer to must outlive the action.
+  [[nodiscard]] static auto append(std::string path, std::vector<ByteView> views, std::vector<std::byte> owned)
+      -> FileAction {
+    return {Kind::append, std::move(path), {}, std::move(views), std::move(owned)};
   }
 
   /// Make the contents of `path` durable.
@@ -53,7 +60,7 @@ struct FileAction {
   /// Remove the file `path`. Succeeds also if there is no such file.
   [[nodiscard]] static auto remove(std::string path) -> FileAction { return {Kind::remove, std::move(path)}; }
 
-  /// Returns the number of bytes that a `write` writes.
+  /// Returns the number of bytes that a `write` or `append` writes.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t {
     std::uint64_t sum = owned.size();
     for (const ByteView view : views) sum += view.size();

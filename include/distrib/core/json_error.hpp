@@ -27,14 +27,18 @@ enum class json_errc {
 
 namespace detail {
 inline constexpr ErrorText json_texts[] = {
-    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text is empty or ends inside a value"},
-    {json_errc::unexpected_character, failure::invalid_argument, "the JSON text has an unexpected character"},
-    {json_errc::bad_number, failure::invalid_argument, "not a JSON number"},
-    {json_errc::bad_escape, failure::invalid_argument, "not an escape sequence of JSON strings"},
-    {json_errc::control_character, failure::invalid_argument, "a control character in a JSON string must be escaped"},
-    {json_errc::bad_utf8, failure::invalid_argument, "the JSON string is not UTF-8"},
-    {json_errc::too_deep, failure::exhausted, "the JSON text is nested deeper than 64"},
-    {json_errc::trailing_text, failure::invalid_argument, "there is more text after the JSON value"},
+    {json_errc::unexpected_end, failure::invalid_argument,
+     "the JSON text is empty or ends inside a value: check whether it was cut off"},
+    {json_errc::unexpected_character, failure::invalid_argument,
+     "the JSON text has an unexpected character: look for a missing comma, an extra comma or a comment"},
+    {json_errc::bad_number, failure::invalid_argument, "not a JSON number: write it like -12.5 or 1e3"},
+    {json_errc::bad_escape, failure::invalid_argument,
+     "not an escape sequence of JSON strings: correct what follows the backslash"},
+    {json_errc::control_character, failure::invalid_argument,
+     "a control character in a JSON string must be escaped: write it like \\n or \\u0001"},
+    {json_errc::bad_utf8, failure::invalid_argument, "the JSON string is not UTF-8: save the text as UTF-8"},
+    {json_errc::too_deep, failure::exhausted, "the JSON text is nested deeper than 64: use fewer levels"},
+    {json_errc::trailing_text, failure::invalid_argument, "there is more text after the JSON value: remove it"},
 };
 
 /// Returns the category "distrib.json".

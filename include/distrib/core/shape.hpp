@@ -16,7 +16,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The extents of a tensor, outermost axis first. Rank 0 is a scalar. A value. Programmer error: extents for which
+/// The extents of a tensor, outermost axis first. No axis: a scalar. A value. Programmer error: extents for which
 /// `valid` is false. Check extents from outside with `valid` first.
 class Shape {
  public:
@@ -44,7 +44,9 @@ class Shape {
     return true;
   }
 
+  /// Returns the number of axes.
   [[nodiscard]] constexpr auto rank() const noexcept -> std::size_t { return rank_; }
+  /// Returns the extent of an axis, which must be below `rank()` (not checked).
   [[nodiscard]] constexpr auto operator[](std::size_t axis) const noexcept -> std::int64_t { return extents_[axis]; }
   [[nodiscard]] constexpr auto extents() const noexcept -> std::span<const std::int64_t> {
     return {extents_.data(), rank_};

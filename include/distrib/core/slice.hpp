@@ -18,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// A box inside a tensor: the position of its first element, and its extent on each axis. A value. Both shapes must
-/// have the same rank.
+/// have the same number of axes.
 struct Slice {
   Shape start;
   Shape extents;
@@ -29,7 +29,9 @@ struct Slice {
             shape};
   }
 
-  /// Returns rows `first .. first + count - 1` of `axis`, and all of the other axes.
+  /// Returns rows `first .. first + count - 1` of `axis`, and all of the other axes. `axis` must be an axis of `shape`;
+  /// first and count must not be negative (programmer error otherwise). Whether the rows exist is not checked: see
+  /// `inside`.
   [[nodiscard]] static constexpr auto along(const Shape& shape, std::size_t axis, std::int64_t first,
                                             std::int64_t count) -> Slice {
     std::array<std::int64_t, Shape::max_rank> start{};
@@ -41,7 +43,7 @@ struct Slice {
             Shape{std::span<const std::int64_t>{extents.data(), shape.rank()}}};
   }
 
-  /// True if this box lies inside a tensor of `shape` and has the same rank.
+  /// True if this box lies inside a tensor of `shape` and has the same number of axes.
   [[nodiscard]] constexpr auto inside(const Shape& shape) const noexcept -> bool {
     if (start.rank() != shape.rank() || extents.rank() != shape.rank()) return false;
     for (std::size_t axis = 0; axis < shape.rank(); ++axis)

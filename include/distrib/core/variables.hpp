@@ -46,11 +46,11 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
   Variable(std::array<std::int64_t, Rank> extents, Start initializer = ZerosInitializer{})
       : shape_{std::span<const std::int64_t>{extents}}, initializer_{std::move(initializer)} {}
 
-  // Chosen for a wrong number of extents (`{784, 10, 3}` or `{784}` if the rank is 2), to give a readable error.
+  // Chosen for a wrong number of extents (`{784, 10, 3}` or `{784}` for two axes), to give a readable error.
   template <std::size_t Extents>
     requires(Extents != Rank)
   Variable(const std::int64_t (&)[Extents], Initializer = {}) {
-    static_assert(Extents == Rank, "distrib: the number of extents of a Variable must equal its rank");
+    static_assert(Extents == Rank, "distrib: the number of extents of a Variable must equal its number of axes");
   }
   // The same for a counter with another initializer than zeros.
   template <class Other>
@@ -70,6 +70,11 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 
 /// The variables and tables of a model, in the model's order:
 /// `using Variables = VariableList<Variable<"w", float, 2>, Embedding<"user", float, 16>, ...>;`
+///
+/// A model's `variables()` returns it as nested braces. The outer pair is the list; inside is one pair for each variable
+/// or table, with the arguments of its constructor. The first argument of a variable is its extents, in braces again;
+/// the second is its initializer, if it does not start as zeros:
+/// `return {{{784, 10}, GlorotUniformInitializer{}}, {}};`
 template <class... Vs> class VariableList {
  public:
   static constexpr std::size_t size = sizeof...(Vs);
@@ -91,7 +96,7 @@ template <class... Vs> class VariableList {
   }
 
   /// Returns the position of entry `index` among the tables if it is a table, otherwise among the entries that are no
-  /// tables.
+  /// tables. `index` must be below `size` (not checked).
   [[nodiscard]] static constexpr auto number_of(std::size_t index) noexcept -> std::size_t {
     constexpr std::array<bool, size> is_table{detail::is_embedding<Vs>...};
     std::size_t number = 0;

@@ -86,7 +86,7 @@ template <BatchSource Source> class BatchReader {
     given_ = asked_ = 0;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   void resume(const DataState& state) {
     std::error_code ec;
     resume(state, ec);

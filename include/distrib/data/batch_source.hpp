@@ -36,13 +36,22 @@ concept DescribesData = requires(const S& source) {
 
 }  // namespace detail
 
-/// Examples of one struct, `ExampleType`, open for reading:
-/// - `fill(number, batch)`: fills `batch` with batch `number`, from 0, always with `batch_size()` records. `batches()`
-///   is their number, or empty if they never end. A pure function of the number: any caller gets the same records in
-///   the same order at any time.
-/// - `fill_in_order(number, batch)`: divides all `records()`, in the order they are stored, into `in_order_batches()`.
-///   Each record comes once; the last batch may be short.
-/// - `describe()`: returns one line, equal for equal data and settings, independent of where the data are stored.
+/// Examples of one struct, open for reading: from files, from memory or from elsewhere. A type with the member type
+/// `ExampleType`, which is the struct, and these members, all const:
+/// - `fill(std::uint64_t number, Batch<ExampleType>& batch) -> void`: fills `batch` with batch `number`, from 0. A pure
+///   function of the number: any caller gets the same records in the same order at any time.
+/// - `batch_size() -> std::uint64_t`: the number of records that `fill` puts into each batch.
+/// - `batches() -> std::optional<std::uint64_t>`: the number of batches that `fill` can fill; empty if they never end.
+/// - `fill_in_order(std::uint64_t number, Batch<ExampleType>& batch) -> void`: fills `batch` with part `number`, from 0,
+///   of all records, in the order in which they are stored. Each record is in one part; the last part may be short. For
+///   evaluation.
+/// - `in_order_batches() -> std::uint64_t`: the number of these parts.
+/// - `records() -> std::uint64_t`: the number of records in all parts together.
+/// - `describe() -> std::string`: one line, equal for equal data and settings, independent of where the data are stored.
+///   It is part of the job: a worker whose line differs is refused.
+///
+/// A batch is filled through a schema, by `ExampleParser` or `parse_examples`. In a training, rank r of R asks for the
+/// batches (s - 1) * R + r, for its steps s = 1, 2, ...: so a source must not divide its records among workers.
 ///
 /// Errors: `fill` and `fill_in_order` throw if a record cannot be read.
 ///
@@ -64,8 +73,10 @@ concept SourceOfSameType =
 
 }  // namespace detail
 
-/// A description of what to read and how, a value: it has `ExampleType`, and `open()`, which returns a BatchSource of
-/// that type. Only `open()` reads files. It may be called several times, and throws on failure.
+/// A description of what to read and how, a value. A copyable type with
+/// - `ExampleType`, a member type: the struct of one example;
+/// - `open() const`: returns a `BatchSource` with the same `ExampleType`. Only `open()` reads files. It may be called
+///   several times, and throws on failure.
 template <class D>
 concept Dataset = std::copyable<D> && detail::OpensSource<D> && detail::SourceOfSameType<D>;
 

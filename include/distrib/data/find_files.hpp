@@ -32,7 +32,7 @@ inline auto is_side_file(const std::string& path) -> bool {
 [[nodiscard]] DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to)
     -> std::vector<std::string>;
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(find_files(sources, error), error);

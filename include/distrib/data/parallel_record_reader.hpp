@@ -154,7 +154,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     throw_if(error());
   }
 
-  /// The same, but sets `ec` and `error()` on failure.
+  /// This overload sets `ec` and `error()` on failure instead of throwing.
   BasicParallelRecordReader(IoPool& pool, std::string path, const ParallelReadOptions& options, std::error_code& ec)
       : pool_{&pool}, path_{std::move(path)} {
     open(options, ec);

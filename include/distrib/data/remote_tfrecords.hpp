@@ -55,7 +55,7 @@ template <RemoteFiles F> class RemoteTfRecords {
     return {};
   }
 
-  /// The same with a schema that was made by `distrib::schema`.
+  /// This overload takes a schema that `distrib::schema` has made.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {{files_.name()}, schema, {}, [files = files_](const RecordFilesOptions& options, Error& error) {

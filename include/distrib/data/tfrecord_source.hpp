@@ -80,7 +80,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     parse(order_, batching_, number, batch, error);
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   void fill(std::uint64_t number, Batch<E>& batch) const {
     Error error;
     fill(number, batch, error);
@@ -97,7 +97,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     parse(order_.plain(), in_order(), number, batch, error);
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   void fill_in_order(std::uint64_t number, Batch<E>& batch) const {
     Error error;
     fill_in_order(number, batch, error);

@@ -32,8 +32,9 @@ namespace distrib {
 inline namespace v0 {
 
 /// Says which records to read, what they contain, in which order and how many in a batch; a Dataset. Every call returns
-/// a copy with one more setting or step; the steps of the order are in `DatasetSteps`. Without `repeat` the data are
-/// repeated without end. No file is read before `open()`. Made by `tfrecords(...).schema(...)`.
+/// a copy with one more setting or step; the steps of the order (`interleave`, `shard`, `take`, `skip`, `filter`,
+/// `ignore_errors`, `shuffle`, `repeat`) are in `DatasetSteps`. Without `repeat` the data are repeated without end. No
+/// file is read before `open()`. Made by `tfrecords(...).schema(...)`.
 ///
 /// A value; const access from any thread.
 template <Order O, class E, FeatureMember... Ms>
@@ -98,7 +99,7 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
     return std::nullopt;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto open() const -> Source {
     Error error;
     return *detail::or_throw(open(error), error);
@@ -148,22 +149,27 @@ class TfRecords {
     return {};
   }
 
-  /// The same with a schema that was made by `distrib::schema`.
+  /// This overload takes a schema that `distrib::schema` has made.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {sources_, schema};
   }
 
   /// Returns the records themselves, one after the other, without an index: for pipes, and for compressed files that do
-  /// not fit into memory. Files are interleaved as in `TfRecordStream`. No file is touched before the first call of
-  /// `next`, `state` or `resume` of the pipeline.
+  /// not fit into memory. Up to `cycle_length` files are open, and each returns `block_length` records at its turn
+  /// (TensorFlow's interleave). No file is touched before the first call of `next`, `state` or `resume` of the
+  /// pipeline.
+  ///
+  /// Errors: `next` of the pipeline reports `data_errc::no_files`; `bad_interleave` if a number is not above 0; a
+  /// `record_errc` with file, record and offset, or why a file cannot be opened. After a failure in a file the next
+  /// call continues with the next file.
   template <class Reader = RecordReader>
   [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
       -> Pipeline<TfRecordStream<OpenReader<Reader>>> {
     return Pipeline{TfRecordStream<OpenReader<Reader>>{sources_, cycle_length, block_length}};
   }
 
-  /// The same, but inflates and verifies the members of gzip files on the threads of `pool`, which must outlive the
+  /// This overload inflates and verifies the members of gzip files on the threads of `pool`, which must outlive the
   /// pipeline: see `ParallelRecordReader`. To move other work to a pool, see `Pipeline::prefetch`.
   template <class Reader = ParallelRecordReader>
   [[nodiscard]] auto stream(IoPool& pool, std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
@@ -172,6 +178,10 @@ class TfRecords {
   }
 
   /// Returns share `index` of `count` of the records; the shares are exact for any number of files: see `SplitStream`.
+  ///
+  /// Errors: `next` of the pipeline reports `data_errc::no_files`; `bad_shard` unless `count` is above 0 and `index` is
+  /// from 0 to count - 1; a `record_errc` with file, record and offset, or the operating system's reason. After a
+  /// failure in a file the next call continues with the next file.
   template <class Reader = SplitReader>
   [[nodiscard]] auto split_stream(std::int64_t count, std::int64_t index) const -> Pipeline<SplitStream<Reader>> {
     return Pipeline{SplitStream<Reader>{sources_, count, index}};
@@ -214,7 +224,7 @@ template <std::convertible_to<std::string>... Paths> [[nodiscard]] auto tfrecord
   return TfRecords{std::move(paths)};
 }
 
-/// The same with a list that was made at run time.
+/// This overload takes a list that was made at run time.
 [[nodiscard]] inline auto tfrecords(std::vector<std::string> sources) -> TfRecords {
   return TfRecords{std::move(sources)};
 }

@@ -78,7 +78,7 @@ void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> re
   parser.finish();
 }
 
-/// The same, but throws a failure as `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 template <class E, FeatureMember... Ms>
 void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch) {
   Error error;

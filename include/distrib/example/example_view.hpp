@@ -84,7 +84,8 @@ template <class T, class F> struct VisitValues {
 
 }  // namespace detail
 
-/// One feature of a serialized Example. Each call reads the bytes again. Made by ExampleView. A view.
+/// One feature of a serialized Example. Made by ExampleView. Name, kind and number of values are found when it is made;
+/// each call of `for_each` reads the bytes again. A view: the bytes must outlive it.
 class FeatureView {
  public:
   FeatureView() = default;
@@ -98,7 +99,7 @@ class FeatureView {
   [[nodiscard]] auto name() const noexcept -> std::string_view { return about_.name; }
   /// Returns the kind of its list; `none` if no kind is set, which is not the same as an empty list.
   [[nodiscard]] auto kind() const noexcept -> FeatureKind { return about_.kind; }
-  /// Returns the number of values.
+  /// Returns the number of values; 0 if no kind is set. It was counted when the view was made.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return about_.count; }
 
   /// Calls `visit` with each value, in order, if the values are of type T: float, std::int64_t or ByteView. Does not
@@ -135,7 +136,7 @@ class ExampleView {
   explicit ExampleView(ByteView record) : record_{record} {
     if (!detail::is_example(record)) throw_error(example_errc::malformed, "ExampleView");
   }
-  /// The same, but sets `ec` on failure; the view then has no features.
+  /// This overload sets `ec` on failure instead of throwing; the view then has no features.
   ExampleView(ByteView record, std::error_code& ec) noexcept : record_{record} {
     ec = {};
     if (detail::is_example(record)) return;

@@ -108,7 +108,8 @@ template <class E, FeatureMember M> class Feature {
 
   [[nodiscard]] constexpr auto name() const noexcept -> std::string_view { return name_; }
   [[nodiscard]] constexpr auto member() const noexcept -> M E::* { return member_; }
-  /// Returns the default for records that lack the feature; empty if that is an error.
+  /// Returns the default for records that lack the feature. Empty if there is none: a missing feature is then an error,
+  /// or, if the member is a list, an empty span.
   [[nodiscard]] constexpr auto fallback() const noexcept -> const std::optional<M>& { return fallback_; }
 
  private:

@@ -103,7 +103,7 @@ struct UniformRowLength {
   std::int64_t length = 0;
 };
 
-/// How a ragged feature is cut into rows: one of the six types above.
+/// How a ragged feature is cut into rows: one of six types, all of them in this header.
 struct RaggedPartition {
   enum class Form : std::uint8_t { splits, lengths, starts, limits, row_ids, uniform };
 
@@ -128,7 +128,7 @@ struct Ragged {
   std::vector<RaggedPartition> partitions{};
 };
 
-/// What to make of a feature: one of the five types above.
+/// What to make of a feature: one of five types, all of them in this header.
 struct FeatureSpec {
   enum class Form : std::uint8_t { fixed_len, var_len, fixed_len_sequence, sparse, ragged };
 

@@ -100,7 +100,7 @@ template <class Records>
   return inference.features();
 }
 
-/// The same, but throws a failure as `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 template <class Records> [[nodiscard]] auto infer_schema(Records&& records) -> std::vector<InferredFeature> {
   Error error;
   return detail::or_throw(infer_schema(records, error), error);

@@ -18,7 +18,9 @@ template <class T> struct PaddedRows {
   std::size_t columns = 0;  ///< Length of the longest list.
   AlignedBuffer memory;
 
+  /// Returns all rows, one after the other.
   [[nodiscard]] auto values() const noexcept -> std::span<const T> { return memory.as<T>().first(rows * columns); }
+  /// Returns the values of one row, which must be below `rows` (not checked).
   [[nodiscard]] auto operator[](std::size_t row) const noexcept -> std::span<const T> {
     return values().subspan(row * columns, columns);
   }

@@ -81,7 +81,7 @@ template <class Records>
   return result;
 }
 
-/// The same, but throws a failure as `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 template <class Records>
 [[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records)
     -> std::vector<ParsedFeature> {
@@ -89,7 +89,7 @@ template <class Records>
   return detail::or_throw(parse_example(std::span<const NamedSpec>{specs}, records, error), error);
 }
 
-/// The same, but reports a failure in `to`.
+/// This overload reports a failure in `to`.
 template <class Records>
 [[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records, ErrorRef to)
     -> std::vector<ParsedFeature> {
@@ -100,7 +100,7 @@ template <class Records>
 [[nodiscard]] DISTRIB_DECL auto parse_single_example(std::span<const NamedSpec> specs, ByteView record, ErrorRef to)
     -> std::vector<ParsedFeature>;
 
-/// The same, but throws a failure as `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 template <class Record>
 [[nodiscard]] auto parse_single_example(const std::vector<NamedSpec>& specs, const Record& record)
     -> std::vector<ParsedFeature> {

@@ -105,7 +105,7 @@ template <class Records>
   return result;
 }
 
-/// The same, but throws a failure as `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
                                           const Records& records) -> ParsedSequence {
@@ -115,7 +115,7 @@ template <class Records>
       error);
 }
 
-/// The same, but reports a failure in `to`.
+/// This overload reports a failure in `to`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
                                           const Records& records, ErrorRef to) -> ParsedSequence {

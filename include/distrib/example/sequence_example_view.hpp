@@ -37,7 +37,8 @@ template <class F> struct VisitSteps {
 
 }  // namespace detail
 
-/// One list of a serialized SequenceExample. Made by SequenceExampleView. A view.
+/// One list of a serialized SequenceExample. Made by SequenceExampleView. Name and number of steps are found when it is
+/// made; each call of `for_each` reads the bytes again. A view: the bytes must outlive it.
 class FeatureListView {
  public:
   FeatureListView() = default;
@@ -45,7 +46,7 @@ class FeatureListView {
   DISTRIB_DECL explicit FeatureListView(ByteView entry) noexcept;
 
   [[nodiscard]] auto name() const noexcept -> std::string_view { return name_; }
-  /// Returns the number of steps.
+  /// Returns the number of steps. It was counted when the view was made.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
   /// Calls `visit` with the FeatureView of each step, in order; steps have no names.
@@ -67,7 +68,7 @@ class SequenceExampleView {
   explicit SequenceExampleView(ByteView record) : record_{record} {
     if (!detail::is_sequence_example(record)) throw_error(example_errc::malformed, "SequenceExampleView");
   }
-  /// The same, but sets `ec` on failure; the view then has no features.
+  /// This overload sets `ec` on failure instead of throwing; the view then has no features.
   DISTRIB_DECL SequenceExampleView(ByteView record, std::error_code& ec) noexcept;
 
   /// Returns the features of the context.

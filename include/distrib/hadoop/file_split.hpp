@@ -31,7 +31,7 @@ struct FileSplit {
   /// is 2^63 or more; the result is then empty.
   [[nodiscard]] DISTRIB_DECL static auto parse(ByteView bytes, ErrorRef to) -> FileSplit;
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] static auto parse(ByteView bytes) -> FileSplit {
     Error error;
     return distrib::detail::or_throw(parse(bytes, error), error);
@@ -45,7 +45,7 @@ namespace detail {
 /// Errors: `hadoop_errc::unsupported_path` for everything else; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, ErrorRef to) -> std::string;
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto local_path(std::string_view uri) -> std::string {
   Error error;
   return distrib::detail::or_throw(local_path(uri, error), error);

@@ -65,7 +65,7 @@ class JobConf {
   [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, ErrorRef to,
                                          std::uint64_t most = largest_number) const -> std::uint64_t;
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise, std::uint64_t most = largest_number) const
       -> std::uint64_t {
     Error error;

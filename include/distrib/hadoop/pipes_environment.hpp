@@ -29,7 +29,7 @@ struct PipesEnvironment {
   /// then has no meaning.
   [[nodiscard]] DISTRIB_DECL static auto read(const Environment& environment, ErrorRef to) -> PipesEnvironment;
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] static auto read(const Environment& environment) -> PipesEnvironment {
     Error error;
     return distrib::detail::or_throw(read(environment, error), error);

@@ -40,7 +40,7 @@ struct RawBytes {
   return ec ? ByteView{} : text;
 }
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto text_in(ByteView writable) -> ByteView {
   std::error_code ec;
   const ByteView text = text_in(writable, ec);

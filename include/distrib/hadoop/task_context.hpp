@@ -43,7 +43,7 @@ struct TaskOutlets {
 };
 
 /// What a mapper, a reducer and all other roles see of their task: the job's settings, and functions that emit pairs,
-/// count, and report. The same over Pipes and Streaming; a test makes its own from settings and outlets.
+/// count, and report. Pipes and Streaming give a task the same context; a test makes its own from settings and outlets.
 ///
 /// Threads: one at a time.
 class TaskContext {

@@ -49,7 +49,8 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   /// For other files than local ones.
   explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
 
-  /// Begins the file of this task. `context` must live until `close`.
+  /// Begins the file of this task. `context` must live until `close`. The file before it must be closed (programmer
+  /// error otherwise).
   void open(TaskContext& context) {
     constexpr std::string_view directory = "mapreduce.task.output.dir";
     const JobConf& conf = context.conf();
@@ -72,7 +73,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   /// Appends the key as a record.
   void write(ByteView key, ByteView) { writer_->append(key); }
 
-  /// Completes the file and makes it appear under its name.
+  /// Completes the file and makes it appear under its name. Must be called once, after `open`.
   void close() {
     writer_->close();
     Error error;

@@ -28,7 +28,7 @@ DISTRIB_DECL auto base64(ByteView bytes) -> std::string;
 [[nodiscard]] DISTRIB_DECL auto token_digest(ByteView token, std::string_view text, std::size_t characters,
                                              std::error_code& ec) -> std::string;
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto token_digest(ByteView token, std::string_view text, std::size_t characters)
     -> std::string;
 

@@ -106,7 +106,7 @@ class TypedBytes {
 /// empty.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed, std::error_code& ec) -> TypedValue;
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed) -> TypedValue;
 
 }  // namespace hadoop

@@ -48,7 +48,11 @@ class WebHdfsTaskFiles {
     for (const std::string& path : copies_) ::unlink(path.c_str());
   }
 
-  /// Returns the path of a new copy of the file. Errors as in `WebHdfsFile`, or the operating system's reason.
+  /// Returns the path of a local file with the content of the file `name`: of a file of HDFS a new copy in the current
+  /// directory, of a local file its own path.
+  ///
+  /// Errors: those of `WebHdfsFile`, or the operating system's reason with the path; `hadoop_errc::unsupported_path`
+  /// for a scheme that is neither of HDFS nor "file:". The result then has no meaning.
   [[nodiscard]] auto fetch(const std::string& name, const TaskContext& context, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     auto [path, file] = make_copy(error);
@@ -63,7 +67,13 @@ class WebHdfsTaskFiles {
     return path;
   }
 
-  /// Returns the path of a new local file to write. Only one file can be written at a time.
+  /// Returns the path of the local file into which the caller writes what `publish` then makes the file `name`. `name`
+  /// has a scheme. For a file of HDFS: a new, empty file in the current directory; HDFS is not contacted. For a local
+  /// file: its own path, which need not exist. Only one file can be written at a time: a second `begin` before
+  /// `publish` takes the place of the first.
+  ///
+  /// Errors: the operating system's reason, with the path, if the file cannot be made; `hadoop_errc::unsupported_path`
+  /// for another scheme. The result then has no meaning.
   [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) -> std::string {
     if (!is_webhdfs_url(name)) return detail::local_path(name, error);
     written_ = make_copy(error).path;

@@ -30,15 +30,15 @@ struct ProtobufCodec {
   /// Replaces the contents of `bytes` by `message`; reuses its memory. Equal messages give equal bytes within one
   /// version of protobuf: maps are written in the order of their keys.
   ///
-  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large`, `incomplete`. `bytes` is empty
-  /// then.
+  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large` for more than
+  /// `max_message_bytes` bytes, `incomplete` if a required field is not set. `bytes` is empty then.
   void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes) const {
     std::error_code ec;
     encode(message, bytes, ec);
     if (ec) throw_error(ec, message.GetTypeName());
   }
 
-  /// The same, but on failure sets `ec`, and `bytes` is empty.
+  /// This overload sets `ec` instead of throwing; success clears it. `bytes` is empty after a failure.
   void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes, std::error_code& ec) const {
     ec = check(message, message.ByteSizeLong());
     bytes.resize(ec ? 0 : message.ByteSizeLong());
@@ -51,15 +51,16 @@ struct ProtobufCodec {
 
   /// Replaces the contents of `message` by what `bytes` encode. The message does not refer to `bytes` afterwards.
   ///
-  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large`, `malformed`, `incomplete`.
-  /// `message` is cleared then.
+  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large` for more than
+  /// `max_message_bytes` bytes, `malformed` if they are not a message of this type, `incomplete` if a required field is
+  /// missing. `message` is cleared then.
   void decode(ByteView bytes, google::protobuf::MessageLite& message) const {
     std::error_code ec;
     decode(bytes, message, ec);
     if (ec) throw_error(ec, message.GetTypeName());
   }
 
-  /// The same, but on failure sets `ec`, and `message` is cleared.
+  /// This overload sets `ec` instead of throwing; success clears it. `message` is cleared after a failure.
   void decode(ByteView bytes, google::protobuf::MessageLite& message, std::error_code& ec) const {
     message.Clear();
     if (bytes.size() > limit()) ec = message_errc::too_large;

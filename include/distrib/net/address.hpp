@@ -26,10 +26,10 @@ struct Address {
   /// `net_errc::bad_address` with the text.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> Address;
 
-  /// Does the same, but sets `ec` instead of throwing; after a failure the result is empty.
+  /// This overload sets `ec` instead of throwing; after a failure the result is empty.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> Address;
 
-  /// Returns the text that `parse` reads.
+  /// Returns the text that `parse` reads: "host:port", "[ipv6]:port", or ":port" without a host.
   [[nodiscard]] auto to_string() const -> std::string { return detail::host_port(host, std::to_string(port)); }
 
   [[nodiscard]] auto operator==(const Address&) const -> bool = default;

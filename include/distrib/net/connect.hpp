@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +46,7 @@ struct ConnectOptions {
   /// Longest time for one attempt. The next attempt resolves the name again, because a task may have moved.
   std::chrono::milliseconds longest_try{5'000};
   /// Most attempts before it gives up, even before the deadline. 1: the caller repeats and pauses itself. 0: no limit.
-  unsigned most_tries = std::numeric_limits<unsigned>::max();
+  unsigned most_tries = 0;
   /// Called after each attempt that failed, unless the connector gives up at once because the deadline has passed or
   /// `most_tries` is reached. Gets the error, with the address as its place, and the time since the connector was made.
   std::function<void(const Error& missing, std::chrono::milliseconds waited)> waiting = {};
@@ -142,7 +141,8 @@ template <class ExecutorType> class BasicConnector {
       socket.close(ignored);
       const auto now = Clock::now();
       const Error error{reason, address.to_string()};
-      if (now >= options.deadline || --options.most_tries == 0) return finish(error);
+      const bool was_last = options.most_tries != 0 && --options.most_tries == 0;
+      if (now >= options.deadline || was_last) return finish(error);
 
       arm(now, pause, [](State& self) {
         if (Clock::now() < self.options.deadline) return self.begin();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 
 namespace distrib {
@@ -14,9 +13,14 @@ namespace detail {
 
 inline constexpr std::chrono::milliseconds century{100LL * 365 * 24 * 3'600'000};
 
-/// Returns `time`, at least minus a century and at most a century: any clock can count that far, in any unit.
-[[nodiscard]] constexpr auto bounded_time(std::chrono::milliseconds time) noexcept -> std::chrono::milliseconds {
-  return std::clamp(time, -century, century);
+/// Returns `time`, rounded up, at least minus a century and at most a century: any clock can count that far, in any
+/// unit, and a sum of several such times cannot overflow.
+template <class Rep, class Period>
+[[nodiscard]] constexpr auto bounded_time(std::chrono::duration<Rep, Period> time) noexcept
+    -> std::chrono::milliseconds {
+  const std::chrono::duration<double> seconds = time;  // overflows for no unit
+  if (seconds >= century) return century;
+  return seconds <= -century ? -century : std::chrono::ceil<std::chrono::milliseconds>(time);
 }
 
 }  // namespace detail

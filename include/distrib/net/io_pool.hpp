@@ -47,7 +47,7 @@ class IoPool {
   /// Returns the number of threads.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return loops_.size(); }
 
-  /// Returns the executor of the thread with this number, which must be below `size()`.
+  /// Returns the executor of the thread with this number, which must be below `size()` (not checked).
   [[nodiscard]] auto executor(std::size_t thread) noexcept -> Executor { return loops_[thread].context.get_executor(); }
 
   /// Returns the executor of each thread in turn.
@@ -64,9 +64,9 @@ class IoPool {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  /// True if the thread with this number will never run a handler again: some time after `stop` or after an exception
-  /// of a handler; in `join`, as soon as the thread has nothing left to do. The caller then sees everything that the
-  /// thread has written.
+  /// True if the thread with this number, which must be below `size()`, will never run a handler again: some time after
+  /// `stop` or after an exception of a handler; in `join`, as soon as the thread has nothing left to do. The caller
+  /// then sees everything that the thread has written.
   [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return loops_[thread].left; }
 
   /// Asks every thread to stop after the handler that it is in. Does not wait for that; `join()` and the destructor do.

@@ -46,7 +46,7 @@ template <class ExecutorType> class BasicListener {
     if (ec) throw_error(ec, address.to_string());
   }
 
-  /// Does the same, but sets `ec` instead of throwing; then the listener is not open.
+  /// This overload sets `ec` instead of throwing; then the listener is not open.
   BasicListener(const Executor& executor, const Address& address, Accepted accepted, std::error_code& ec)
       : BasicListener{executor, std::move(accepted)} {
     listen(address, ec);

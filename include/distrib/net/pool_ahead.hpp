@@ -79,7 +79,7 @@ template <WorkAhead Work> class PoolAhead {
     slot.state.store(State::wanted, std::memory_order_release);
   }
 
-  /// Does the same, but a thread of the pool may make the piece before `finish` is called.
+  /// Marks piece `at` as wanted, as `want` does, and lets a thread of the pool make it before `finish` is called.
   void want_ahead(std::size_t at) {
     want(at);
     if (pool_ == nullptr) return;
@@ -96,8 +96,8 @@ template <WorkAhead Work> class PoolAhead {
     return slot.result();
   }
 
-  /// Does the same, but while a thread of the pool makes the piece, the caller makes other wanted pieces, beginning
-  /// with the next ones in the ring.
+  /// Returns piece `at` as `finish` does, but while a thread of the pool makes the piece, the caller makes other wanted
+  /// pieces, beginning with the next ones in the ring.
   auto finish_helping(std::size_t at) -> Piece& {
     Slot& slot = ring_->slots[at];
     assert(slot.state != State::idle);

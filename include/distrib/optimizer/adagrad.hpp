@@ -24,6 +24,8 @@ struct Adagrad {
 
   LearningRate learning_rate = 0.01F;
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
+  /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
+  float weight_decay = 0.0F;
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 1> {
@@ -34,9 +36,11 @@ struct Adagrad {
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("initial_accumulator_value", self.initial_accumulator_value);
+    field.optional("weight_decay", self.weight_decay, 0.0F);
   }
 
-  /// Returns the hyper-parameters as text: "learning_rate=0.05 initial_accumulator_value=0.1".
+  /// Returns the hyper-parameters as text: "learning_rate=0.05 initial_accumulator_value=0.1". A `weight_decay`
+  /// that is not 0 follows.
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// Returns the updater whose `describe()` is `text`; empty for any other text.
@@ -44,27 +48,29 @@ struct Adagrad {
     return parse_fields<Adagrad>(text);
   }
 
-  /// Sets `ec` to `optimizer_errc::accumulator_not_positive` if `initial_accumulator_value` is not above 0; otherwise
-  /// leaves `ec` unchanged.
+  /// Sets `ec` to `optimizer_errc::accumulator_not_positive` if `initial_accumulator_value` is not above 0, and to
+  /// `negative` if `weight_decay` is below 0; otherwise leaves `ec` unchanged.
   void check(std::error_code& ec) const noexcept {
     if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
+    else if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
-    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
-    detail::apply_factors(factors(step), batch);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }
 
   [[nodiscard]] auto operator==(const Adagrad&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdagradFactors<> {
-    return {.rate = learning_rate.at(step.count)};
+  void visit(UpdateStep step, auto&& f) const noexcept {
+    detail::with_decay(detail::AdagradFactors<>{.rate = learning_rate.at(step.count)}, weight_decay, f);
   }
 };
 

@@ -17,7 +17,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as Keras's AdamW: w -= w * (weight_decay *
-/// learning_rate) + m * alpha / (sqrt(v) + epsilon), with m, v and alpha as in `Adam`. A model of `Updater`.
+/// learning_rate) + m * alpha / (sqrt(v) + epsilon), with w, m, v and alpha as in `Adam`. A model of `Updater`.
 struct AdamW {
   static constexpr std::string_view name = "adamw";
   static constexpr bool updates_every_row = true;
@@ -46,12 +46,13 @@ struct AdamW {
   /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AdamW> { return parse_fields<AdamW>(text); }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -16,9 +16,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Adam with the largest mean of squares so far (Reddi, Kale and Kumar, 2018), as TensorFlow's ApplyAdamWithAmsgrad: m,
-/// v and alpha as in `Adam`; largest = max(largest, v); w -= m * alpha / (sqrt(largest) + epsilon). A model of
-/// `Updater`.
+/// Adam with the largest mean of squares so far (Reddi, Kale and Kumar, 2018), as TensorFlow's ApplyAdamWithAmsgrad: w,
+/// m, v and alpha as in `Adam`, and a third slot, largest; largest = max(largest, v); w -= m * alpha / (sqrt(largest) +
+/// epsilon). A model of `Updater`.
 struct AMSGrad {
   static constexpr std::string_view name = "amsgrad";
   static constexpr bool updates_every_row = true;
@@ -45,12 +45,13 @@ struct AMSGrad {
     return parse_fields<AMSGrad>(text);
   }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

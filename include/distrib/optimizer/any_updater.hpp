@@ -73,6 +73,8 @@ template <Updater U> class UpdaterModel final : public UpdaterModelBase {
   U updater_;
 };
 
+class AveragedUpdater;
+
 }  // namespace detail
 
 /// An updater whose type is known only when the program runs, because a job names it by text. A value that never
@@ -114,6 +116,8 @@ class AnyUpdater {
   void apply_rows(UpdateStep step, const RowBatch& batch) const { model_->apply_rows(step, batch); }
 
  private:
+  friend class detail::AveragedUpdater;
+
   explicit AnyUpdater(std::shared_ptr<const detail::UpdaterModelBase> model) : model_{std::move(model)} {}
 
   std::shared_ptr<const detail::UpdaterModelBase> model_;

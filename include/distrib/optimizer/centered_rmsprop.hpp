@@ -16,7 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// RMSProp with an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True:
+/// RMSProp with an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True. With g the gradient,
+/// w the weight, and ms, mg and mom the slots:
 ///
 /// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms -
 /// mg * mg + epsilon); w -= mom. ms is 1 at first, mg and mom are 0. A model of `Updater`.
@@ -45,12 +46,13 @@ struct CenteredRMSProp {
     return parse_fields<CenteredRMSProp>(text);
   }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -17,7 +17,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer, with p = -learning_rate_power:
+/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer. With g the gradient, w the
+/// weight, a and z the slots, and p = -learning_rate_power:
 ///
 /// s = g + 2 * l2_shrinkage * w; n = a + g * g; z += s - (n^p - a^p) / learning_rate * w; w = (l1 * sign(z) - z) / (n^p
 /// / learning_rate + 2 * l2) if abs(z) > l1, otherwise 0; a = n.
@@ -65,12 +66,13 @@ struct Ftrl {
     else if (!(l1 >= 0.0F && l2 >= 0.0F && l2_shrinkage >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Updates a block, see `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -54,6 +54,18 @@ class HyperParameters {
     return *this;
   }
 
+  /// Reads a key that the text has only if its value is not `absent`. Without the key `value` stays as it is.
+  template <detail::HyperParameter T> auto read_optional(std::string_view key, T& value, const T& absent)
+      -> HyperParameters& {
+    const bool is_next = more_ && rest_.starts_with(key) && rest_.substr(key.size()).starts_with('=');
+    if (!is_next) return *this;
+    T found = absent;
+    read(key, found);
+    if (ok_ && found == absent) ok_ = false;
+    if (ok_) value = found;
+    return *this;
+  }
+
   /// True if the text had exactly the keys that were read, in this order, each with its canonical value.
   [[nodiscard]] auto ok() const noexcept -> bool { return ok_ && !more_; }
 
@@ -84,6 +96,9 @@ struct HyperWriter {
     if (!text.empty()) text += ' ';
     text += hyper_parameter(key, value);
   }
+  template <HyperParameter T> void optional(std::string_view key, const T& value, const T& absent) {
+    if (!(value == absent)) (*this)(key, value);
+  }
 };
 
 /// Reads what a `HyperWriter` collected.
@@ -91,11 +106,16 @@ struct HyperReader {
   HyperParameters fields;
 
   template <HyperParameter T> void operator()(std::string_view key, T& value) { fields.read(key, value); }
+  template <HyperParameter T> void optional(std::string_view key, T& value, const T& absent) {
+    fields.read_optional(key, value, absent);
+  }
 };
 }  // namespace detail
 
 /// Returns the `describe()` of an updater that lists its hyper-parameters in a static `fields(self, field)`, which
-/// calls `field(key, self.member)` for each: "key=value" in that order, separated by single spaces.
+/// calls `field(key, self.member)` for each: "key=value" in that order, separated by single spaces. A hyper-parameter
+/// that was added later, so that older texts do not have it, is listed by `field.optional(key, self.member, absent)`:
+/// the text has it only if its value is not `absent`.
 template <class U> [[nodiscard]] auto describe_fields(const U& updater) -> std::string {
   detail::HyperWriter writer;
   U::fields(updater, writer);

@@ -3,6 +3,7 @@
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
 #include <distrib/optimizer/detail/families.hpp>
+#include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
@@ -25,6 +27,8 @@ struct LazyAdam {
   float beta1 = 0.9F;
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
+  /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
+  float weight_decay = 0.0F;
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
@@ -32,9 +36,13 @@ struct LazyAdam {
   }
 
   /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
-  static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
+  static void fields(auto& self, auto& field) {
+    detail::adam_fields(self, field);
+    field.optional("weight_decay", self.weight_decay, 0.0F);
+  }
 
-  /// Returns the hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
+  /// Returns the hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08". A
+  /// `weight_decay` that is not 0 follows.
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// Returns the updater whose `describe()` is `text`; empty for any other text.
@@ -42,21 +50,27 @@ struct LazyAdam {
     return parse_fields<LazyAdam>(text);
   }
 
-  /// Updates a block, see `Updater`.
+  /// Sets `ec` to `optimizer_errc::negative` if `weight_decay` is below 0; otherwise leaves `ec` unchanged.
+  void check(std::error_code& ec) const noexcept {
+    if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
+  }
+
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
-    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
-    detail::apply_factors(factors(step), batch);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }
 
   [[nodiscard]] auto operator==(const LazyAdam&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamFactors<> {
-    return detail::adam_factors<detail::AdamFactors<>>(*this, step);
+  void visit(UpdateStep step, auto&& f) const noexcept {
+    detail::with_decay(detail::adam_factors<detail::AdamFactors<>>(*this, step), weight_decay, f);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -11,43 +12,57 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
 
-/// Gradient descent, as TensorFlow's GradientDescentOptimizer: w -= learning_rate * g. A model of `Updater`.
+/// Gradient descent, as TensorFlow's GradientDescentOptimizer and PyTorch's SGD: w -= learning_rate * g, where g is the
+/// gradient and w the weight. PyTorch's weight_decay replaces g by g + weight_decay * w. A model of `Updater`.
 struct Sgd {
   static constexpr std::string_view name = "sgd";
 
   LearningRate learning_rate = 0.01F;
+  /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
+  float weight_decay = 0.0F;
 
   /// Returns an empty array: no values are kept beside a variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
 
   /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
-  static void fields(auto& self, auto& field) { field("learning_rate", self.learning_rate); }
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field.optional("weight_decay", self.weight_decay, 0.0F);
+  }
 
-  /// Returns the hyper-parameters as text: "learning_rate=0.05".
+  /// Returns the hyper-parameters as text: "learning_rate=0.05", with a weight decay "learning_rate=0.05
+  /// weight_decay=1e-04".
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> { return parse_fields<Sgd>(text); }
 
-  /// Updates a block, see `Updater`.
+  /// Sets `ec` to `optimizer_errc::negative` if `weight_decay` is below 0; otherwise leaves `ec` unchanged.
+  void check(std::error_code& ec) const noexcept {
+    if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
+  }
+
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
+  /// length (not checked). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
-    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
-  /// The same for rows of a table, see `Updater`.
+  /// Updates the rows of `batch` in place, each as `apply` updates a block. No row may occur twice. See `Updater`.
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
-    detail::apply_factors(factors(step), batch);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }
 
   [[nodiscard]] auto operator==(const Sgd&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::SgdFactors<> {
-    return {.rate = learning_rate.at(step.count)};
+  void visit(UpdateStep step, auto&& f) const noexcept {
+    detail::with_decay(detail::SgdFactors<>{.rate = learning_rate.at(step.count)}, weight_decay, f);
   }
 };
 

@@ -7,5 +7,6 @@
 #error "distrib: <distrib/optimizer/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/optimizer/impl/averaged_updater.ipp>
 #include <distrib/optimizer/impl/learning_rate.ipp>
 #include <distrib/optimizer/impl/updater_list.ipp>

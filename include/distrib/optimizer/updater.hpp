@@ -24,6 +24,7 @@ struct Slot {
   /// A constant text. In checkpoints the block is VARIABLE/NAME, with TensorFlow's names: "Adam_1".
   std::string_view name;
   float initial = 0.0F;  ///< Value of each element before the first update.
+  bool begins_as_value = false;  ///< True: before the first update it is the variable itself, and `initial` is unused.
 
   [[nodiscard]] auto operator==(const Slot&) const noexcept -> bool = default;
 };
@@ -83,21 +84,24 @@ concept ChecksItself = requires(const U& updater, std::error_code& ec) { updater
 
 }  // namespace detail
 
-/// How a gradient changes a variable. An updater is a value with
-/// - `name`, a constant text: one word, by which a job names it;
-/// - `slots() const`, a std::array of `Slot`, empty if it keeps none;
-/// - `describe()`, its hyper-parameters as canonical text, "key=value" separated by spaces: equal texts mean equal
-///   updates;
-/// - `parse(text)`, static: the opposite of `describe()`, a std::optional that is empty for any other text. A parameter
-///   server makes the updater with it (`HyperParameters` reads such texts);
-/// - `apply(step, gradient, from, to, slots) const`: writes the new values of `from` to `to`, and changes `slots` in
+/// How a gradient changes a variable. An updater is a regular value (default constructor, copies, `operator==`) with
+/// - `static constexpr std::string_view name`: one word, by which a job names it;
+/// - `slots() const -> std::array<Slot, N>`, empty if it keeps none;
+/// - `describe() const -> std::string`: its hyper-parameters as canonical text, "key=value" separated by spaces: equal
+///   texts mean equal updates;
+/// - `static parse(std::string_view text) -> std::optional<U>`: the opposite of `describe()`, empty for any other text.
+///   A parameter server makes the updater with it (`HyperParameters` reads such texts);
+/// - `apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+///   std::span<const std::span<float>> slots) const`: writes the new values of `from` to `to`, and changes `slots` in
 ///   place.
 ///
 /// It may also have
-/// - `apply_rows(step, batch) const`: does the same as `apply` for each row of a `RowBatch`, only faster;
+/// - `apply_rows(UpdateStep step, const RowBatch& batch) const`: does the same as `apply` for each row, only faster;
 /// - `updates_every_row`, a constant bool: true if an element also changes when its gradient is 0, so that in a table
 ///   all rows would have to be updated at each step. Such an updater is refused for tables;
-/// - `check(ec) const`: sets `ec`, to an `optimizer_errc`, if its hyper-parameters cannot be trained with.
+/// - `check(std::error_code& ec) const`: sets `ec`, to an `optimizer_errc`, if its hyper-parameters cannot be trained
+///   with. An updater that lists its hyper-parameters in a static `fields` needs none for its learning rate:
+///   `LearningRate::check` is called for it.
 ///
 /// Semantics of `apply`: a pure function of its arguments, element by element, so that a variable that is cut into
 /// parts gets the same values. All spans have the same length; `slots` is in the order of `slots()`; `from` and `to`
@@ -137,11 +141,30 @@ template <Updater U> void apply_rows(const U& updater, UpdateStep step, const Ro
   }
 }
 
-/// Checks that an updater can be trained with: sets `ec` as its `check` does; without a `check` every updater is good.
-/// The short form throws, with the updater's name and hyper-parameters.
+/// Calls the `check` of each hyper-parameter that has one, until one sets `ec`.
+struct FieldChecker {
+  std::error_code& ec;
+
+  template <class T> void operator()(std::string_view, const T& value) {
+    if constexpr (ChecksItself<T>)
+      if (!ec) value.check(ec);
+  }
+  template <class T> void optional(std::string_view key, const T& value, const T&) { (*this)(key, value); }
+};
+
+template <class U>
+concept ListsFields = requires(const U& updater, FieldChecker& field) { U::fields(updater, field); };
+
+/// Checks that an updater can be trained with: sets `ec` as the `check` of one of its hyper-parameters or its own does;
+/// without a `check` every updater is good. The short form throws, with the updater's name and hyper-parameters.
 template <Updater U> void check_updater(const U& updater, std::error_code& ec) {
   ec.clear();
-  if constexpr (detail::ChecksItself<U>) updater.check(ec);
+  if constexpr (ListsFields<U>) {
+    FieldChecker field{ec};
+    U::fields(updater, field);
+  }
+  if constexpr (ChecksItself<U>)
+    if (!ec) updater.check(ec);
 }
 template <Updater U> void check_updater(const U& updater) {
   std::error_code ec;

@@ -7,12 +7,16 @@
 #include <distrib/optimizer/adamw.hpp>
 #include <distrib/optimizer/amsgrad.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/centered_rmsprop.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/torch_adagrad.hpp>
+#include <distrib/optimizer/torch_adam.hpp>
+#include <distrib/optimizer/torch_rmsprop.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <optional>
@@ -41,11 +45,13 @@ template <Updater... Us> class UpdaterList {
  public:
   /// Returns the updater that `text` ("NAME HYPER-PARAMETERS", as in `Job::updater`) describes. Empty: no updater of
   /// the list describes itself with exactly this text, or the updater that does cannot be trained with
-  /// (`check_updater`).
+  /// (`check_updater`). Also knows each of them with a moving average, see `averaged`.
   [[nodiscard]] auto operator()(std::string_view text) const -> std::optional<AnyUpdater> {
-    std::optional<AnyUpdater> found;
-    static_cast<void>((find_one<Us>(text, found) || ...));
-    return found;
+    return find_averaged(text, [](std::string_view plain) {
+      std::optional<AnyUpdater> found;
+      static_cast<void>((find_one<Us>(plain, found) || ...));
+      return found;
+    });
   }
 
  private:
@@ -58,8 +64,8 @@ template <Updater... Us> class UpdaterList {
 }  // namespace detail
 
 /// The updaters of this library.
-using StandardUpdaters =
-    detail::UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW, Ftrl>;
+using StandardUpdaters = detail::UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam,
+                                             AdamW, Ftrl, TorchAdam, TorchAdagrad, TorchRMSProp>;
 
 namespace detail {
 template <class Last> struct UpdatersBefore;
@@ -84,6 +90,9 @@ extern template class UpdaterModel<AMSGrad>;
 extern template class UpdaterModel<LazyAdam>;
 extern template class UpdaterModel<AdamW>;
 extern template class UpdaterModel<Ftrl>;
+extern template class UpdaterModel<TorchAdam>;
+extern template class UpdaterModel<TorchAdagrad>;
+extern template class UpdaterModel<TorchRMSProp>;
 }  // namespace detail
 #endif
 

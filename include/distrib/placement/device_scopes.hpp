@@ -68,8 +68,8 @@ class DeviceScopes {
   /// Returns the device of an operation that is created now. `request.device` is the device that the operation itself
   /// requests. If no scope applies, returns it unchanged and unchecked.
   ///
-  /// Errors: `cluster_errc::bad_device` if a device scope applies to a text that is no device, whether the operation or
-  /// a function supplied it. Throws what a function throws.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device` if a device scope applies to a
+  /// text that is no device, whether the operation or a function supplied it. Throws what a function throws.
   [[nodiscard]] DISTRIB_DECL auto device(OpRequest request, std::error_code& ec) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto device(const OpRequest& request) const -> std::string;
 

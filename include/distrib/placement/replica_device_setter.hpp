@@ -68,8 +68,8 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
   /// nothing is placed, or if `merge_devices` is false and the operation requests a device. Calls the strategy if the
   /// operation is a variable, `ps_device` names a job, and the operation does not request another job.
   ///
-  /// Errors: `cluster_errc::bad_device`; `placement_errc::no_such_task` if the strategy returns a task that does not
-  /// exist. Throws what the strategy throws.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device`; `placement_errc::no_such_task` if
+  /// the strategy returns a task that does not exist. Throws what the strategy throws.
   [[nodiscard]] auto operator()(const OpRequest& request) -> std::string {
     std::error_code ec;
     std::string device = (*this)(request, ec);

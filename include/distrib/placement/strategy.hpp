@@ -25,8 +25,10 @@ concept PlacesVariables = requires(S& strategy, const PlacementRequest& request,
 };
 }  // namespace detail
 
-/// Chooses parameter server tasks: `place(request, num_tasks)` returns the task, below `num_tasks`, for the next
-/// variable. A value that contains its own state; a copy continues from the state of the original.
+/// Chooses parameter server tasks: a copyable type with
+/// `place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t`, which returns the task, below
+/// `num_tasks`, for the next variable. A value that contains its own state; a copy continues from the state of the
+/// original.
 ///
 /// Semantics: the results depend only on the requests so far (not on time, chance or addresses), so processes that
 /// place the same variables in the same order agree. `num_tasks` is at least 1, and the same in every call.

@@ -25,7 +25,7 @@ inline namespace v0 {
 [[nodiscard]] DISTRIB_DECL auto read_dali_index(const std::string& path, const std::string& text_path, ErrorRef to)
     -> std::optional<RecordIndex>;
 
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path) -> RecordIndex {
   Error error;
   return *detail::or_throw(read_dali_index(path, text_path, error), error);
@@ -46,7 +46,7 @@ inline void write_dali_index(const RecordIndex& index, const std::string& text_p
   detail::replace_file(text_path, {as_bytes(text)}, ec);
 }
 
-/// The same, but throws `std::system_error` naming the file.
+/// This overload throws the error as `std::system_error` that names the file.
 inline void write_dali_index(const RecordIndex& index, const std::string& text_path) {
   std::error_code ec;
   write_dali_index(index, text_path, ec);

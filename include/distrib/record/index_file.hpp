@@ -43,7 +43,7 @@ DISTRIB_DECL auto load_index(const std::string& path) -> std::optional<RecordInd
 DISTRIB_DECL void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets,
                                    std::error_code& ec);
 
-/// The same, but throws `std::system_error` naming the file of the index.
+/// This overload throws the error as `std::system_error` that names the file of the index.
 inline void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets) {
   std::error_code ec;
   write_index_file(path, offsets, ec);
@@ -61,7 +61,7 @@ struct OpenIndexOptions {
 [[nodiscard]] DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, ErrorRef to)
     -> RecordIndex;
 
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options = {}) -> RecordIndex {
   Error error;
   return detail::or_throw(open_index(path, options, error), error);

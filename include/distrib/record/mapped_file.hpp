@@ -59,7 +59,7 @@ class MappedFile {
     if (ec) throw_error(ec, path);
   }
 
-  /// The same, but on failure sets `ec` and has no bytes.
+  /// This overload sets `ec` on failure instead of throwing, and has no bytes.
   DISTRIB_DECL MappedFile(const std::string& path, std::error_code& ec) noexcept;
 
   MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}

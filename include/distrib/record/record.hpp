@@ -21,7 +21,8 @@ struct Record {
   bool suspect = false;
 };
 
-/// Returns the bytes that stand before a payload of `payload_bytes` bytes: the length and its checksum.
+/// Returns the 12 bytes that stand before a payload of `payload_bytes` bytes in a TFRecord file: the length, and the
+/// masked CRC-32C of these 8 bytes (`mask_crc`), both little-endian.
 [[nodiscard]] inline auto encode_record_header(std::uint64_t payload_bytes) noexcept -> std::array<std::byte, 12> {
   std::array<std::byte, 12> header;
   store_le(header.data(), payload_bytes);
@@ -30,7 +31,7 @@ struct Record {
   return header;
 }
 
-/// Returns the bytes that stand after `payload`: its checksum.
+/// Returns the 4 bytes that stand after `payload` in a TFRecord file: its masked CRC-32C (`mask_crc`), little-endian.
 [[nodiscard]] inline auto encode_record_footer(ByteView payload) noexcept -> std::array<std::byte, 4> {
   std::array<std::byte, 4> footer;
   store_le(footer.data(), mask_crc(crc32c(payload)));

@@ -40,7 +40,7 @@ class RecordIndex {
     throw_if(error);
   }
 
-  /// The same, but on failure `to` says what and where, and the index is empty.
+  /// This overload does not throw: on failure `to` says what and where, and the index is empty.
   RecordIndex(std::string path, ErrorRef to) : path_{std::move(path)} {
     detail::ErrorOut error{to};
     build(error);
@@ -77,7 +77,7 @@ class RecordIndex {
     return record;
   }
 
-  /// The same, but on failure sets `ec` and returns an empty record.
+  /// This overload sets `ec` on failure instead of throwing, and returns an empty record.
   [[nodiscard]] auto at(std::size_t i, std::error_code& ec) const noexcept -> Record {
     ec.clear();
     if (i >= size()) {

@@ -126,7 +126,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     throw_if(error_);
   }
 
-  /// The same, but on failure sets `ec`; `error()` is then set too.
+  /// This overload sets `ec` on failure instead of throwing; `error()` is then set too.
   BasicRecordReader(std::string path, const RecordReaderOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();

@@ -18,7 +18,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -45,10 +44,14 @@ struct RecordWriterOptions {
   /// parallel, count records without inflating, and continue after damage; 1 MiB makes the file a thousandth larger. 0:
   /// one ordinary member, for readers that do not accept several. No effect without gzip.
   std::uint64_t member_bytes = 1 << 20;
-  /// True: writes under a hidden name beside the file (".NAME.tmp..."), and `close()` gives the file its own name, after
-  /// fsync. Until then other processes see the older file of this name, or none, and after it the whole new file. Of
-  /// several writers of one name, each has a file of its own, and the one that closes last replaces the others. A
-  /// writer that is destroyed before `close()` leaves no new file; a process that is killed leaves the hidden one.
+  /// True: writes a file that has no name, and `close()` gives it its name, after fsync. Until then other processes see
+  /// the older file of this name, or none, and after it the whole new file. Of several writers of one name, each has a
+  /// file of its own, and the one that closes last replaces the others. A writer that is destroyed before `close()`
+  /// leaves no new file, and neither does a process that is killed before it.
+  ///
+  /// A file system that has no files without names (NFS, and many in user space) gets a hidden file beside the file
+  /// (".NAME.tmp..."), and a process that is killed leaves it there. It is not removed later, because a process cannot
+  /// know that no process of another machine writes it.
   bool rename_on_close = false;
   /// True: `close()` writes an index beside the file, the same that `open_index` would write. It costs 8 bytes of
   /// memory a record, but no reading. Not for compressed files.
@@ -81,7 +84,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     throw_if(error_);
   }
 
-  /// The same, but on failure sets `ec`; `error()` is then set too.
+  /// This overload sets `ec` on failure instead of throwing; `error()` is then set too.
   BasicRecordWriter(std::string path, const RecordWriterOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();
@@ -94,7 +97,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   ~BasicRecordWriter() {
     std::error_code ignored;
     if (!options_.rename_on_close) close(ignored);
-    else if (file_.is_open() || sealed_) ::unlink(written_path_.c_str());
+    else if (written_.file.is_open() && !written_.path.empty()) ::unlink(written_.path.c_str());
   }
 
   /// Adds a record with these bytes, which may change after the call.
@@ -115,7 +118,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     throw_if(error_);
   }
   void flush(std::error_code& ec) {
-    if (!error_ && !file_.is_open()) fail(record_errc::closed);
+    if (!error_ && !written_.file.is_open()) fail(record_errc::closed);
     if (!error_) {
       if (deflater_ && !in_members()) deflate({}, DeflateOptions::Flush::sync);
       write_out();
@@ -143,7 +146,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   /// Returns the number of records that were appended.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
-  /// Returns the path of the file, also while it has a hidden name.
+  /// Returns the path of the file, also before it has this name.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
@@ -172,11 +175,9 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     }
     buffer_.resize(std::max(options_.buffer_bytes, least_buffer_bytes));
     std::error_code ec;
-    detail::NewFile made = options_.rename_on_close ? detail::create_hidden_file(path_, ec)
-                                                    : detail::NewFile{path_, {path_, O_WRONLY | O_CREAT | O_TRUNC, ec}};
-    written_path_ = std::move(made.path);
-    file_ = std::move(made.file);
-    if (ec) error_ = {ec, written_path_};
+    if (options_.rename_on_close) written_ = detail::create_unnamed_file(path_, ec);
+    else written_ = {path_, {path_, O_WRONLY | O_CREAT | O_TRUNC, ec}};
+    if (ec) error_ = {ec, written_.path};
   }
 
   [[nodiscard]] auto in_members() const noexcept -> bool {
@@ -185,7 +186,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
 
   void add(ByteView payload) {
     if (error_) return;
-    if (!file_.is_open()) return fail(record_errc::closed);
+    if (!written_.file.is_open()) return fail(record_errc::closed);
     if (deflater_) compress(payload);
     else if (payload.size() <= copied_bytes) copy(payload);
     else gather(payload);
@@ -285,18 +286,19 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     std::uint64_t size = 0;
     for (const iovec& one : pieces) size += one.iov_len;
     std::error_code ec;
-    file_.write(pieces.data(), pieces.size(), ec);
+    written_.file.write(pieces.data(), pieces.size(), ec);
     bytes_ += size;
     if (!ec) return;
     fail(ec);
     if (deflater_ && !in_members()) return;
     // Fails for a device or a pipe. The failure of the write is the one to report.
-    [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(whole_bytes_));
+    [[maybe_unused]] const int cut = ::ftruncate(written_.file.get(), static_cast<off_t>(whole_bytes_));
   }
 
-  /// Does all of `close()` except renaming: writes what is left, fsyncs if the file will be renamed, closes.
+  /// Does all of `close()` except naming the file: writes what is left; fsyncs if the file gets its name later,
+  /// otherwise closes it.
   void seal() {
-    if (!file_.is_open()) return;
+    if (sealed_ || !written_.file.is_open()) return;
     if (in_members()) {
       // a file without records has one empty member
       if (!error_ && (member_records_ != 0 || bytes_ == 0)) end_member();
@@ -304,28 +306,36 @@ template <Deflates D = Deflater> class BasicRecordWriter {
       if (deflater_) deflate({}, DeflateOptions::Flush::finish);
       write_out();
     }
-    if (options_.rename_on_close && !error_ && ::fsync(file_.get()) != 0) fail(detail::last_os_error());
-    std::error_code ec;
-    file_.close(ec);
-    if (ec && !error_) fail(ec);
+    if (!options_.rename_on_close) close_file();
+    else if (!error_ && ::fsync(written_.file.get()) != 0) fail(detail::last_os_error());
     sealed_ = true;
+  }
+
+  void close_file() {
+    std::error_code ec;
+    written_.file.close(ec);
+    if (ec && !error_) fail(ec);
   }
 
   /// With `rename_on_close` gives a sealed file its name, or removes it if anything failed. Then writes its index.
   void publish() {
     if (!sealed_) return;
     sealed_ = false;
-    std::error_code ec;
-    if (options_.rename_on_close) {
-      if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
-      is_named_ = !error_;
-      if (error_) ::unlink(written_path_.c_str());
-      else detail::sync_name(path_, ec);
-    }
-    if (ec) fail(ec);
+    if (options_.rename_on_close) take_name();
     if (error_ || !options_.index) return;
+    std::error_code ec;
     write_index_file(path_, offsets_, ec);
     if (ec) error_ = {ec, index_file_path(path_)};
+  }
+
+  void take_name() {
+    std::error_code ec;
+    if (!error_) detail::give_name(written_, path_, ec);
+    else if (!written_.path.empty()) ::unlink(written_.path.c_str());
+    is_named_ = !error_ && !ec;
+    if (is_named_) detail::sync_name(path_, ec);
+    if (ec) fail(ec);
+    close_file();
   }
 
   /// Removes the file if `publish` gave it its name, and its index.
@@ -341,9 +351,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   static auto piece(ByteView bytes) noexcept -> iovec { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
   std::string path_;
-  std::string written_path_;
   RecordWriterOptions options_;
-  detail::FileDescriptor file_;
+  detail::NewFile written_;  // its path is empty if it has no name
   std::optional<D> deflater_;
   std::vector<std::byte> buffer_;
   std::size_t filled_ = 0;
@@ -355,7 +364,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   std::vector<std::uint64_t> offsets_{0};  // for the index: where each record begins, and where the last one ends
   Error error_;
   bool is_named_ = false;  // has its name, by `rename_on_close`
-  bool sealed_ = false;  // closed, but does not have its name yet
+  bool sealed_ = false;  // finished, but does not have its name yet
 };
 
 /// The writer that compresses with zlib.

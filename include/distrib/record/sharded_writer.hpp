@@ -20,7 +20,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Returns the name of shard `shard` of `shards`: "NAME-00003-of-00010" for shard 3 of 10.
+/// Returns the name of shard `shard`, from 0, of `shards`: "NAME-00003-of-00010" for shard 3 of 10. Numbers above 99999
+/// take more digits; `shard` is not checked.
 [[nodiscard]] inline auto shard_name(std::string_view name, std::size_t shard, std::size_t shards) -> std::string {
   return std::string{name} + "-" + detail::shard_of_shards(shard, shards);
 }
@@ -30,14 +31,14 @@ inline namespace v0 {
 /// this fails for one of them, that file and the files renamed before it are removed; older files that had these names
 /// are then lost.)
 ///
-/// Errors, options and the destructor are as with `RecordWriter`, and `rename_on_close` is always set: a writer that is
-/// destroyed before `close()` leaves no file. Each shard needs the memory and the open file of a `RecordWriter`.
-/// Movable.
+/// Errors (set in `ec`, or thrown as `std::system_error` by the overload without `ec`), options and the destructor are
+/// as with `RecordWriter`, and `rename_on_close` is always set: a writer that is destroyed before `close()` leaves no
+/// file. Each shard needs the memory and the open file of a `RecordWriter`. Movable.
 ///
 /// Threads: one at a time.
 template <Deflates D = Deflater> class BasicShardedRecordWriter {
  public:
-  /// Creates the files `NAME-00000-of-0000N` and so on, under hidden names. Throws `std::system_error`: as
+  /// Creates the files that get the names `NAME-00000-of-0000N` and so on. Throws `std::system_error`: as
   /// `RecordWriter`, or `record_errc::no_such_shard` for 0 shards.
   BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options = {})
       : name_{std::move(name)} {
@@ -45,7 +46,7 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     throw_if(error_);
   }
 
-  /// The same, but on failure sets `ec`; `error()` is then set too.
+  /// This overload sets `ec` on failure instead of throwing; `error()` is then set too.
   BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options,
                            std::error_code& ec)
       : name_{std::move(name)} {

@@ -43,7 +43,7 @@ class SplitReader {
     throw_if(error_);
   }
 
-  /// The same, but on failure sets `ec`; `error()` is then set too.
+  /// This overload sets `ec` on failure instead of throwing; `error()` is then set too.
   SplitReader(std::string path, const RecordSplit& split, std::error_code& ec) : path_{std::move(path)}, split_{split} {
     open();
     ec = error_.code;

@@ -127,7 +127,7 @@ template <class Run>
   return found;
 }
 
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 template <class Run>
 [[nodiscard]] auto split_file(const std::string& path, std::size_t parts, Run&& run) -> FileSplits {
   Error error;

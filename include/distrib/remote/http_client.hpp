@@ -223,7 +223,11 @@ void send_targets_as_they_are(auto& client) {
 class HttpClient {
  public:
   explicit HttpClient(HttpOptions options = {})
-      : options_{std::move(options)}, watch_{std::make_unique<detail::HttpWatch>()} {}
+      : options_{std::move(options)}, watch_{std::make_unique<detail::HttpWatch>()} {
+    constexpr std::chrono::hours longest{24 * 24};  // poll(2) takes an int of milliseconds
+    for (auto* const time : {&options_.connect_timeout, &options_.idle_timeout, &options_.timeout})
+      *time = std::min<std::chrono::milliseconds>(*time, longest);
+  }
 
   /// Sends `request` and waits for the whole answer. An answer with any status is a success. If there is `take`, the
   /// body of a good answer goes to it while it arrives; if it returns false, the rest of the body is not read, and that
@@ -278,7 +282,7 @@ class HttpClient {
     return answer;
   }
 
-  /// The same without `take`, but throws `std::system_error` on failure.
+  /// This overload has no `take`: the answer holds the whole body. It throws the error as `std::system_error`.
   auto send(const HttpRequest& request) -> HttpAnswer {
     Error error;
     return detail::or_throw(send(request, {}, error), error);

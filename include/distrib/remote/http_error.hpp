@@ -30,20 +30,25 @@ enum class http_errc {
 
 namespace detail {
 inline constexpr ErrorText http_texts[] = {
-    {http_errc::bad_url, failure::invalid_argument, "not an http:// or https:// URL"},
+    {http_errc::bad_url, failure::invalid_argument, "not an http:// or https:// URL: write http://HOST/PATH"},
     {http_errc::unreachable, failure::unavailable, "no connection: check the address, and that the server is running"},
     {http_errc::timed_out, failure::timeout, "no progress before the deadline: check the host, or raise the deadline"},
-    {http_errc::ended_early, failure::unavailable, "the connection ended early"},
-    {http_errc::short_body, failure::unavailable, "the answer is shorter than requested"},
-    {http_errc::too_large, failure::exhausted, "the answer is longer than allowed"},
-    {http_errc::redirect_loop, failure::unsupported, "the redirects form a circle, or are more than five"},
-    {http_errc::bad_redirect, failure::unsupported, "a redirect has no usable target, or leads from https to http"},
-    {http_errc::bad_answer, failure::corrupt, "the answer does not match the request"},
+    {http_errc::ended_early, failure::unavailable, "the connection to the server ended early: try again"},
+    {http_errc::short_body, failure::unavailable, "the server's answer is shorter than requested: try again"},
+    {http_errc::too_large, failure::exhausted,
+     "the server's answer is longer than allowed: request less, or raise the limit"},
+    {http_errc::redirect_loop, failure::unsupported,
+     "the redirects form a circle, or are more than five: correct the server"},
+    {http_errc::bad_redirect, failure::unsupported,
+     "a redirect has no usable target, or leads from https to http: correct the server"},
+    {http_errc::bad_answer, failure::corrupt,
+     "the server's answer does not match the request: check that the URL leads to the right server"},
     {http_errc::bad_status, failure::io, "the server refused: check the URL and the permissions"},
-    {http_errc::no_ranges, failure::unsupported, "the server does not support ranges: it sends whole files only"},
+    {http_errc::no_ranges, failure::unsupported,
+     "the server does not support ranges: it sends whole files only; use another server, or copy the file"},
     {http_errc::changed, failure::mismatch, "the file changed while it was read: read it again"},
     {http_errc::no_tls, failure::mismatch, "the TLS connection failed: check the certificates"},
-    {http_errc::stopped, failure::cancelled, "the reader was destroyed"},
+    {http_errc::stopped, failure::cancelled, "the reader of the file was destroyed while it waited: nothing to do"},
 };
 
 /// Category "distrib.http".

@@ -81,18 +81,21 @@ struct HttpFetch {
 using HttpFile = RemoteFile<detail::HttpFetch>;
 
 /// Files on HTTP servers, named by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. Errors
-/// about records name a URL without its query. A value.
+/// about records name a URL without its query. A value. Made by `http_files`.
 class HttpFiles {
  public:
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 
+  /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
+  /// Returns the URLs. Sends no request. Sets `error` to `http_errc::bad_url` if there are none.
   [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
     error = {};
     if (urls_.empty()) error = {http_errc::bad_url, "no URL was given"};
     return urls_;
   }
+  /// Returns the file at `url`. Sends no request before its first `read`, which reports the errors.
   [[nodiscard]] auto open(const std::string& url) const -> HttpFile { return HttpFile{url, options_}; }
 
  private:
@@ -100,7 +103,10 @@ class HttpFiles {
   HttpReadOptions options_;
 };
 
-/// Returns the files of these URLs, in this order.
+/// Returns the files of these URLs, in this order. Checks nothing and contacts no server; that happens when the files
+/// are read, for example by `TfRecordDataset::open` or by the first `next` of a stream. So a wrong URL
+/// (`http_errc::bad_url`), a server that does not answer (`unreachable`) and a file that does not exist (`bad_status`)
+/// are reported there, with the URL. `bad_url` is also reported if `urls` is empty.
 [[nodiscard]] inline auto http_files(std::vector<std::string> urls, HttpReadOptions options = {}) -> HttpFiles {
   return HttpFiles{std::move(urls), std::move(options)};
 }

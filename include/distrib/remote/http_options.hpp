@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// How long a client waits, and which certificates it trusts. Host names are resolved by the operating system, which
-/// has its own timeouts.
+/// has its own timeouts. A time of more than 24 days counts as 24 days.
 struct HttpOptions {
   std::chrono::milliseconds connect_timeout{10'000};  ///< Limit for opening a connection.
   std::chrono::milliseconds idle_timeout{30'000};  ///< Longest wait for the next byte, in either direction.

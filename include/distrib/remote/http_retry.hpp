@@ -33,7 +33,8 @@ class HttpRetries {
     if (bytes >= options_.progress_bytes) failed_ = 0;
     if (++failed_ >= options_.attempts) return std::nullopt;
     auto pause = options_.first_pause;
-    for (std::size_t i = 1; i < failed_ && pause < options_.longest_pause; ++i) pause *= 2;
+    for (std::size_t i = 1; i < failed_ && pause < options_.longest_pause; ++i)
+      pause = pause <= options_.longest_pause / 2 ? 2 * pause : options_.longest_pause;
     return std::min(pause, options_.longest_pause);
   }
 

@@ -44,7 +44,7 @@ struct HttpUrl {
   ///
   /// Errors: `ec` is `http_errc::bad_url`; the result is then empty.
   [[nodiscard]] static auto parse(std::string_view text, std::error_code& ec) -> HttpUrl;
-  /// The same, but throws `std::system_error` on failure. The message has neither user nor password nor query.
+  /// This overload throws the error as `std::system_error`. The message has neither user nor password nor query.
   [[nodiscard]] static auto parse(std::string_view text) -> HttpUrl {
     std::error_code ec;
     HttpUrl url = parse(text, ec);

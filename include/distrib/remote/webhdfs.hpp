@@ -33,6 +33,7 @@ class WebHdfsFiles {
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 
+  /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
 
   /// Returns the URL of each file.
@@ -52,6 +53,7 @@ class WebHdfsFiles {
     return found;
   }
 
+  /// Returns the file at `url`. Sends no request before its first `read`, which reports the errors.
   [[nodiscard]] auto open(const std::string& url) const -> WebHdfsFile { return WebHdfsFile{url, options_}; }
 
  private:
@@ -81,7 +83,9 @@ class WebHdfsFiles {
   WebHdfsOptions options_;
 };
 
-/// Returns files in HDFS, read over WebHDFS or HttpFS:
+/// Returns files in HDFS, read over WebHDFS or HttpFS. Checks nothing and contacts no server; that happens when the
+/// files are found and read, for example by `TfRecordDataset::open` or by the first `next` of a stream. So a wrong URL
+/// (`webhdfs_errc::bad_url`) and a file that does not exist (`no_such_file`) are reported there, with the URL.
 ///
 ///     const auto digits = tfrecords(webhdfs("hdfs://namenode/data/train-*", {.user = "me"}))
 ///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label));
@@ -89,7 +93,7 @@ class WebHdfsFiles {
   return WebHdfsFiles{{std::move(url)}, std::move(options)};
 }
 
-/// The same with several URLs.
+/// This overload takes several URLs; the files of each follow the files of the one before it.
 [[nodiscard]] inline auto webhdfs(std::vector<std::string> urls, WebHdfsOptions options = {}) -> WebHdfsFiles {
   return WebHdfsFiles{std::move(urls), std::move(options)};
 }

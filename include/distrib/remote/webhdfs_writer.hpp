@@ -35,8 +35,9 @@ struct WebHdfsWriteOptions {
 /// connection was lost is sent again as a whole. CONCAT joins the parts, and `close` renames the result, so other
 /// readers see all of the file or nothing. Without `close` there is no file.
 ///
-/// Errors: as in `WebHdfsClient`. After the first failure every later call reports the same failure. If the writer is
-/// destroyed before a successful `close`, it tries once to remove what it has written.
+/// Errors: as in `WebHdfsClient`: set in `to`, or thrown as `std::system_error` by the overload without `to`. After the
+/// first failure every later call reports the same failure. If the writer is destroyed before a successful `close`, it
+/// tries once to remove what it has written.
 ///
 /// Threads: one at a time. Movable.
 class WebHdfsWriter {
@@ -77,7 +78,8 @@ class WebHdfsWriter {
     throw_if(error);
   }
 
-  /// Sends the remaining bytes and renames the file to its own name. A second call sends nothing.
+  /// Sends the remaining bytes and renames the file to its own name. A second call sends nothing: after a failure it
+  /// reports that failure again.
   void close(ErrorRef to) {
     if (!error_ && !closed_) {
       if (parts_ == 0 || !buffer_.empty()) send_part();
@@ -94,6 +96,7 @@ class WebHdfsWriter {
     throw_if(error);
   }
 
+  /// Returns the first failure, and where it happened; empty if there was none.
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
   /// Returns the number of bytes passed to `write` so far.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_ + buffer_.size(); }

@@ -24,8 +24,8 @@ inline namespace v0 {
 class Backoff {
  public:
   explicit Backoff(const BackoffOptions& options, std::uint64_t seed = 0, std::uint32_t sequence = 0) noexcept
-      : first_{std::max(options.first, std::chrono::milliseconds{1})},
-        longest_{std::max(options.longest, first_)},
+      : first_{std::max(detail::bounded_time(options.first), std::chrono::milliseconds{1})},
+        longest_{std::max(detail::bounded_time(options.longest), first_)},
         random_{seed, 0, sequence} {}
 
   /// Reports that an attempt begins.

@@ -66,7 +66,8 @@ template <detail::RpcMethod M, class Connection> class Call {
     connection_->reply(id_, head.view(), body.body, body.checksum, with_next);
   }
 
-  /// Sends one more item. Returns false if it was not sent, see `ServerCore::item`.
+  /// Sends one more item. Returns false if it was not sent: the client has granted no credit (retry after a `credit`
+  /// event), or the call is over. An item that is too large for the client ends the call with `rpc_errc::too_large`.
   auto item(const typename M::Reply& item) const -> bool
     requires M::streams_replies
   {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame_body.hpp>
 
 #include <concepts>
@@ -12,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -115,24 +118,33 @@ template <detail::PlainValue T> struct RpcCodec<T> : PlainCodec<T> {};
 
 /// The codec of Protocol Buffers: the message is in the head if it has up to 4 KiB, otherwise in the body. The receiver
 /// parses it there, without a copy.
+///
+/// Errors: `encode` throws `rpc_errc::too_large` for a message of 2 GiB or more, before it takes memory; Protocol
+/// Buffers cannot write it.
 template <detail::ProtobufMessage T> struct RpcCodec<T> {
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
     const std::size_t size = value.ByteSizeLong();
+    if (size > most_bytes) throw_error(rpc_errc::too_large, "a message of Protocol Buffers of 2 GiB or more");
     if (size <= most_in_head) {
-      (void)value.SerializeToArray(head.extend(size).data(), static_cast<int>(size));
+      write(value, head.extend(size));
       return {};
     }
     auto body = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(size));
-    (void)value.SerializeToArray(body->data(), static_cast<int>(size));
+    write(value, body->bytes());
     return {FrameBody{SharedBuffer{std::move(body)}}};
   }
   static auto decode(const MessageReceived& received, T& value) -> bool {
     const ByteView bytes = received.body.empty() ? received.head : received.body.bytes();
-    return bytes.size() <= std::numeric_limits<int>::max() &&
-           value.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    return bytes.size() <= most_bytes && value.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   }
 
  private:
+  static void write(const T& value, std::span<std::byte> to) {
+    if (!value.SerializeToArray(to.data(), static_cast<int>(to.size())))
+      throw_error(rpc_errc::bad_message, "SerializeToArray has failed");
+  }
+
+  static constexpr std::size_t most_bytes = std::numeric_limits<int>::max();
   static constexpr std::size_t most_in_head = 4 << 10;
 };
 

@@ -54,7 +54,7 @@ template <detail::RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Ha
   return {std::move(handler)};
 }
 
-/// The overload for an `M` that is not a method: its static_assert says what is missing.
+// The overload for an `M` that is not a method: its static_assert says what is missing.
 template <class M, class Handler> constexpr auto on(Handler) -> detail::Route<detail::NoMethod, Handler> {
   static_assert(detail::is_method<M>,
                 "distrib: on<M>(handler): M must be a method, like "

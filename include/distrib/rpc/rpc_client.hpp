@@ -51,8 +51,7 @@ struct CallOptions {
   CallOptions() = default;
   CallOptions(std::nullopt_t) noexcept {}
   template <class Rep, class Period>
-  CallOptions(std::chrono::duration<Rep, Period> time) noexcept
-      : within{std::chrono::ceil<std::chrono::milliseconds>(time)} {}
+  CallOptions(std::chrono::duration<Rep, Period> time) noexcept : within{detail::bounded_time(time)} {}
   CallOptions(std::optional<std::chrono::milliseconds> time, std::string text, std::string* say = nullptr)
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
@@ -113,9 +112,9 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
         token);
   }
 
-  /// Does the same, but passes a large body of the reply on in parts, so that the whole body is never in memory. Each
-  /// part goes to `sink(ByteView)`, in order, on the executor, and is valid until the sink returns; its size is a
-  /// multiple of 64 bytes, except for the last part. The reply is decoded from the head alone.
+  /// Calls `M` as `async_call` does, but passes a large body of the reply on in parts, so that the whole body is never
+  /// in memory. Each part goes to `sink(ByteView)`, in order, on the executor, and is valid until the sink returns; its
+  /// size is a multiple of 64 bytes, except for the last part. The reply is decoded from the head alone.
   ///
   /// Trap: only a completion without an error says that all bytes have arrived and are correct.
   ///
@@ -140,7 +139,8 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
     const MessageBody body = RpcCodec<typename M::Request>::encode(request, state_->head);
     return ClientStream<M, State>{state_, state_->begin(M::id, body.body, options)};
   }
-  /// Does the same for a method whose client streams: all items of the client follow through the stream.
+  /// Starts a streaming call of a method whose client streams: all items of the client follow through the stream that
+  /// it returns.
   template <detail::StreamMethod M>
     requires M::streams_requests
   [[nodiscard]] auto open(const CallOptions& options = {}) {

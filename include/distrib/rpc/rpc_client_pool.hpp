@@ -101,8 +101,8 @@ class BasicRpcClientPool {
       : state_{std::make_shared<State>(executor, address, std::move(options), observer)} {
     state_->begin();
   }
-  /// Does the same with another connector. `how`: what that connector needs beside the address; copied for each
-  /// attempt.
+  /// Starts to connect with a connector of another type. `how`: what that connector needs beside the address; copied
+  /// for each attempt. Throws the errors of that connector's constructor.
   template <class How>
     requires std::is_same_v<typename How::Connector, ConnectorType>
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options, How how,

@@ -58,7 +58,7 @@ template <detail::RpcMethod... Methods> class RpcMetrics {
  public:
   /// Returns the number of methods.
   [[nodiscard]] static constexpr auto methods() noexcept -> std::size_t { return sizeof...(Methods); }
-  /// Returns the name of method `i`; "other" for i == methods().
+  /// Returns the name of method `i`; "other" for i == methods(). A larger `i` is not allowed (not checked).
   [[nodiscard]] static constexpr auto name(std::size_t i) noexcept -> std::string_view {
     constexpr std::array<std::string_view, sizeof...(Methods) + 1> names{Methods::name..., "other"};
     return names[i];
@@ -70,7 +70,8 @@ template <detail::RpcMethod... Methods> class RpcMetrics {
   [[nodiscard]] auto of() const noexcept -> const MethodMetrics& {
     return counts_[index(M::id)];
   }
-  /// Returns the counters of method `i`; for i == methods() the counters of all other methods.
+  /// Returns the counters of method `i`; for i == methods() the counters of all other methods. A larger `i` is not
+  /// allowed (not checked).
   [[nodiscard]] auto operator[](std::size_t i) const noexcept -> const MethodMetrics& { return counts_[i]; }
 
   auto operator+=(const RpcMetrics& other) noexcept -> RpcMetrics& {

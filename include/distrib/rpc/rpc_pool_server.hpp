@@ -46,8 +46,9 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
       : RpcPoolServer{pool, address, std::move(make_router), options,
                       [](std::size_t) -> auto& { return detail::no_call_observer; }} {}
-  /// Does the same with an observer of calls for each thread. `observer(thread)` is called by this constructor and
-  /// returns a reference to the observer. The observer is called on its thread, and must outlive the server.
+  /// Starts to listen, with an observer of calls for each thread. Everything else is as without an observer.
+  /// `observer(thread)` is called by this constructor and returns a reference to the observer. The observer is called
+  /// on its thread, and must outlive the server.
   template <class MakeRouter, class ObserverOf>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&
              std::is_invocable_r_v<Observes&, ObserverOf&, std::size_t>
@@ -77,7 +78,9 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
 
   /// Accepts no more connections and calls. Each connection ends when its calls are answered, at the latest after
-  /// `grace`; the calls that are left then fail with `rpc_errc::lost`. Does not wait.
+  /// `grace`; the calls that are left then fail with `rpc_errc::lost`. A new call on a connection that has not ended yet
+  /// fails with `rpc_errc::closed`. Does not wait, and nothing reports the end: so that calls can still be answered,
+  /// destroy the server only after `grace`, because its destructor ends all connections at once.
   void drain(std::chrono::milliseconds grace) {
     const Instant by = instant_after(std::chrono::steady_clock::now(), grace);
     for (const auto& thread : threads_) asio::post(thread->executor, [&thread = *thread, by] { thread.drain(by); });

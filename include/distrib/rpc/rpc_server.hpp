@@ -50,7 +50,8 @@ class RpcServer {
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
             Observes& observer = detail::no_call_observer)
       : sessions_{std::move(router), options, observer}, listener_{executor, address, adding()} {}
-  /// Does the same with another listener. `how`: what that listener needs beside the address.
+  /// Starts to listen with a listener of another type. `how`: what that listener needs beside the address. Throws the
+  /// errors of that listener.
   template <class How>
     requires std::is_same_v<typename How::Listener, ListenerType>
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options,

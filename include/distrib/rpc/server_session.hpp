@@ -27,8 +27,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One connection of an `RpcServer`, through which a `Call` is answered. It has the functions of its `ServerCore`, and
-/// sends every answer. Answers after the end of the connection are ignored without an error.
+/// One connection of an `RpcServer`, through which a `Call` is answered. `call` is the id of a call, from its
+/// `ServerEvent`. Answers to a call that is over, and answers after the end of the connection, are ignored without an
+/// error.
 ///
 /// Handlers may keep a session alive by `ServerConnection` as long as they need.
 ///
@@ -96,13 +97,21 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     core().call_table().attach(call, std::move(sink));
   }
 
-  /// See `ServerCore::awaits`.
+  /// True if the client still waits for the answer to the call: it was neither answered nor cancelled, and the
+  /// connection has not ended.
   [[nodiscard]] auto awaits(std::uint64_t call) const -> bool { return owner_ != nullptr && core().awaits(call); }
 
-  /// See `ServerCore::writer`.
+  /// Returns an empty writer for the head of one answer. It is the same writer each time, so its memory is reused.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
 
-  /// See `ServerCore::reply`.
+  /// Answers the call and ends it. If the client does not accept an answer of this size, the call fails with
+  /// `rpc_errc::too_large` instead.
+  ///
+  /// Copies `head`. A body without an owner is copied; a body with an owner may be shared until it is written.
+  /// `checksum`: CRC-32C of the body if it is known; empty: it is computed.
+  ///
+  /// `with_next`: holds the answer back and sends it with the next frame on this connection. Trap: the client gets the
+  /// answer only then; use it only if the client waits for another call on this connection.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!core().allows(head, body)) return fail(call, rpc_errc::too_large);
@@ -111,14 +120,18 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     (void)core().call_table().take_sink(call);
     answered();
   }
-  /// See `ServerCore::fail`.
+  /// Ends the call with an error. `where`: a text that says where the failure happened, such as the file or the task.
+  /// It is sent beside the code, shortened to half of the largest head that the client accepts. The caller gets `code`,
+  /// or another code with the same condition if it does not know the category.
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     core().fail(call, code, where);
     observe_end(call, code, 0);
     (void)core().call_table().take_sink(call);
     answered();
   }
-  /// See `ServerCore::item`.
+  /// Sends one more item of a streaming call. Returns false if the item was not sent: the client has granted no credit
+  /// (retry after a `credit` event), or the call is over. An item that is too large for the client ends the call with
+  /// `rpc_errc::too_large`.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
     if (!core().allows(head, body)) {
       const auto sink = core().call_table().take_sink(call);
@@ -131,12 +144,13 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     answered();
     return taken;
   }
-  /// See `ServerCore::taken`.
+  /// Reports that an item of an `item` event has been used: the client may send another item. `bytes`: the size of its
+  /// head and body together. Does nothing if the call is over.
   void taken(std::uint64_t call, std::size_t bytes) {
     core().taken(call, bytes);
     answered();
   }
-  /// See `ServerCore::end_stream`.
+  /// Ends a streaming call without an error.
   void end_stream(std::uint64_t call) {
     core().end_stream(call);
     observe_reply(call, 0);
@@ -144,7 +158,9 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     answered();
   }
 
-  /// Ends the connection and tells the client why.
+  /// Ends the connection and tells the client why: every call of the client that is not answered fails with `code` and
+  /// the text `where`, as in `fail` (a call that the client has not begun to send fails with `rpc_errc::not_sent`).
+  /// Answers that were given before are still sent. Does nothing if the connection has ended.
   void refuse(const std::error_code& code, std::string_view where) {
     core().refuse(code, where);
     answered();

@@ -42,7 +42,7 @@ class SharedSecret {
   ///
   /// Errors: `rpc_errc::bad_secret` for less than 16 bytes or more than 4 KiB. The result is then no secret.
   [[nodiscard]] DISTRIB_DECL static auto from_bytes(ByteView bytes, std::error_code& ec) -> SharedSecret;
-  /// Does the same, and throws the error.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] DISTRIB_DECL static auto from_bytes(ByteView bytes) -> SharedSecret;
 
   /// Reads the secret from a file, without the newline at its end.
@@ -50,7 +50,7 @@ class SharedSecret {
   /// Errors: the system's error; `rpc_errc::secret_exposed` for a file that all users may read or write; `bad_secret`
   /// for a wrong size, or if the path is not a regular file. The result is then no secret.
   [[nodiscard]] DISTRIB_DECL static auto from_file(const std::string& path, std::error_code& ec) -> SharedSecret;
-  /// Does the same, and throws the error with the path.
+  /// This overload throws the error as `std::system_error` that names the path.
   [[nodiscard]] DISTRIB_DECL static auto from_file(const std::string& path) -> SharedSecret;
 
   /// Reads the secret from an environment variable. Prefer a file: processes that this process starts can read the
@@ -61,14 +61,15 @@ class SharedSecret {
   ///
   /// Threads: call it before other threads are started.
   [[nodiscard]] DISTRIB_DECL static auto from_environment(const std::string& name, std::error_code& ec) -> SharedSecret;
-  /// Does the same, and throws the error with the name.
+  /// This overload throws the error as `std::system_error` that names the variable.
   [[nodiscard]] DISTRIB_DECL static auto from_environment(const std::string& name) -> SharedSecret;
 
   /// Reads the secret of the job to which this process belongs, as its starter passes it: from the file that the
   /// environment variable DISTRIB_SECRET_FILE names, otherwise from the text of DISTRIB_SECRET. Returns no secret if
   /// neither is set; an empty variable counts as not set.
   ///
-  /// Errors: as `from_file` and `from_bytes`, with the path or "DISTRIB_SECRET" as their place.
+  /// Errors (without `to` thrown as `std::system_error`): as `from_file` and `from_bytes`, with the path or
+  /// "DISTRIB_SECRET" as their place.
   ///
   /// Threads: call it before other threads are started.
   [[nodiscard]] DISTRIB_DECL static auto of_job(ErrorRef to) -> SharedSecret;

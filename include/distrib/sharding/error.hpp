@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Why a variable cannot be divided as requested, or a row of it cannot be found.
 enum class sharding_errc {
-  no_such_axis = 1,  ///< The variable does not have the axis to divide. Choose an axis below its rank.
+  no_such_axis = 1,  ///< The variable does not have the axis to divide. Choose an axis below its number of axes.
   too_many_parts,  ///< More parts are requested than the axis has rows. Request fewer parts.
   /// More than one axis would be divided, or the number of counts is not the number of axes. Divide one axis.
   too_many_axes,
@@ -28,21 +28,25 @@ enum class sharding_errc {
 
 namespace detail {
 inline constexpr ErrorText sharding_texts[] = {
-    {sharding_errc::no_such_axis, failure::invalid_argument, "the variable has no such axis"},
-    {sharding_errc::too_many_parts, failure::invalid_argument, "more parts than the axis has rows"},
+    {sharding_errc::no_such_axis, failure::invalid_argument,
+     "the variable has no such axis: use an axis below its number of axes"},
+    {sharding_errc::too_many_parts, failure::invalid_argument, "more parts than the axis has rows: use fewer parts"},
     {sharding_errc::too_many_axes, failure::invalid_argument,
      "one number of parts per axis is needed, and all but one must be 1"},
-    {sharding_errc::not_positive, failure::invalid_argument, "must be at least 1"},
-    {sharding_errc::no_such_row, failure::invalid_argument, "the index is out of bounds"},
-    {sharding_errc::zero_step, failure::invalid_argument, "the step cannot be zero"},
+    {sharding_errc::not_positive, failure::invalid_argument, "must be at least 1: pass a larger number"},
+    {sharding_errc::no_such_row, failure::invalid_argument, "the index is out of bounds: use a row of the variable"},
+    {sharding_errc::zero_step, failure::invalid_argument, "the slice step cannot be zero: use another step"},
     {sharding_errc::not_axis_0, failure::invalid_argument, "the variable must be divided along axis 0 only"},
     {sharding_errc::not_div_layout, failure::unsupported,
      "the rows do not have the \"div\" layout, in which the first shards have the extra rows; use part_slices"},
     {sharding_errc::unlike_shards, failure::mismatch,
      "all shards must have the same element type, and the same shape except for axis 0"},
-    {sharding_errc::too_many_shards, failure::invalid_argument, "more shards than the 1024 virtual shards"},
-    {sharding_errc::too_large, failure::invalid_argument, "more elements than a shape can have"},
-    {sharding_errc::wrong_size, failure::mismatch, "more or fewer values than the rows have"},
+    {sharding_errc::too_many_shards, failure::invalid_argument,
+     "more shards than the 1024 virtual shards: use fewer shards"},
+    {sharding_errc::too_large, failure::invalid_argument,
+     "the shards together have more elements than a shape can have: remove some"},
+    {sharding_errc::wrong_size, failure::mismatch,
+     "more or fewer values than the rows have: pass the number of rows times the elements of a row"},
 };
 
 /// Returns the category "distrib.sharding".

@@ -19,7 +19,8 @@ struct FixedShardsPartitioner {
 
   /// Returns the partition.
   ///
-  /// Errors: `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
+  /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is below 1,
+  /// `no_such_axis` if the shape has no axis `axis`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType, std::error_code& ec) const noexcept -> Partition;
 

@@ -22,8 +22,8 @@ concept ShardsKeys = requires(const S& sharding, std::uint64_t key) {
 };
 }  // namespace detail
 
-/// Says on which shard the row of a key is: `shard(key) const` returns a number below `num_shards() const` for every
-/// key.
+/// Says on which shard the row of a key is: a copyable type with `num_shards() const -> std::uint32_t` and
+/// `shard(std::uint64_t key) const -> std::uint32_t`, which returns a number below `num_shards()` for every key.
 ///
 /// Semantics: a pure function of the key and of the value itself, so that all processes agree without communication.
 template <class S>

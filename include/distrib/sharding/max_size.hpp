@@ -23,7 +23,8 @@ struct MaxSizePartitioner {
   /// Returns min(max_shards, ceil(rows / max(1, floor(max_shard_bytes / bytes of a row)))) parts; 1 for an empty
   /// variable.
   ///
-  /// Errors: `sharding_errc::not_positive`, `sharding_errc::no_such_axis`.
+  /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if one of the numbers of bytes
+  /// is below 1 or `max_shards` is negative, `no_such_axis` if the shape has no axis `axis`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype, std::error_code& ec) const noexcept
       -> Partition;

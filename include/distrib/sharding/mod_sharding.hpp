@@ -20,7 +20,8 @@ class ModSharding {
  public:
   /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
   ///
-  /// Errors: `sharding_errc::not_positive` if `num_shards` is 0; then the value is one shard without rows.
+  /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is 0; then the
+  /// value is one shard without rows.
   ModSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
   ModSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "ModSharding::num_shards"} {}
@@ -28,19 +29,19 @@ class ModSharding {
   /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
-  /// Returns the number of rows of one shard.
+  /// Returns the number of rows of one shard, which must be below `num_shards()` (not checked).
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
 
-  /// Returns the shard of a row, or of any other key.
+  /// Returns the shard of a row; a key beyond the last row has one too.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(key % num_shards());
   }
-  /// Returns where a row is. 0 <= row < `rows()` (programmer error otherwise).
+  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     return {shard(static_cast<std::uint64_t>(row)), row / num_shards()};
   }
-  /// Returns the row for which `locate` returns `place`.
+  /// Returns the row for which `locate` returns `place`. There must be such a row (not checked).
   [[nodiscard]] auto row_at(const ShardRow& place) const noexcept -> std::int64_t {
     return place.row * num_shards() + place.shard;
   }

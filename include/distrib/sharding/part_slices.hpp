@@ -19,7 +19,8 @@ inline namespace v0 {
 /// Returns the parts of a tensor of `shape`, in order. If R rows are divided into P parts, the first R mod P parts get
 /// one row more than the others (TensorFlow's "div" layout). One part is the whole tensor, of any shape.
 ///
-/// Errors: `sharding_errc::not_positive`, `no_such_axis`, `too_many_parts`.
+/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive`, `no_such_axis`,
+/// `too_many_parts`.
 [[nodiscard]] DISTRIB_DECL auto part_slices(const Shape& shape, Partition partition, std::error_code& ec)
     -> std::vector<Slice>;
 [[nodiscard]] DISTRIB_DECL auto part_slices(const Shape& shape, Partition partition) -> std::vector<Slice>;

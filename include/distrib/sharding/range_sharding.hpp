@@ -19,7 +19,8 @@ class RangeSharding {
  public:
   /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
   ///
-  /// Errors: `sharding_errc::not_positive` if `num_shards` is 0; then the value is one shard without rows.
+  /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is 0; then the
+  /// value is one shard without rows.
   RangeSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
   RangeSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "RangeSharding::num_shards"} {}
@@ -27,9 +28,10 @@ class RangeSharding {
   /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
-  /// Returns the number of rows of one shard.
+  /// Returns the number of rows of one shard, which must be below `num_shards()` (not checked).
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
-  /// Returns the first row of a shard; for `num_shards()`, the number of rows.
+  /// Returns the first row of a shard; for `num_shards()`, the number of rows. A larger number is not allowed (not
+  /// checked).
   [[nodiscard]] auto first_row(std::uint32_t shard) const noexcept -> std::int64_t {
     return layout_.even() * shard + std::min<std::int64_t>(shard, layout_.longer());
   }
@@ -42,13 +44,13 @@ class RangeSharding {
     if (key < longer * (even + 1)) return static_cast<std::uint32_t>(key / (even + 1));
     return static_cast<std::uint32_t>(even == 0 ? last : std::min(last, (key - longer) / even));
   }
-  /// Returns where a row is. 0 <= row < `rows()` (programmer error otherwise).
+  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     const std::uint32_t of = shard(static_cast<std::uint64_t>(row));
     return {of, row - first_row(of)};
   }
-  /// Returns the row for which `locate` returns `place`.
+  /// Returns the row for which `locate` returns `place`. There must be such a row (not checked).
   [[nodiscard]] auto row_at(const ShardRow& place) const noexcept -> std::int64_t {
     return first_row(place.shard) + place.row;
   }

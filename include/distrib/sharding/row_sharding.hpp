@@ -31,7 +31,8 @@ concept LocatesRows = requires(const S& sharding, std::int64_t row) {
 };
 }  // namespace detail
 
-/// A `KeySharding` of rows 0 .. n-1 whose keys are the row numbers: `locate(row) const` for 0 <= row < `rows() const`.
+/// A `KeySharding` of rows 0 .. n-1 whose keys are the row numbers. It also has `rows() const -> std::int64_t` and
+/// `locate(std::int64_t row) const -> ShardRow`, for 0 <= row < `rows()`.
 ///
 /// Semantics: `locate(row).shard == shard(row)`, and the rows of a shard are 0 .. k-1 without gaps.
 template <class S>
@@ -52,7 +53,8 @@ template <class S> constexpr void explain_row_sharding() {
 /// Writes to `places` where each of `rows` is, in the order of `rows`. Both must have the same length (programmer error
 /// otherwise).
 ///
-/// Errors: `sharding_errc::no_such_row`; the places before that row are written.
+/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::no_such_row`; the places before that row are
+/// written.
 template <RowSharding S>
 void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::span<ShardRow> places,
                  std::error_code& ec) {

@@ -35,6 +35,9 @@ enum class RowOrder {
 
 /// A variable in shards, with its values in this process: TensorFlow's ShardedVariable. Each shard has memory of its
 /// own, so it can be saved as a slice of the whole. The whole is read and written as if it were not divided. A value.
+///
+/// Errors: a function sets `ec`; the overload without `ec` throws `std::system_error`. After a failure a result is
+/// empty.
 template <std::floating_point T> class ShardedValues {
  public:
   /// Makes values that are all zero. The element type of `variable` must be `T` (programmer error otherwise).
@@ -51,11 +54,11 @@ template <std::floating_point T> class ShardedValues {
   [[nodiscard]] auto variable() const noexcept -> const ShardedVariable& { return variable_; }
   /// Returns the number of elements in a row.
   [[nodiscard]] auto row_size() const noexcept -> std::size_t { return row_size_; }
-  /// Returns the values of one shard, row-major.
+  /// Returns the values of one shard, row-major. `shard` must be below `variable().num_shards()` (not checked).
   [[nodiscard]] auto shard(std::uint32_t shard) noexcept -> std::span<T> { return shards_[shard]; }
   [[nodiscard]] auto shard(std::uint32_t shard) const noexcept -> std::span<const T> { return shards_[shard]; }
-  /// Returns which part of the whole a shard is. A checkpoint saves the shard under this slice, and can restore it into
-  /// a variable that is divided in another way.
+  /// Returns which part of the whole a shard is. `shard` must be below `variable().num_shards()` (not checked). A
+  /// checkpoint saves the shard under this slice, and can restore it into a variable that is divided in another way.
   [[nodiscard]] auto slice_of(std::uint32_t shard) const -> Slice {
     return Slice::along(variable_.shape(), 0, variable_.offsets()[shard], rows_of(shard));
   }
@@ -67,18 +70,21 @@ template <std::floating_point T> class ShardedValues {
     return whole;
   }
 
-  /// Returns one row; -1 is the last row.
+  /// Returns one row. A negative index counts from the end: -1 is the last row. Valid as long as this object.
   ///
-  /// Errors: `sharding_errc::no_such_row`.
+  /// Errors: `sharding_errc::no_such_row` if `index` is not from -rows to rows - 1, with rows the number of rows of the
+  /// variable.
   [[nodiscard]] auto row(std::int64_t index, std::error_code& ec) const noexcept -> std::span<const T> {
     const ShardRow place = variable_.locate(index, ec);
     return ec ? std::span<const T>{} : at(place);
   }
   [[nodiscard]] auto row(std::int64_t index) const -> std::span<const T> { return at(variable_.locate(index)); }
 
-  /// Returns the rows of a range, row-major; empty if the range has no rows.
+  /// Returns the rows of a range, row-major; empty if the range has no rows. A start or stop outside of the variable is
+  /// no error: rows that do not exist are left out. Steps are counted from a start that is outside, as in TensorFlow:
+  /// see `ShardedVariable::slice`.
   ///
-  /// Errors: `sharding_errc::zero_step`.
+  /// Errors: `sharding_errc::zero_step` if the step is 0.
   [[nodiscard]] auto rows(const ShardedVariable::RowRange& range, std::error_code& ec) const -> std::vector<T> {
     std::vector<T> found;
     for (const ShardedVariable::ShardRange& of : variable_.slice(range, ec))
@@ -95,7 +101,7 @@ template <std::floating_point T> class ShardedValues {
   /// Applies `update` to all values with the values of `whole`, row-major: TensorFlow's assign, assign_add, assign_sub.
   /// Works in any layout.
   ///
-  /// Errors: `sharding_errc::wrong_size`; nothing is changed.
+  /// Errors: `sharding_errc::wrong_size` if `whole` does not have as many values as the variable; nothing is changed.
   void assign(std::span<const T> whole, RowUpdate update, std::error_code& ec) {
     ec.clear();
     if (whole.size() != static_cast<std::size_t>(variable_.rows()) * row_size_) ec = sharding_errc::wrong_size;
@@ -114,8 +120,8 @@ template <std::floating_point T> class ShardedValues {
   /// Applies `update` to the rows of `indices`, one after the other, with the rows of `updates`, row-major. An index
   /// may occur several times.
   ///
-  /// Errors: `sharding_errc::not_div_layout`, `no_such_row` (also for negative indices), `wrong_size`; nothing is
-  /// changed.
+  /// Errors: `sharding_errc::not_div_layout`, `no_such_row` (also for negative indices), `wrong_size` if `updates` does
+  /// not have one row for each index; nothing is changed.
   void scatter(RowUpdate update, std::span<const std::int64_t> indices, std::span<const T> updates,
                std::error_code& ec) {
     const std::vector<ShardRow> places = locate(indices, ec);

@@ -23,6 +23,8 @@ inline namespace v0 {
 
 /// A variable that is stored in shards divided along axis 0, seen as a whole: TensorFlow's ShardedVariable without the
 /// values. It says in which shard a row is, and which rows of each shard make up a slice of the whole. A value.
+///
+/// Errors: a function sets `ec`; the overload without `ec` throws `std::system_error`.
 class ShardedVariable {
  public:
   /// The rows start, start + step, ... before stop, as in a Python slice. Defaults: the ends of the variable, exchanged
@@ -83,9 +85,9 @@ class ShardedVariable {
   /// Returns the first row of each shard and, as the last entry, the number of rows.
   [[nodiscard]] auto offsets() const noexcept -> std::span<const std::int64_t> { return offsets_; }
 
-  /// Returns where a row is; -1 is the last row.
+  /// Returns where a row is. A negative index counts from the end: -1 is the last row.
   ///
-  /// Errors: `sharding_errc::no_such_row`.
+  /// Errors: `sharding_errc::no_such_row` if `index` is not from -`rows()` to `rows()` - 1.
   [[nodiscard]] auto locate(std::int64_t index, std::error_code& ec) const noexcept -> ShardRow {
     ec.clear();
     const std::int64_t row = index < 0 ? index + rows() : index;
@@ -108,7 +110,7 @@ class ShardedVariable {
   /// are omitted. A start or stop outside of the variable is no error. As in TensorFlow, and unlike Python's lists,
   /// steps are counted from a start that is outside: of ten rows, the range from -12 with step 5 has rows 3 and 8.
   ///
-  /// Errors: `sharding_errc::zero_step`.
+  /// Errors: `sharding_errc::zero_step` if the step is 0; the result is then empty.
   [[nodiscard]] DISTRIB_DECL auto slice(const RowRange& range, std::error_code& ec) const -> std::vector<ShardRange>;
   [[nodiscard]] DISTRIB_DECL auto slice(const RowRange& range) const -> std::vector<ShardRange>;
 

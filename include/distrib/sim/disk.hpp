@@ -35,7 +35,8 @@ namespace sim {
 /// It is a directory of real files, so that all code that reads can read them; they are what the operating system shows
 /// while there is power. The disk remembers the former state of everything that is not durable yet, and `lose_power()`
 /// decides by dice what is left:
-/// - of a file that was written and not synced: a prefix of any length;
+/// - of a file that was written and not synced: a prefix of any length, but not less than what was synced before bytes
+///   were appended;
 /// - of the creations, renames and removals since the last sync of the directory: any of them, or none.
 ///
 /// What a sync has acknowledged stays.
@@ -102,6 +103,7 @@ class Disk {
   struct File {
     std::vector<std::byte> bytes;
     bool synced = false;
+    std::size_t synced_bytes = 0;  // how many bytes cannot be lost
     std::optional<std::size_t> flipped;  // the bit that is flipped
   };
   using Names = std::map<std::string, std::shared_ptr<File>>;
@@ -122,7 +124,8 @@ class Disk {
 
   DISTRIB_DECL void perform_one(const FileAction& action, Error& error);
 
-  // If the name exists, it keeps its file, as with O_TRUNC: the old bytes are lost, whatever follows.
+  // For `write` and `append`. If the name of a `write` exists, it keeps its file, as with O_TRUNC: the old bytes are
+  // lost, whatever follows.
   DISTRIB_DECL void write(const FileAction& action, Error& error);
 
   void remove(const std::string& path) {

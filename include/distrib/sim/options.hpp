@@ -55,8 +55,9 @@ struct Outcome {
   /// of workers; with backup workers, `steps` times `replicas_to_aggregate`; asynchronous: `steps`.
   std::uint64_t contributions = 0;
   std::uint64_t computed = 0;  ///< Contributions that were computed, including those that were computed again.
-  /// For a synchronous job that was started again with other settings: the step after which these hold. Empty: they
-  /// never held, the job is asynchronous, or something is wrong.
+  /// For a synchronous job that was started again with other settings: the step after which these hold. Empty if the
+  /// job is asynchronous, if something is wrong, or if they never held: the job was done before that moment, or one of
+  /// its processes had ended or could not be ended then.
   std::optional<Step> changed_after;
   unsigned deaths = 0;  ///< Processes that were killed, not counting a start of the job with other settings.
   unsigned resets = 0;  ///< Connections that a fault broke, made half open or stalled; not those of killed processes.

@@ -10,11 +10,11 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// Trains a plan in a simulated cluster. `plan` is what `TrainerBuilder::plan` returns. For the rest see `run` of a
-/// builder, below.
+/// Trains `plan`, which `TrainerBuilder::plan` has returned, as `run(trainer, options)` trains a builder.
 [[nodiscard]] DISTRIB_DECL auto run(const TrainingPlan& plan, const Options& options) -> Outcome;
 
-/// Trains a plan that is started again as `after`. For the rest see `run` of two builders, below.
+/// Trains the plan `before` and starts the job again as the plan `after`, as `run(before, after, options)` does with
+/// two builders.
 [[nodiscard]] DISTRIB_DECL auto run(const TrainingPlan& before, const TrainingPlan& after, const Options& options)
     -> Outcome;
 
@@ -39,12 +39,14 @@ template <class R>
   return run(plan, options);
 }
 
-/// The same, but at a moment that is drawn from the seed all processes end, and the job is started again as `after`
-/// says: for example with another learning rate. What must not change at a restart must be the same in both, and so
-/// must the numbers of shards and workers.
+/// Trains as `run(trainer, options)` does, but at a moment that is drawn from the seed all processes end, and the job
+/// is started again as `after` says: for example with another learning rate. Both must have the same seed, the same
+/// variables and tables with the same initializers, and the same initial checkpoint: if a shard has saved a cut before
+/// that moment, a difference in these is reported in `Outcome::wrong`, with the text of `ps_errc::job_mismatch`. The
+/// numbers of shards and of workers must be the same too (programmer error otherwise, which is not checked).
 ///
 /// A synchronous job ends with the parameters of local mode that is continued as `after` from step
-/// `Outcome::changed_after`; if that is empty, with the parameters of `before` alone.
+/// `Outcome::changed_after`; if that is empty and nothing is wrong, with the parameters of `before` alone.
 template <class R, class S>
 [[nodiscard]] auto run(const TrainerBuilder<R>& before, const TrainerBuilder<S>& after, const Options& options)
     -> Outcome {

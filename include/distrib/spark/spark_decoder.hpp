@@ -133,8 +133,8 @@ template <class E, SparkMember... Ms> class SparkDecoder {
 
   /// Fills the columns of `row`.
   ///
-  /// Errors: sets `to` to `example_errc::malformed`, or to an error of the table above with the column. The content of
-  /// `row` is then unspecified.
+  /// Errors: sets `to` to `example_errc::malformed`, or to an error of the table of the class with the column. The
+  /// content of `row` is then unspecified.
   void decode(ByteView record, E& row, ErrorRef to) {
     detail::ErrorOut error{to};
     features_ = {};
@@ -158,14 +158,16 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     std::apply([&](const auto&... column) { (take(i++, column, row, error), ...); }, schema_.bound());
   }
 
-  /// Returns the row of a record. Errors as above; the row is then unspecified.
+  /// Returns the row of a record.
+  ///
+  /// Errors: sets `to` as the overload that fills `row` does; the row is then unspecified.
   [[nodiscard]] auto decode(ByteView record, ErrorRef to) -> E {
     E row{};
     decode(record, row, to);
     return row;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto decode(ByteView record) -> E {
     E row{};
     Error error;

@@ -84,7 +84,7 @@ struct SparkPath {
                                                      const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory;
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto list_spark_directory(const std::string& path, const SparkDirectory::ListOptions& options = {})
     -> SparkDirectory {
   Error error;

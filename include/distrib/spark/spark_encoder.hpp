@@ -94,10 +94,10 @@ struct SparkFeature {
 
 }  // namespace detail
 
-/// Encodes rows of struct E as serialized Examples or SequenceExamples, as the connector does: null columns are left
-/// out, arrays of arrays become feature lists of a SequenceExample, and doubles and decimals are rounded to float32.
-/// Equal rows have equal bytes. `checked` refuses finite doubles that would become infinite; `like_connector` writes
-/// infinity. `like_connector` refuses arrays of arrays of Booleans. Memory is reused.
+/// Encodes rows of struct E as serialized Examples or SequenceExamples, as spark-tensorflow-connector does: null
+/// columns are left out, arrays of arrays become feature lists of a SequenceExample, and doubles and decimals are
+/// rounded to float32. Equal rows have equal bytes. `checked` refuses finite doubles that would become infinite;
+/// `like_connector` writes infinity. `like_connector` refuses arrays of arrays of Booleans. Memory is reused.
 ///
 /// Threads: one at a time. Movable.
 template <class E, SparkMember... Ms> class SparkEncoder {
@@ -133,7 +133,7 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     return record_type_ == SparkRecordType::example ? builder_.context().build() : builder_.build();
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto encode(const E& row) -> ByteView {
     Error error;
     return detail::or_throw(encode(row, error), error);

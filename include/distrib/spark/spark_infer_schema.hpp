@@ -23,7 +23,7 @@ inline namespace v0 {
 /// Finds the columns that Spark would see in records. A feature with one value is a scalar, with several an array;
 /// feature lists are always arrays of arrays. A kind that no record shows counts as String. With `checked` the columns
 /// fit: a `SparkDecoder` with these columns decodes all of the records. With `like_connector` decoding may fail, as it
-/// does in the connector.
+/// does in spark-tensorflow-connector.
 ///
 /// | | `checked` | `like_connector` |
 /// |---|---|---|
@@ -51,8 +51,9 @@ class SparkSchemaInference {
 
   /// Adds a record.
   ///
-  /// Errors: sets `error` to `example_errc::malformed`, to an error of the table above with the name of the feature, or
-  /// to `spark_errc::too_many_columns`. The features of the record before the wrong one are then counted already.
+  /// Errors: sets `error` to `example_errc::malformed`, to an error of the table of the class with the name of the
+  /// feature, or to `spark_errc::too_many_columns`. The features of the record before the wrong one are then counted
+  /// already.
   DISTRIB_DECL void add(ByteView record, Error& error);
 
   /// Returns the number of records added.
@@ -110,7 +111,7 @@ template <class Records>
   return inference.columns();
 }
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 template <class Records>
 [[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type = SparkRecordType::example,
                                       SparkRules rules = SparkRules::checked) -> std::vector<SparkColumn> {

@@ -44,8 +44,9 @@ enum class SaveMode : std::uint8_t {
 ///    and renames the directory. If the process is killed meanwhile, `commit` or `abort` is called again, in another
 ///    process too: the path, id and mode are all that a job knows.
 ///
-/// Errors: each function exists with an `ErrorRef`, which it sets, and without, when it throws `std::system_error`. An
-/// error is a `spark_errc` or the operating system's code, with the path.
+/// Errors: each function that can fail exists with an `ErrorRef`, which it sets, and without, when it throws
+/// `std::system_error`. An error is a `spark_errc` or the operating system's code, with the path. `abort` and `discard`
+/// report nothing: what they cannot remove stays.
 ///
 /// A value. Threads: different tasks may be committed at the same time.
 class SparkWriteJob {
@@ -75,7 +76,7 @@ class SparkWriteJob {
     return detail::or_throw(start(error), error);
   }
 
-  /// Makes a new directory for an attempt at a task and returns its path.
+  /// Makes a new directory for an attempt at a task and returns its path, which has no meaning after a failure.
   [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, ErrorRef to) const -> std::string;
   [[nodiscard]] auto begin_task(std::size_t task) const -> std::string {
     Error error;
@@ -107,10 +108,12 @@ class SparkWriteJob {
   }
 
   /// Removes the hidden directory with everything that was not published. If a commit was killed while it replaced the
-  /// old table, and there is none at the path now, the old one comes back.
+  /// old table, and there is none at the path now, the old one comes back. May be called again, and after `commit`: a
+  /// table that was published stays. Call it when no task writes any more, because `begin_task` makes the hidden
+  /// directory again. Ignores errors: what cannot be removed stays.
   DISTRIB_DECL void abort() const noexcept;
 
-  /// Removes the directory of an attempt.
+  /// Removes the directory of an attempt. Ignores errors.
   DISTRIB_DECL static void discard(const std::string& directory) noexcept;
 
  private:

@@ -73,7 +73,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
       : SparkWriter{SparkWriteJob{std::move(path), draw_job_id(), options.mode}, 0, true, schema, options} {
     throw_if(error_);
   }
-  /// The same, but sets `ec` and `error()` on failure.
+  /// This overload sets `ec` and `error()` on failure instead of throwing.
   SparkWriter(std::string path, const SparkSchema<E, Ms...>& schema, const SparkWriteOptions& options,
               std::error_code& ec)
       : SparkWriter{SparkWriteJob{std::move(path), draw_job_id(), options.mode}, 0, true, schema, options} {
@@ -97,7 +97,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
   /// True if the path existed and the mode is `ignore`: rows are then dropped.
   [[nodiscard]] auto ignored() const noexcept -> bool { return ignored_; }
 
-  /// Adds a row. After `commit()` or `abort()`: `spark_errc::closed`.
+  /// Adds a row; drops it if `ignored()`. After `commit()` or `abort()`: `spark_errc::closed`.
   void write(const E& row) {
     add(row);
     if (error_) throw_if(error_);
@@ -108,7 +108,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
   }
 
   /// Closes the files and publishes the table, or commits the task. If that fails, removes what was written. A second
-  /// call does nothing more.
+  /// call does nothing more: after a failure it reports that failure again.
   void commit() {
     std::error_code ec;
     commit(ec);
@@ -120,7 +120,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     ec = error_.code;
   }
 
-  /// Removes what was written and not committed.
+  /// Removes what was written and not committed. Reports no errors: what cannot be removed stays. May be called again.
   void abort() noexcept {
     parts_.clear();
     if (!attempt_.empty()) SparkWriteJob::discard(attempt_);

@@ -68,14 +68,15 @@ inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocatio
   return table;
 }
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
                                                const SparkDirectory::ListOptions& options) -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(url, webhdfs, options, error), error);
 }
 
-/// Returns a function that opens files of HDFS by their URLs, for `SparkReadOptions::open`.
+/// Returns a function that opens files of HDFS by their URLs, for `SparkReadOptions::open`. Sends no request: errors
+/// are reported by the reader, when a file is read.
 [[nodiscard]] inline auto open_webhdfs(WebHdfsOptions options) -> OpenRemote {
   return [options = std::move(options)](const std::string& url) { return AnyByteSource{WebHdfsFile{url, options}}; };
 }

@@ -18,7 +18,8 @@ enum class summary_errc {
 
 namespace detail {
 inline constexpr ErrorText summary_texts[] = {
-    {summary_errc::not_events, failure::invalid_argument, "not an event file"},
+    {summary_errc::not_events, failure::invalid_argument,
+     "not an event file: name an event file, or remove this file from the directory"},
     {summary_errc::corrupt_event, failure::corrupt, "the event is damaged: restore the file, or leave it out"},
     {summary_errc::no_event_files, failure::not_found,
      "no event files in this directory: pass the directory of one run"},

@@ -36,7 +36,7 @@ void write_summary(WireWriter& out, double wall_time, std::int64_t step, std::st
 }
 }  // namespace detail
 
-/// Writes the event with which every file begins. Replaces the content of `out`, as the functions below do.
+/// Writes the event with which every file begins. Replaces the content of `out`.
 inline void write_version_event(WireWriter& out, double wall_time) {
   detail::begin_event(out, wall_time, 0);
   out.text(3, event_file_version);

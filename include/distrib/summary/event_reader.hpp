@@ -101,7 +101,7 @@ template <Inflates I = Inflater>
   return std::move(run.scalars);
 }
 
-/// The same, but throws `std::system_error` with the name of the file.
+/// This overload throws the error as `std::system_error` that names the file.
 template <Inflates I = Inflater> [[nodiscard]] auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
   Error error;
   return detail::or_throw(read_scalars<I>(path, error), error);

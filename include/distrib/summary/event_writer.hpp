@@ -48,7 +48,7 @@ class EventWriter {
     open(directory);
     throw_if(error_);
   }
-  /// The same, but sets `ec` and `error()` on failure.
+  /// This overload sets `ec` and `error()` on failure instead of throwing.
   EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;
@@ -100,7 +100,8 @@ class EventWriter {
   }
   DISTRIB_DECL void flush(std::error_code& ec);
 
-  /// Writes the remaining events and closes the file. A second call does nothing.
+  /// Writes the remaining events and closes the file. A second call does nothing more: after a failure it reports that
+  /// failure again. Events that are added later fail with `record_errc::closed`.
   void close() {
     std::error_code ec;
     close(ec);

@@ -33,9 +33,11 @@ template <class Variables> class Lookups {
   /// Returns the model's list; an empty one if this object was made without it.
   [[nodiscard]] auto variables() const noexcept -> const RuntimeVariables& { return variables_; }
 
+  /// Returns the list of one table, by its number in the model's order, which must exist (not checked).
   [[nodiscard]] auto keys(std::size_t table) noexcept -> std::vector<std::uint64_t>& { return keys_[table]; }
   /// Returns the list of each table, in the model's order.
   [[nodiscard]] auto lists() const noexcept -> std::span<const std::vector<std::uint64_t>> { return keys_; }
+  /// Empties all lists.
   void clear() noexcept {
     for (std::vector<std::uint64_t>& keys : keys_) keys.clear();
   }

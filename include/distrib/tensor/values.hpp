@@ -80,7 +80,8 @@ template <class Variables> class Values : public RuntimeValues {
       : RuntimeValues{std::move(variables)} {
     assert(detail::has_types_of<Variables>(this->variables()));
   }
-  /// Takes over values that were made for the same list at run time.
+  /// Takes over values, with their contents, that were made at run time for the list `Variables` (programmer error
+  /// otherwise; only the numbers of variables and of tables are asserted).
   explicit Values(RuntimeValues&& values) noexcept : RuntimeValues{std::move(values)} {
     assert(detail::has_types_of<Variables>(variables()));
   }
@@ -102,7 +103,8 @@ template <class Variables> class Gradients : public RuntimeGradients {
       : RuntimeGradients{std::move(variables)} {
     assert(detail::has_types_of<Variables>(this->variables()));
   }
-  /// Takes over gradients that were made for the same list at run time.
+  /// Takes over gradients, with their contents, that were made at run time for the list `Variables` (programmer error
+  /// otherwise; only the numbers of variables and of tables are asserted).
   explicit Gradients(RuntimeGradients&& gradients) noexcept : RuntimeGradients{std::move(gradients)} {
     assert(detail::has_types_of<Variables>(variables()));
   }

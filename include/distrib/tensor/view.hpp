@@ -21,7 +21,7 @@ template <std::size_t Rank> auto xtensor_shape(const Shape& shape) -> std::array
 }  // namespace detail
 
 /// Returns an xtensor view of `T[shape]`, row-major, at `data`. It owns nothing and is valid as long as the memory.
-/// With a `const T` the view cannot be written. Programmer error: the rank of `shape` is not `Rank`.
+/// With a `const T` the view cannot be written. Programmer error: `shape` has not `Rank` axes.
 template <std::size_t Rank, class T> [[nodiscard]] auto tensor_view(T* data, const Shape& shape) {
   return xt::adapt(data, static_cast<std::size_t>(shape.elements()), xt::no_ownership(),
                    detail::xtensor_shape<Rank>(shape));

@@ -86,7 +86,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     serve(out);
     return true;
   }
-  /// The same, but throws `std::system_error` instead of setting `ec`.
+  /// This overload throws the error as `std::system_error`.
   auto apply(Step local_step, Gradient gradient, auto& out) -> bool {
     std::error_code ec;
     const bool counts = apply(local_step, gradient, out, ec);
@@ -101,7 +101,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     line_.wait(id, required, ec);
     if (!ec) serve(out);
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void take(std::uint64_t id, std::int64_t required, auto& out) {
     std::error_code ec;
     take(id, required, out, ec);

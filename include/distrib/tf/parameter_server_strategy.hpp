@@ -69,7 +69,7 @@ template <Partitioner P> class ParameterServerStrategy {
     detail::check_parameter_server_cluster(cluster, ec);
     if (!ec) tasks_ = cluster.task_indices("ps", ec);
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   explicit ParameterServerStrategy(const ClusterSpec& cluster, P partitioner = {})
       : partitioner_{std::move(partitioner)} {
     detail::check_parameter_server_cluster(cluster);
@@ -96,7 +96,7 @@ template <Partitioner P> class ParameterServerStrategy {
       placed.push_back({slices.size() == 1 ? variable.name : part_name(variable.name, part), slices[part], next()});
     return placed;
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto create(const VariableInfo& variable) -> std::vector<PlacedVariable> {
     std::error_code ec;
     auto placed = create(variable, ec);

@@ -36,13 +36,15 @@ struct TokenGiven {
   Step step = 0;
 };
 
-/// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, a queue of tokens, steps. It is for
-/// users who port a program with that optimizer and want to know what the program did. Training with this library uses
+/// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, a queue of tokens, steps. R and N are
+/// the numbers of its `SyncReplicasPlan`: R gradients make an update, and there are N workers. It is for users who port
+/// a program with that optimizer and want to know what the program did. Training with this library uses
 /// `BulkSynchronousParallel` instead, which repeats its bits unless it has backup workers (`replicas_to_aggregate`).
 ///
 /// The chief calls `set_variables` and `begin`. In each step a worker computes gradients; calls `apply`, where they
 /// count unless the worker's local step is below the global step; calls `take_token`, and waits for `TokenGiven`. R
-/// counted gradients make an `ApplyUpdate`, then `tokens_per_step` tokens with the new global step.
+/// counted gradients make an `ApplyUpdate`, then max(N, R) tokens with the new global step
+/// (`SyncReplicasPlan::tokens_per_step`).
 ///
 /// - The first tokens carry the old step, so after the first update each worker computes one step for nothing.
 /// - Tokens are not reserved for workers: one worker may take two tokens of a step, and another none.
@@ -58,12 +60,14 @@ class SyncReplicas {
  public:
   explicit SyncReplicas(SyncReplicasPlan plan) : plan_{plan} {}
 
-  /// TensorFlow's `apply_gradients`: sets the number of elements of each variable, and the step to start from. Fails
-  /// with `ps_errc::not_positive` (the plan), `no_variables` or `no_global_step`; nothing has changed then. Call
+  /// TensorFlow's `apply_gradients`: sets the number of elements of each variable, and the step to start from. Call
   /// `begin` afterwards.
+  ///
+  /// Errors: `ps_errc::not_positive` if R or N is below 1; `no_variables` if `elements` is empty; `no_global_step` if
+  /// `global_step` is empty. Nothing has changed then.
   DISTRIB_DECL void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step,
                                   std::error_code& ec);
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step) {
     std::error_code ec;
     set_variables(std::move(elements), global_step, ec);
@@ -71,19 +75,24 @@ class SyncReplicas {
   }
 
   /// Does what the chief's hook does: sets all steps to the global step, and puts the first tokens into the queue:
-  /// `num_tokens`, or R if empty. May be called again, as by a chief that was restarted: drops gradients, tokens and
-  /// waiting workers; the global step stays. Fails with `ps_errc::not_begun` before `set_variables`, with
-  /// `not_positive`, and with `too_few_tokens`; nothing has changed then.
+  /// `num_tokens`, or R if it is empty. May be called again, as by a chief that was restarted: drops gradients and
+  /// tokens, and forgets the workers that wait, which must call `take_token` again; the global step stays.
+  ///
+  /// Errors: `ps_errc::not_begun` if `set_variables` was not called before; `not_positive` if R or N is below 1;
+  /// `too_few_tokens` if `num_tokens` is below max(0, R - N), with which the workers cannot finish the first step.
+  /// Nothing has changed then.
   DISTRIB_DECL void begin(std::optional<std::int64_t> num_tokens, std::error_code& ec);
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void begin(std::optional<std::int64_t> num_tokens = {}) {
     std::error_code ec;
     begin(num_tokens, ec);
     if (ec) throw_error(ec, "SyncReplicas::begin: " + plan_.describe());
   }
 
-  /// Takes a worker's gradients, one for each variable. Returns true if they count, false if they are stale. Fails with
-  /// `ps_errc::not_begun`, `unknown_rank` (`worker` is not below N) or `shape_mismatch`; nothing counts then.
+  /// Takes a worker's gradients, one for each variable. Returns true if they count, false if they are stale.
+  ///
+  /// Errors: `ps_errc::not_begun` before `begin`; `unknown_rank` if `worker` is not below N; `shape_mismatch` if there
+  /// is not one gradient for each variable, with its number of elements. Nothing counts then.
   auto apply(Rank worker, std::span<const std::span<const float>> gradients, auto& out, std::error_code& ec) -> bool {
     check(worker, ec);
     if (!ec && gradients.size() != elements_.size()) ec = ps_errc::shape_mismatch;
@@ -101,7 +110,7 @@ class SyncReplicas {
     if (complete != 0) update(complete, out);
     return counts;
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   auto apply(Rank worker, std::span<const std::span<const float>> gradients, auto& out) -> bool {
     std::error_code ec;
     const bool counts = apply(worker, gradients, out, ec);
@@ -110,14 +119,15 @@ class SyncReplicas {
   }
 
   /// The barrier: reports `TokenGiven` now, or when there is a token; workers are served in the order of their calls.
-  /// Fails with `ps_errc::not_begun` or `unknown_rank`.
+  ///
+  /// Errors: `ps_errc::not_begun` before `begin`; `unknown_rank` if `worker` is not below N.
   void take_token(Rank worker, auto& out, std::error_code& ec) {
     check(worker, ec);
     if (ec) return;
     waiting_.push_back(worker);
     give_tokens(out);
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void take_token(Rank worker, auto& out) {
     std::error_code ec;
     take_token(worker, out, ec);
@@ -126,7 +136,8 @@ class SyncReplicas {
 
   /// The step of the last update, or the step that training started from.
   [[nodiscard]] auto global_step() const noexcept -> Step { return global_step_; }
-  /// The step that a worker's gradients count for: the step of its last token; before that the step at `begin`.
+  /// The step that a worker's gradients count for: the step of its last token; before that, and for a worker that does
+  /// not exist, the step at `begin`.
   [[nodiscard]] auto local_step(Rank worker) const -> Step {
     const auto found = local_steps_.find(worker);
     return found == local_steps_.end() ? first_step_ : found->second;
@@ -135,7 +146,7 @@ class SyncReplicas {
   [[nodiscard]] auto dropped() const noexcept -> std::uint64_t {
     return accumulators_.empty() ? 0 : accumulators_.front().dropped();
   }
-  /// Number of workers that wait for a token.
+  /// Number of calls of `take_token` that wait for a token.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_.size(); }
 
  private:

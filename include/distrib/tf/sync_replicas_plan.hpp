@@ -39,18 +39,20 @@ struct SyncReplicasPlan {
     ec.clear();
     if (replicas_to_aggregate < 1 || workers() < 1) ec = ps_errc::not_positive;
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void check() const {
     std::error_code ec;
     check(ec);
     if (ec) throw_error(ec, describe());
   }
 
-  /// Returns the number of tokens at the beginning: `num_tokens`, or R if empty. Fails with `ps_errc::not_positive`,
-  /// and with `ps_errc::too_few_tokens` below `minimum_initial_tokens()`; returns 0 then.
+  /// Returns the number of tokens at the beginning: `num_tokens`, or R if it is empty.
+  ///
+  /// Errors: returns 0; `ps_errc::not_positive` if R or N is below 1; `ps_errc::too_few_tokens` if the number is below
+  /// `minimum_initial_tokens()`.
   [[nodiscard]] DISTRIB_DECL auto initial_tokens(std::optional<std::int64_t> num_tokens,
                                                  std::error_code& ec) const noexcept -> std::int64_t;
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto initial_tokens(std::optional<std::int64_t> num_tokens = {}) const -> std::int64_t;
 
   /// Text for error messages: "replicas_to_aggregate 6, total_num_replicas 3".

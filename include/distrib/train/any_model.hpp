@@ -34,6 +34,7 @@ class AnyContributor {
       -> std::vector<TableDigest> = 0;
   virtual auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                           std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float = 0;
+  [[nodiscard]] virtual auto gradient_norm(Rank rank) const -> float = 0;
   virtual auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool = 0;
 };
 

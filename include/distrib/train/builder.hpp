@@ -2,9 +2,12 @@
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
+#include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
@@ -27,6 +30,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -51,6 +55,9 @@ struct NoTrainer {
   auto with_initial_checkpoint(const std::string&, const InitialCheckpointOptions& = {}) const -> NoTrainer {
     return {};
   }
+  constexpr auto with_moving_average(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_gradient_accumulation(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_gradient_clipping(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
@@ -229,10 +236,11 @@ class TrainerBuilder {
     return with(&TrainingOptions::seed, seed);
   }
 
-  /// Starts variables and tables from the values in a checkpoint, "dir/model.ckpt-100". They are found by their names.
-  /// The checkpoint may be from TensorFlow or from this library; a table with arbitrary keys can only come from this
-  /// library. Slots, counters and steps start as in any new job. Compare TensorFlow's `warm_start` and
-  /// `init_from_checkpoint`.
+  /// Starts variables and tables from the values in a checkpoint, "dir/model.ckpt-100", or in another file of tensors:
+  /// "dir/model.safetensors", "dir/model.safetensors.index.json", "dir/model.pt". They are found by their names. Values
+  /// of type float16 and bfloat16 become float32. A table with arbitrary keys comes from a checkpoint of this library,
+  /// or from two tensors, NAME/keys and NAME/values. Slots, counters and steps start as in any new job. Compare
+  /// TensorFlow's `warm_start` and `init_from_checkpoint`.
   ///
   /// Variables that the checkpoint does not have: training is refused with `ps_errc::not_in_checkpoint`; the text names
   /// them and the most similar names in the checkpoint. Either map them with `options.names`, which can also say that a
@@ -245,10 +253,52 @@ class TrainerBuilder {
   /// In a cluster each parameter server reads the checkpoint, also later, if the whole job has to go back to step 0: so
   /// it must stay in place. Its absolute path and the names are part of the identity of the job; `allow_missing` is
   /// not.
-  [[nodiscard]] auto with_initial_checkpoint(std::string prefix, InitialCheckpointOptions options = {}) const
+  [[nodiscard]] auto with_initial_checkpoint(std::string path, InitialCheckpointOptions options = {}) const
       -> TrainerBuilder {
-    return with(&TrainingOptions::initial_checkpoint, std::move(prefix))
+    return with(&TrainingOptions::initial_checkpoint, std::move(path))
         .with(&TrainingOptions::initial_checkpoint_options, std::move(options));
+  }
+
+  /// Makes parameter servers keep moving averages of all variables and of the rows of tables, beside the values and
+  /// updated with them. They are in each checkpoint, as VARIABLE/ExponentialMovingAverage, and training continues them
+  /// after a restart. They cost the memory of one more slot. Training itself, `Evaluate` and `parameters_sha256` use the
+  /// values, not the averages. The average of a row changes only when the row does. Default: none. Throws
+  /// `optimizer_errc::bad_decay` if the decay is not from 0 to below 1.
+  [[nodiscard]] auto with_moving_average(MovingAverage average) const -> TrainerBuilder {
+    std::error_code ec;
+    average.check(ec);
+    if (ec) throw_error(ec, "with_moving_average: " + average.describe());
+    return with(&TrainingOptions::moving_average, average);
+  }
+
+  /// Makes each contribution of this many batches: the model's `gradients()` is called once for each of them with the
+  /// same values, and the mean of the gradients and of the losses counts. Amounts for counters are added. So one
+  /// contribution is what one batch of `batches` times the size would give, up to rounding, with the memory of one
+  /// batch at a time for what the model computes. The values are pulled, and the gradient is clipped and sent, once.
+  /// The batches of (step, rank) follow one another in the data: from number ((step - 1) * ranks + rank) * batches on.
+  /// `StepContext::random()` differs between them. Default: 1. `run` throws `train_errc::bad_accumulation` for 0, and
+  /// for more than 4096.
+  [[nodiscard]] auto with_gradient_accumulation(std::uint32_t batches) const -> TrainerBuilder {
+    return with(&TrainingOptions::gradient_accumulation, batches);
+  }
+
+  /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the
+  /// whole gradient of one contribution, of all variables and of the rows of tables together. So each contribution is
+  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped. Default: not
+  /// at all. Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
+  template <std::convertible_to<GradientClipping> C>
+  [[nodiscard]] auto with_gradient_clipping(C clipping) const -> TrainerBuilder {
+    const GradientClipping chosen{clipping};
+    std::error_code ec;
+    chosen.check(ec);
+    if (ec) throw_error(ec, "with_gradient_clipping: " + chosen.describe());
+    return with(&TrainingOptions::gradient_clipping, chosen);
+  }
+  template <class C>
+  auto with_gradient_clipping(C) const -> detail::NoTrainer {
+    constexpr bool fits = std::convertible_to<C, GradientClipping>;
+    static_assert(fits, "distrib: with_gradient_clipping takes ClipByNorm or ClipByValue, and nothing else");
+    return {};
   }
 
   /// If `check` is true, a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`. Every worker

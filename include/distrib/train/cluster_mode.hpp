@@ -16,11 +16,13 @@ struct ClusterMode {
   /// How long a worker waits at its start for a parameter server that it cannot reach; then it ends with code 1. With
   /// replicas the wait goes on while the worker can reach another replica of the same shard.
   std::chrono::milliseconds start_within{300'000};
-  /// The sum of `lease` and `restart_window` is how long a task may be away, counted from the end of its last
-  /// connection. (A silent machine keeps its connection until `silent_after`: 60 s for a worker, 30 s for a server.)
-  /// After that the task is lost permanently, and all tasks end with code 70. With replicas a server counts as lost
-  /// only if no replica of a shard can be reached.
+  /// The first part of the time for which a task may be away: its connection is lost, and it connects again by itself.
+  /// Only the sum of `lease` and `restart_window` counts, from the end of the task's last connection. (A silent machine
+  /// keeps its connection until `silent_after`: 60 s for a worker, 30 s for a server.) After that the task is lost
+  /// permanently, and all tasks end with code 70. With replicas a server counts as lost only if no replica of a shard
+  /// can be reached.
   std::chrono::milliseconds lease{60'000};
+  /// The second part of that time: for the launcher or the cluster manager, which starts the task again.
   std::chrono::milliseconds restart_window{600'000};
   /// Most bytes of its own contributions that a worker keeps, to send them again to a parameter server that comes back.
   /// The interval between cuts is chosen so that the contributions of a worker between two cuts fit into half of it; at

@@ -16,14 +16,18 @@
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/accumulate_gradients.hpp>
 #include <distrib/train/any_model.hpp>
+#include <distrib/train/clip_gradients.hpp>
 #include <distrib/train/model.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -33,8 +37,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Computes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables the
-/// batch needs, asks it for the gradients, and divides these into the blocks of the shards.
+/// Computes contributions with a model: reads the batches of (step, rank), asks the model which rows of its tables they
+/// need, asks it for the gradients, and divides their mean into the blocks of the shards.
 ///
 /// Threads: several at once, but only one for each rank: each rank has its own scratch memory. Lifetime: `model`,
 /// `source`, `job` and `layouts` must outlive it.
@@ -49,7 +53,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ranks_.push_back(std::make_unique<OfRank>(variables, job, layouts));
   }
 
-  /// Reads the batch of (step, rank) before its contribution is computed, while the values are on their way. In a job
+  /// Reads the batches of (step, rank) before their contribution is computed, while the values are on their way. In a job
   /// with tables, the batch of `step + 1` may be prepared before the contribution of `step` is computed. Returns the
   /// rows that are needed, one request per shard; an empty list without tables. `others`: keys whose rows are wanted in
   /// addition, and do not get a gradient. Trap: if the step is prepared already, nothing is done, and the requests
@@ -89,9 +93,9 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   }
 
   /// Computes the contribution (step, rank): reads `values` and writes `gradients`, one block per shard each. Returns
-  /// the loss. Its batch is batch number (step - 1) * ranks + rank of the source; reads it unless `prepare` has done
-  /// so. Throws what `prepare` throws; what the model's `gradients()` throws is nested in a `std::runtime_error` that
-  /// names step, rank and batch.
+  /// the loss. With n = `Job::gradient_accumulation`, its batches are the n batches of the source from number
+  /// ((step - 1) * ranks + rank) * n on; reads them unless `prepare` has done so. Throws what `prepare` throws; what the
+  /// model's `gradients()` throws is nested in a `std::runtime_error` that names step, rank and batch.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
@@ -111,11 +115,11 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       const std::size_t dim = job_.tables[table].dim;
       mine.values.rows(table).resize(ahead.keys.rows(table), dim);
       mine.gradients.rows(table).resize(ahead.keys.rows(table), dim);
+      if (mine.more) mine.more->rows(table).resize(ahead.keys.rows(table), dim);
       ahead.keys.collect(values, table, mine.values.rows(table).data());
-      mine.values.set_index(table, ahead.keys.index(table));
     }
-    mine.gradients.zero();
-    const float loss = gradients_of(mine, ahead, step, rank);
+    const float loss = mean_gradients(mine, ahead, step, rank);
+    mine.norm = clip_gradients(job_, mine.gradients);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
@@ -124,6 +128,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
     return loss;
   }
+
+  /// Returns the norm of the rank's last gradient before it was clipped; NaN if the job does not clip by norm. To be
+  /// called by the thread that computed the contribution, or when it has finished.
+  [[nodiscard]] auto gradient_norm(Rank rank) const -> float override { return ranks_[rank]->norm; }
 
   /// Copies the rows of `others`, which `prepare` of this step has asked for, from the values that arrived for this
   /// step into `to`. Returns false if the step is not prepared, or if no rows of `others` were asked for. Must be
@@ -149,49 +157,91 @@ template <Model M, class Source> class Contributor final : public AnyContributor
  private:
   struct Ahead {
     Ahead(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
-        : lookups{variables}, keys{job, layouts} {}
+        : batches(job.gradient_accumulation),
+          of_batch{variables},
+          lookups(job.tables.size()),
+          ends(job.tables.size()),
+          keys{job, layouts} {}
     Step step = 0;  // 0: nothing is prepared
-    Batch<typename M::Example> batch;
-    Lookups<Variables> lookups;
+    std::vector<Batch<typename M::Example>> batches;
+    Lookups<Variables> of_batch;
+    KeyLists lookups;  // for each table the keys of all batches, one batch after another
+    std::vector<std::vector<std::size_t>> ends;  // for each table: where the keys of each batch end
     BatchKeys keys;
   };
   struct OfRank {
     OfRank(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
         : values{variables}, gradients{variables} {
       for (int i = 0; i < (job.tables.empty() ? 1 : 2); ++i) aheads.emplace_back(variables, job, layouts);
+      if (job.gradient_accumulation > 1) more.emplace(variables);
     }
     auto ahead(Step step) -> Ahead& { return aheads[step % aheads.size()]; }
 
     std::vector<Ahead> aheads;
     Values<Variables> values;
     Gradients<Variables> gradients;
+    float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
+    std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
   };
 
   void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
-    source_.fill((step - 1) * job_.ranks + rank, ahead.batch);
+    for (std::size_t i = 0; i < ahead.batches.size(); ++i) source_.fill(first_batch(step, rank) + i, ahead.batches[i]);
     if constexpr (detail::HasLookups<M>) {
       if (!has_tables()) return;
-      ahead.lookups.clear();
-      model_.lookups(std::as_const(ahead.batch), ahead.lookups);
-      ahead.keys.find(ahead.lookups.lists(), others);
+      for (std::vector<std::uint64_t>& keys : ahead.lookups) keys.clear();
+      for (std::vector<std::size_t>& ends : ahead.ends) ends.clear();
+      for (const auto& batch : ahead.batches) {
+        ahead.of_batch.clear();
+        model_.lookups(batch, ahead.of_batch);
+        for (std::size_t table = 0; table < job_.tables.size(); ++table) {
+          const std::vector<std::uint64_t>& keys = ahead.of_batch.lists()[table];
+          ahead.lookups[table].insert(ahead.lookups[table].end(), keys.begin(), keys.end());
+          ahead.ends[table].push_back(ahead.lookups[table].size());
+        }
+      }
+      ahead.keys.find(ahead.lookups, others);
     }
   }
 
   [[nodiscard]] auto has_tables() const noexcept -> bool { return !job_.tables.empty(); }
+
+  [[nodiscard]] auto first_batch(Step step, Rank rank) const noexcept -> std::uint64_t {
+    return ((step - 1) * job_.ranks + rank) * job_.gradient_accumulation;
+  }
 
   void for_each_entry(auto&& visit) const {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
       for (const auto& entry : layouts_[shard].entries()) visit(shard, layouts_[shard], entry);
   }
 
-  // Nests what a model throws in an error that says which contribution it was.
-  auto gradients_of(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
+  // Leaves the mean of the gradients of all batches in `mine.gradients`. Returns the mean loss.
+  auto mean_gradients(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
+    mine.gradients.zero();
+    float loss = gradients_of(mine, mine.gradients, ahead, 0, step, rank);
+    if (!mine.more) return loss;
+    const auto batches = static_cast<std::uint32_t>(ahead.batches.size());
+    for (std::uint32_t i = 1; i < batches; ++i) {
+      mine.more->zero();
+      loss += gradients_of(mine, *mine.more, ahead, i, step, rank);
+      add_gradients(job_, *mine.more, mine.gradients);
+    }
+    divide_gradients(job_, batches, mine.gradients);
+    return loss / static_cast<float>(batches);
+  }
+
+  // Computes the gradients of one batch. Nests what a model throws in an error that says which batch it was.
+  auto gradients_of(OfRank& mine, Gradients<Variables>& gradients, const Ahead& ahead, std::uint32_t number, Step step,
+                    Rank rank) const -> float {
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
+      const std::size_t begin = number == 0 ? 0 : ahead.ends[table][number - 1];
+      mine.values.set_index(table, ahead.keys.index(table).subspan(begin, ahead.ends[table][number] - begin));
+    }
     try {
-      return model_.gradients(ahead.batch, std::as_const(mine.values), mine.gradients,
-                              StepContext{step, rank, job_.ranks, job_.seed});
+      return model_.gradients(ahead.batches[number], std::as_const(mine.values), gradients,
+                              StepContext{step, rank, job_.ranks, job_.seed, number});
     } catch (const std::exception& error) {
       std::throw_with_nested(std::runtime_error("step " + std::to_string(step) + " of worker " + std::to_string(rank) +
-                                                " (batch " + std::to_string((step - 1) * job_.ranks + rank) +
+                                                " (batch " + std::to_string(first_batch(step, rank) + number) +
                                                 "): " + error.what()));
     }
   }

@@ -22,6 +22,7 @@ enum class train_errc {
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
+  bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
   no_lookups,       ///< The variables of a model are known only at run time and have tables, but the model does not say which rows a batch needs. Add `void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const` to the model.
   bad_description,  ///< `describe()` of the model returns more than 4096 bytes, or a line end or another control character. Return one short line.
   too_many_updaters, ///< More than 1000 variables have updaters that need a line of their own in the job. Set the updater of the largest group by `with_updater(updater)`, without a predicate, or select by a common prefix of the names.
@@ -35,10 +36,11 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::too_little_data, failure::invalid_argument,
      "the data are not enough for one whole step: add records, or reduce the batch size or the number of workers"},
     {train_errc::no_workers, failure::invalid_argument,
-     "a job needs at least one worker, one parameter server and one shard"},
+     "a job needs at least one worker, one parameter server, and one shard on each: raise the number that is 0"},
     {train_errc::no_evaluator, failure::unsupported,
      "tasks of job \"evaluator\" are not supported, because the chief evaluates: start none"},
-    {train_errc::no_such_variable, failure::invalid_argument, "no variable or table has this name or prefix"},
+    {train_errc::no_such_variable, failure::invalid_argument,
+     "no variable or table has this name or prefix: use a name of the job, or the beginning of one"},
     {train_errc::too_few_workers, failure::invalid_argument,
      "replicas_to_aggregate is larger than the number of workers: reduce it, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,
@@ -50,6 +52,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::bad_initial_name, failure::invalid_argument,
      "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
      "once"},
+    {train_errc::bad_accumulation, failure::invalid_argument,
+     "the number of batches of one contribution must be from 1 to 4096"},
     {train_errc::bad_embedding, failure::invalid_argument,
      "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
     {train_errc::no_lookups, failure::invalid_argument,

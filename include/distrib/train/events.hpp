@@ -18,19 +18,27 @@ struct JobStart {
   Step first_step = 0;
   Step last_step = 0;  ///< The job ends after this step.
   std::uint32_t workers = 1;
-  std::uint64_t examples_per_step = 0;  ///< Batch size times the contributions that a step counts.
+  /// Batch size times the batches of a contribution times the contributions that a step counts.
+  std::uint64_t examples_per_step = 0;
   /// Prefix of the checkpoint from which a job in one process continues. Empty: it starts from its initial values. In a
   /// cluster always empty: there each parameter server loads its cuts, and reports `Event::Kind::restored` to its own
   /// hooks.
   std::string restored_from;
 };
 
-/// A global step is done. In a cluster one event may stand for several steps.
+/// A global step is done. In one process each step of a run has an event. In a cluster only the chief's hooks receive
+/// these events, and one event may stand for several steps: numbers grow, but some may be missing. A run that continues a
+/// job begins behind the steps of the runs before it, see `JobStart::first_step`.
 struct StepDone {
   Step step = 0;
-  /// Mean of the losses of the step's contributions. Asynchronous, or in a cluster: the loss of one contribution.
+  /// What `gradients()` returned. In one process, synchronous: the mean over the workers. Asynchronous: of the newest
+  /// contribution. In a cluster: of the newest contribution of the chief, so from its batch alone; the losses of other
+  /// workers are not known.
   float loss = 0;
   std::uint64_t examples = 0;  ///< Number of examples in the steps since the last such event.
+  /// Norm of the gradient before it was clipped: the largest of the step's contributions. Asynchronous, or in a cluster:
+  /// of one contribution. NaN without `ClipByNorm`.
+  float gradient_norm = std::numeric_limits<float>::quiet_NaN();
 };
 
 /// A checkpoint is durable.
@@ -45,7 +53,9 @@ struct Evaluated {
   Metrics metrics;
 };
 
-/// The result of a training run.
+/// The result of a training run. In a cluster the chief has all of it. Another worker has neither metrics, hash nor
+/// checkpoint, and its loss is that of its own contribution. A parameter server has nothing: all members are as they
+/// were made here, and `loss` is NaN.
 struct TrainingResult {
   std::string mode;  ///< "sync", "ssp" or "async".
   std::uint32_t ps = 0;  ///< Parameter server tasks; 0 in local mode.
@@ -56,7 +66,8 @@ struct TrainingResult {
   double seconds = 0;  ///< Of this run, without evaluation at the end.
   double steps_per_second = 0;  ///< Of this run.
   double examples_per_second = 0;  ///< Of this run.
-  float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN if it did no step.
+  /// Of the last step of this run, see `StepDone::loss`; NaN if it did no step.
+  float loss = std::numeric_limits<float>::quiet_NaN();
   Metrics metrics;  ///< Of the last evaluation; empty if there was none.
   /// SHA-256 of the bytes of all variables, see `parameters_sha256`. In a cluster only the chief has it, and only if
   /// the job is done; otherwise it is empty.

@@ -32,13 +32,23 @@ inline constexpr bool writes_files = requires(const H& hook) {
 template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
-/// Something that runs beside the training: a type with at least one of `on_start(JobStart)`, `on_step(StepDone)`,
-/// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)` and `on_end(JobEnd)`, or one of the
-/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`.
+/// Something that runs beside the training, for example to log its progress: a type with at least one of
+/// - `on_start(const JobStart&)`: a run starts or continues.
+/// - `on_step(const StepDone&)`: a step is done. In a cluster some steps have no such event, and a run that continues a
+///   job begins in the middle: so to do something every n steps, compare with the next step that is due, not with a
+///   multiple of n.
+/// - `on_saved(const CheckpointSaved&)`: a checkpoint is durable.
+/// - `on_evaluated(const Evaluated&)`: the model was measured.
+/// - `on_event(const Event&)`: something else happened, such as a lost connection.
+/// - `on_end(const JobEnd&)`: a run is over.
 ///
-/// Two more members are optional. `report()` returns an `Event` for all hooks, or an empty optional; it is called after
-/// each event. `written_directory()` names the directory in which the hook writes files: only one job at a time may use
-/// it, see `WriterLocks`.
+/// The results of these members are ignored. In a cluster the chief's hooks receive all of them, and the hooks of other
+/// tasks `on_event` only. The settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`,
+/// are also hooks.
+///
+/// Two more members are optional. `report() -> std::optional<Event>` returns an event for all hooks, or an empty
+/// optional; it is called after each event. `written_directory() const -> std::string` names the directory in which the
+/// hook writes files: only one job at a time may use it, see `WriterLocks`.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
 /// called on the thread of `run()`, one call at a time, in the order of the events. An exception from a hook ends the

@@ -17,7 +17,7 @@ inline namespace v0 {
 
 /// Makes the worker of this rank; `ClusterJob::run` connects it. `servers`: the address of each ps task, in the order
 /// of their numbers. `cuts`: sent to the servers with the job. The observer in `options` is replaced: all events go to
-/// `ClusterJobCallbacks::told`.
+/// `ClusterJobCallbacks::told`. Throws as the constructor of `WorkerClient`.
 [[nodiscard]] DISTRIB_DECL auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
                                                  WorkerClientOptions options, CutSettings cuts,
                                                  ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob>;

@@ -24,9 +24,11 @@ struct StepContext {
   Rank rank = 0;
   std::uint32_t workers = 1;  ///< Number of ranks of the job.
   std::uint64_t seed = 0;     ///< Seed of the job.
+  std::uint32_t micro_batch = 0;  ///< Number of the batch within the contribution, see `with_gradient_accumulation`.
 
-  /// Returns a new generator that depends only on (seed, step, rank); each call returns it in its initial state.
-  [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank}; }
+  /// Returns a new generator that depends only on (seed, step, rank, micro_batch); each call returns it in its initial
+  /// state.
+  [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank + micro_batch * workers}; }
 };
 
 namespace detail {
@@ -37,7 +39,10 @@ template <class M>
 concept LooksUp = !has_known_tables<typename M::Variables> || HasLookups<M>;
 }  // namespace detail
 
-/// A model that can be trained.
+/// A model that can be trained. With tables among its variables it also has
+/// `lookups(const Batch<Example>&, Lookups<Variables>&) const -> void`, for `Evaluate`
+/// `evaluate(const Batch<Example>&, const Values<Variables>&) const -> Metrics`, and for a `CustomInitializer`
+/// `initial_values`, see `InitialValues`.
 ///
 /// It may also have
 /// - `updaters() const -> ModelUpdaters`: updaters for some of its variables and tables, by their whole names. The

@@ -6,8 +6,10 @@
 #error "distrib: <distrib/train/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/train/impl/accumulate_gradients.ipp>
 #include <distrib/train/impl/checkpoint_store.ipp>
 #include <distrib/train/impl/choose_updaters.ipp>
+#include <distrib/train/impl/clip_gradients.ipp>
 #include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/make_cluster_job.ipp>
 #include <distrib/train/impl/make_local_job.ipp>

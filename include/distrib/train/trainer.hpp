@@ -12,7 +12,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Trains a plan in one process: N workers, M shards, no sockets. Made by `train(model)....build()`.
+/// Trains a plan in one process, with the workers and shards that `LocalMode` names, without sockets. Made by
+/// `train(model)....build()`.
 ///
 /// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class Trainer {

@@ -7,6 +7,8 @@
 #include <distrib/core/shape.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
+#include <distrib/optimizer/moving_average.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
@@ -20,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +76,9 @@ struct TrainingOptions {
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
+  std::optional<MovingAverage> moving_average;
+  std::uint32_t gradient_accumulation = 1;
+  GradientClipping gradient_clipping;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
   FloatFormat wire_format = FloatFormat::float32;

@@ -32,7 +32,7 @@ class TrainingReport {
   void tell(const TrainingEvent& event) { hooks_.tell(event); }
 
   /// Starts a new result, for a run of `job`. Returns the event for the hooks, but does not send it: the caller first
-  /// sets where the run starts. `batch_size`: of one contribution. `ps`: number of parameter server tasks, 0 in local
+  /// sets where the run starts. `batch_size`: of one batch. `ps`: number of parameter server tasks, 0 in local
   /// mode.
   [[nodiscard]] DISTRIB_DECL auto begin(const Job& job, std::uint64_t batch_size, std::uint32_t ps) -> JobStart;
 

@@ -18,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run and then every
-/// `every_steps` steps (0 counts as 1), and `evaluation/NAME` for each metric of each evaluation. The first step has no
+/// `every_steps` steps (0 counts as 1), with `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation. The first step has no
 /// `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
 ///
 /// Errors: if the disk is full, the events are dropped, and that is reported to all hooks; training continues. Any

@@ -3,6 +3,8 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/formats/safetensors_writer.hpp>
+#include <distrib/checkpoint/formats/torch_writer.hpp>
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/perform.hpp>
 #include <distrib/core/protowire.hpp>
@@ -331,4 +333,60 @@ TEST_CASE(
   CHECK(why_not(job) == "step: it is int64[], not float32[]");
   job.variables[0] = {"iterator", DType::float32, {11}, {}};
   CHECK(why_not(job) == "it lacks iterator (nearest: save_counter int64[], step int64[], w float32[2])");
+}
+
+TEST_CASE("InitialCheckpoint: files of safetensors and PyTorch are searched and refused as checkpoints are", "[ps]") {
+  const support::TempDirectory directory;
+  const std::vector<float> w{1, 2, 3, 4};
+  const std::vector<std::uint16_t> half{0x3C00, 0x4000};  // 1, 2
+  const std::vector<std::uint64_t> keys{4, 2};
+  const auto bytes = [](const auto& values) { return std::as_bytes(std::span{values}); };
+  const std::vector<NamedTensor> tensors{{"module.fc.weight", DType::float32, {2, 2}, bytes(w)},
+                                         {"module.half", DType::float16, {2}, bytes(half)},
+                                         {"parts/part_0", DType::float16, {1}, bytes(half).first(2)},
+                                         {"parts/part_1", DType::float16, {1}, bytes(half).last(2)},
+                                         {"users/keys", DType::uint64, {2}, bytes(keys)},
+                                         {"users/values", DType::float32, {2, 2}, bytes(w)},
+                                         {"odd/keys", DType::uint64, {2}, bytes(keys)},
+                                         {"odd/values", DType::float32, {4}, bytes(w)},
+                                         {"real/keys", DType::float32, {4}, bytes(w)},
+                                         {"real/values", DType::float32, {4, 1}, bytes(w)}};
+  save_safetensors(directory / "x.safetensors", tensors);
+  save_torch_file(directory / "x.pt", tensors);
+  for (const char* name : {"x.safetensors", "x.pt"}) {
+    Job job;
+    job.initial_checkpoint = directory / name;
+    const auto with = [&](std::vector<std::pair<std::string, Shape>> variables, std::vector<InitialName> names) {
+      job.variables.clear();
+      for (const auto& [variable, shape] : variables) job.variables.push_back({variable, DType::float32, shape, {}});
+      job.initial_names = std::move(names);
+      return job;
+    };
+    const auto found = InitialCheckpoint::of(
+        with({{"fc.weight", {2, 2}}, {"half", {2}}, {"w", {2}}}, {{"module.", "/"}, {"parts/part_*", "w"}}));
+    CHECK(read_floats(*found, "fc.weight") == w);
+    CHECK(read_floats(*found, "half") == std::vector<float>{1, 2});
+    CHECK(read_floats(*found, "w") == std::vector<float>{1, 2});
+    CHECK_THAT(why_not(with({{"fc.weight", {2, 2}}}, {})),
+               ContainsSubstring("it lacks fc.weight (nearest: module.fc.weight float32[2,2], "));
+    CHECK(why_not(with({{"half", {3}}}, {{"module.", "/"}})) ==
+          "module.half: it is float16[2], not float32[3], for half");
+
+    static_cast<void>(with({}, {}));
+    const auto with_table = [&](const std::string& table, std::uint32_t dim, std::uint64_t rows) {
+      TableInfo info;
+      info.name = table;
+      info.dim = dim;
+      info.rows = rows;
+      job.tables = {info};
+      return job;
+    };
+    const auto of_table = InitialCheckpoint::of(with_table("users", 2, 0));
+    CHECK(of_table->reader().find("users/keys") != nullptr);
+    CHECK(of_table->reader().tensors().size() == 2);
+    CHECK(why_not(with_table("users", 3, 0)) == "users/values: it is float32[2,2], not float32[2,3]");
+    CHECK_THAT(why_not(with_table("users", 2, 9)), ContainsSubstring("it lacks users (nearest: users/keys"));
+    CHECK(why_not(with_table("odd", 2, 0)) == "odd/values: it is float32[4], not float32[2,2]");
+    CHECK(why_not(with_table("real", 1, 0)) == "real/keys: it is float32[4], not keys of 64 bits");
+  }
 }

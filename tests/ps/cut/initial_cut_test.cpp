@@ -3,8 +3,12 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/data_file_name.hpp>
+#include <distrib/checkpoint/formats/safetensors_writer.hpp>
+#include <distrib/checkpoint/formats/torch_writer.hpp>
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/perform.hpp>
+#include <distrib/core/half.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/protocol/sync_shard_core.hpp>
@@ -15,10 +19,17 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 using namespace distrib;
 
@@ -112,6 +123,138 @@ TEST_CASE("initial_cut: takes values and rows from a checkpoint, whatever shards
         CHECK(cuts::same_bytes(store.dense(), cut.values));
       }
     }
+  }
+}
+
+TEST_CASE("initial_cut: slots that begin as the values have those of the checkpoint", "[ps]") {
+  const support::TempDirectory directory;
+  Job job = cuts::with_tables(cuts::make_job(2, 2));
+  job.initial_checkpoint = save(job, directory / "model.ckpt-40");
+  const JobUpdaters updaters{averaged(Ftrl{.initial_accumulator_value = 0.25F}, {})};
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const ShardLayout layout{job, shard};
+    const Cut cut = initial_cut(job, layout, updaters);
+    const Cut plain = initial_cut(job, layout, two_slots);
+    REQUIRE(cut.slots.size() == 3);
+    CHECK(cuts::same_bytes(cut.slots[0], plain.slots[0]));
+    CHECK(cuts::same_bytes(cut.slots[1], plain.slots[1]));
+    CHECK(std::ranges::equal(cut.slots[2]->bytes(), cut.values->bytes().first(cut.slots[2]->size())));
+    for (std::size_t t = 0; t < 2; ++t) {
+      const std::size_t dim = job.tables[t].dim;
+      const auto rows = cut.tables[t].rows->as<float>();
+      REQUIRE(rows.size() % (4 * dim) == 0);
+      for (std::size_t at = 0; at < rows.size(); at += 4 * dim) {
+        CHECK(std::ranges::equal(rows.subspan(at, dim), rows.subspan(at + 3 * dim, dim)));
+        CHECK(rows[at + dim] == 0.25F);
+        CHECK(rows[at + 2 * dim] == 0.0F);
+      }
+    }
+TEST_CASE("initial_cut: from files of safetensors and PyTorch as from the checkpoint with the same values", "[ps]") {
+  const support::TempDirectory directory;
+  const Job saved = cuts::with_tables(cuts::make_job(2, 2));
+  const auto reader = BundleReader::open(save(saved, directory / "model.ckpt-40"));
+  std::deque<std::vector<std::byte>> kept;
+  std::vector<NamedTensor> tensors;
+  const auto read = [&](const std::string& name) -> std::vector<std::byte>& {
+    const StoredTensor& tensor = *reader.find(name);
+    auto& bytes = kept.emplace_back(static_cast<std::size_t>(tensor.shape.elements()) * size_bytes(tensor.dtype));
+    reader.read(name, Slice::whole(tensor.shape), bytes);
+    return bytes;
+  };
+  for (const char* name : {"w", "b", "ids"})
+    tensors.push_back({name, DType::float32, reader.find(name)->shape, read(name)});
+  // The table of any keys as other programs have it: the keys in any order.
+  std::vector<std::uint64_t> keys;
+  std::vector<std::array<float, 2>> rows;
+  for (const char* shard : {"words/shard-00001-of-00002", "words/shard-00000-of-00002"}) {
+    const auto& of_shard = read(std::string{shard} + "/keys");
+    const auto& values = read(std::string{shard} + "/values");
+    for (std::size_t i = values.size() / 8; i-- > 0;) {
+      keys.push_back(load_le<std::uint64_t>(of_shard.data() + 8 * i));
+      rows.push_back({load_le<float>(values.data() + 8 * i), load_le<float>(values.data() + 8 * i + 4)});
+    }
+  }
+  REQUIRE_FALSE(std::ranges::is_sorted(keys));
+  const auto count = static_cast<std::int64_t>(keys.size());
+  tensors.push_back({"words/keys", DType::uint64, {count}, std::as_bytes(std::span{keys})});
+  tensors.push_back({"words/values", DType::float32, {count, 2}, std::as_bytes(std::span{rows})});
+  save_safetensors(directory / "one.safetensors", tensors);
+  save_safetensors(directory / "some.safetensors", tensors, {.max_file_bytes = 200});
+  tensors[3].dtype = DType::int64;
+  save_torch_file(directory / "one.pt", tensors);
+
+  for (const std::uint32_t shards : {1U, 3U})
+    for (const char* file : {"one.safetensors", "some.safetensors.index.json", "one.pt"}) {
+      CAPTURE(shards, file);
+      Job job = cuts::with_tables(cuts::make_job(shards, 3, 8));
+      for (std::uint32_t shard = 0; shard < shards; ++shard) {
+        const ShardLayout layout{job, shard};
+        job.initial_checkpoint = directory / "model.ckpt-40";
+        const Cut expected = initial_cut(job, layout, two_slots);
+        job.initial_checkpoint = directory / file;
+        const Cut cut = initial_cut(job, layout, two_slots);
+        CHECK(cuts::same_bytes(cut.values, expected.values));
+        REQUIRE(cut.tables.size() == 2);
+        for (std::size_t t = 0; t < 2; ++t) {
+          CHECK(std::ranges::equal(cut.tables[t].keys->bytes(), expected.tables[t].keys->bytes()));
+          CHECK(std::ranges::equal(cut.tables[t].uses->bytes(), expected.tables[t].uses->bytes()));
+          CHECK(std::ranges::equal(cut.tables[t].rows->bytes(), expected.tables[t].rows->bytes()));
+        }
+      }
+    }
+
+  Job job = cuts::with_tables(cuts::make_job(1, 1, 8));
+  job.initial_checkpoint = directory / "one.safetensors";
+  keys[1] = keys[0];
+  tensors[3].dtype = DType::uint64;
+  save_safetensors(directory / "one.safetensors", tensors);
+  CHECK_THAT(initial_cut_refusal(job),
+             ContainsSubstring("words/keys: key " + std::to_string(keys[0]) + " occurs twice"));
+}
+
+TEST_CASE("initial_cut: float16 and bfloat16 become float32, of variables and of both kinds of table", "[ps]") {
+  const support::TempDirectory directory;
+  Job job = cuts::with_tables(cuts::make_job(1, 2));
+  std::vector<std::vector<float>> values;
+  for (const std::size_t size : {30U, 5U, 21U, 6U}) values.emplace_back(size);
+  for (auto& some : values)
+    for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<float>(i) / 4 - 2;
+  const std::vector<std::int64_t> keys{3, -1, 9};
+  const auto is_begun = [&](const std::string& path) {
+    job.initial_checkpoint = path;
+    const ShardLayout layout{job, 0};
+    const Cut cut = initial_cut(job, layout, cuts::updaters);
+    for (const ShardLayout::Entry& entry : layout.trained()) {
+      const auto& expected = values[entry.name == "w" ? 0 : 1];
+      const auto given = cut.values->as<float>().subspan(entry.offset_bytes / 4, entry.size_bytes / 4);
+      const auto from = static_cast<std::size_t>(entry.slice.start[0]) * (entry.name == "w" ? 5 : 1);
+      CHECK(std::equal(given.begin(), given.end(), expected.begin() + static_cast<std::ptrdiff_t>(from)));
+    }
+    for (std::size_t row = 0; row < 7; ++row)
+      for (std::size_t i = 0; i < 3; ++i) CHECK(cut.tables[0].rows->as<float>()[row * 6 + i] == values[2][row * 3 + i]);
+    CHECK(cut.tables[1].keys->as<std::uint64_t>()[2] == ~std::uint64_t{0});  // keys are unsigned
+    CHECK(cut.tables[1].rows->as<float>()[8] == values[3][2]);
+  };
+  for (const DType type : {DType::float16, DType::bfloat16}) {
+    std::vector<std::vector<std::uint16_t>> halves;
+    for (const auto& some : values) {
+      auto& bits = halves.emplace_back(some.size());
+      if (type == DType::float16) to_float16(some, bits);
+      else to_bfloat16(some, bits);
+    }
+    const auto bytes = [&](std::size_t i) { return std::as_bytes(std::span{halves[i]}); };
+    const std::vector<NamedTensor> tensors{{"w", type, {6, 5}, bytes(0)},
+                                           {"b", type, {5}, bytes(1)},
+                                           {"ids", type, {7, 3}, bytes(2)},
+                                           {"words/keys", DType::int64, {3}, std::as_bytes(std::span{keys})},
+                                           {"words/values", type, {3, 2}, bytes(3)}};
+    save_safetensors(directory / "x.safetensors", tensors);
+    save_torch_file(directory / "x.pt", tensors);
+    BundlePart part;
+    for (const NamedTensor& tensor : tensors)
+      part.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, Slice::whole(tensor.shape), tensor.bytes});
+    perform(plan_bundle((directory / "x").string(), std::vector{part}));
+    for (const char* name : {"x.safetensors", "x.pt", "x"}) is_begun(directory / name);
   }
 }
 

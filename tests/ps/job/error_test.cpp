@@ -41,6 +41,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must return the same"},
       {ps_errc::old_version, 32, failure::unsupported, "start all tasks with one version"},
       {ps_errc::not_in_checkpoint, 33, failure::not_found, "map its names, or set allow_missing"},
+      {ps_errc::shard_too_large, 34, failure::exhausted, "use more servers or shards, and cut large variables"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

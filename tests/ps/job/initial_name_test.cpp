@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ TEST_CASE("InitialName: is valid with two names, with two prefixes, or without a
       {{"", "w"}, true},         {{"", "head/"}, true},    {{"", "/"}, true},      {{"a b\tc", "w"}, true},
       {{"w/part_*", "w"}, true}, {{"w", ""}, false},       {{"w", "a b"}, false},  {{"w", "a\n"}, false},
       {{"a\nb", "w"}, false},    {{"old/", "w"}, false},   {{"w", "new/"}, false}, {{"/", "w"}, false},
+      {{"module.", "/"}, true},  {{"/", "net."}, true},    {{"a.", "b/c."}, true}, {{"module.", "w"}, false},
   };
   for (const auto& c : cases) {
     CAPTURE(c.entry.in_checkpoint, c.entry.of_job);
@@ -47,4 +49,16 @@ TEST_CASE("find_initial_name: prefers the whole name, then the longest prefix", 
   CHECK(stored("from/t") == "p/part_*");
   CHECK(distrib::detail::find_initial_name(std::vector<InitialName>{{"a/", "b/"}}, "c") == nullptr);
   CHECK(distrib::detail::find_initial_name({}, "c") == nullptr);
+}
+
+TEST_CASE("InitialName: a dot at the end makes a prefix, as in the names of PyTorch", "[ps]") {
+  const auto stored = [](const InitialName& entry, const std::string& name) {
+    const InitialName* const found = distrib::detail::find_initial_name(std::span{&entry, 1}, name);
+    return found == nullptr ? "-" : found->stored_name(name);
+  };
+  CHECK(stored({"module.", "/"}, "conv.weight") == "module.conv.weight");
+  CHECK(stored({"/", "net."}, "net.conv.weight") == "conv.weight");
+  CHECK(stored({"features.", "backbone."}, "backbone.0.bias") == "features.0.bias");
+  CHECK(stored({"features.", "backbone."}, "backbone") == "-");
+  CHECK(stored({"", "head."}, "head.weight").empty());
 }

@@ -58,6 +58,9 @@ TEST_CASE("Job: equal jobs have equal hashes, and each fact changes the hash", "
       [](Job& job) { job.tasks = 4, job.shards_per_task = 1; },
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
+      [](Job& job) { job.gradient_accumulation = 2; },
+      [](Job& job) { job.gradient_clipping = distrib::ClipByNorm{}; },
+      [](Job& job) { job.gradient_clipping = distrib::ClipByValue{}; },
       [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
       [](Job& job) { job.consistency = distrib::AsynchronousParallel{}; },
@@ -141,6 +144,12 @@ TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]")
   CHECK(changed([](Job& job) {
           job.row_mean = distrib::RowMean::of_all;
         }).find("use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.gradient_accumulation = 4;
+        }).find("use_nesterov=false\ngradient_accumulation 4\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.gradient_clipping = distrib::ClipByNorm{0.5F};
+        }).find("use_nesterov=false\ngradient_clipping norm 0.5\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) {
           job.check_numerics = true;
         }).find("use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);

@@ -61,6 +61,7 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.variables == other.variables && one.tables == other.tables && one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
+         one.gradient_accumulation == other.gradient_accumulation && one.gradient_clipping == other.gradient_clipping &&
          one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
          one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
          one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
@@ -119,6 +120,12 @@ TEST_CASE("parse_job: is the opposite of to_text", "[ps]") {
   job.check_numerics = true;
   CHECK(equal(parse_job(to_text(job)), job));
   job.row_mean = distrib::RowMean::of_all;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.gradient_clipping = distrib::ClipByNorm{0.5F};
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.gradient_accumulation = 4096;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.gradient_clipping = distrib::ClipByValue{0.5F};
   CHECK(equal(parse_job(to_text(job)), job));
   for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     job.wire_format = format;
@@ -225,6 +232,16 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
       {"consistency", "row_mean of_those_with_key\nconsistency", "line 19, 'row_mean of_those_with_key'"},
       {"consistency", "row_mean of_all\nrow_mean of_all\nconsistency", "line 20, 'row_mean of_all'"},
       {"consistency", "check_numerics true\nrow_mean of_all\nconsistency", "line 20, 'row_mean of_all'"},
+      {"consistency", "gradient_accumulation 1\nconsistency", "line 19, 'gradient_accumulation 1'"},
+      {"consistency", "gradient_accumulation 4097\nconsistency", "line 19, 'gradient_accumulation 4097'"},
+      {"consistency", "gradient_clipping norm 1\ngradient_accumulation 2\nconsistency",
+       "line 20, 'gradient_accumulation 2'"},
+      {"consistency", "gradient_clipping norm 0\nconsistency", "line 19, 'gradient_clipping norm 0'"},
+      {"consistency", "gradient_clipping \nconsistency", "line 19, 'gradient_clipping '"},
+      {"consistency", "gradient_clipping norm 1\ngradient_clipping norm 1\nconsistency",
+       "line 20, 'gradient_clipping norm 1'"},
+      {"consistency", "check_numerics true\ngradient_clipping norm 1\nconsistency",
+       "line 20, 'gradient_clipping norm 1'"},
       {"consistency", "check_numerics false\nconsistency", "line 19, 'check_numerics false'"},
       {"consistency", "check_numerics true\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
       {"updater momentum", "check_numerics true\nupdater momentum", "line 18, 'check_numerics true'"},

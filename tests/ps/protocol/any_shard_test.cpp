@@ -108,8 +108,8 @@ TEST_CASE("AnyShard: passes the events of a synchronous job to its core", "[ps]"
   back->goodbye(10, out);
   CHECK(back->step() == 1);
   CHECK(out.take() == Texts{"joined 10 k=2 cuts=0,1,2", "gone 10 step=0 k=2 cuts=0,1,2",
-                            "refused 10 step=9 rank=3: the job has no such rank", "load 1", "joined 10 k=1 cuts=0,1,2",
-                            "done"});
+                            "refused 10 step=9 rank=3: the job has no such rank: start as many workers as the job has",
+                            "load 1", "joined 10 k=1 cuts=0,1,2", "done"});
   back->disconnect(10, out);
   back->restore(11, 0, out, 0);
   CHECK(out.take() == Texts{"load 0"});
@@ -157,7 +157,7 @@ TEST_CASE("AnyShard: serves rows of tables within the memory budget", "[ps]") {
     const Cut cut = std::get<distrib::SaveCut>(out.actions[5]).cut;
     CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "copy", "pushed 10 step=1 k=1 cuts=0",
                               "values 10 step=1 w=-1 rows=6,8,5 k=1 cuts=0",
-                              "refused 10 step=1 rank=0: the table has no such row",
+                              "refused 10 step=1 rank=0: the table has no such row: look up only keys of the table",
                               "save 1 w=-1 keys=5;0,1,2" + applied});
     const auto back = make(job, {1}, &cut);
     back->join(10, 0, out);

@@ -265,8 +265,12 @@ TEST_CASE("AsyncShardCore: contributions of unknown ranks and of wrong sizes are
   };
   const auto no_block = [&](ShardActions& out) { shard.core.push(10, Contribution{1, 0, nullptr}, out); };
   tell(ShardStory{
-      {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
-      {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
+      {"rank",
+       shard.join(12),
+       {"refused 12 step=0 rank=2: the job has no such rank: start as many workers as the job has"}},
+      {"rank",
+       shard.push(2, 1, 1),
+       {"refused 12 step=1 rank=2: the job has no such rank: start as many workers as the job has"}},
       {"size",
        short_one,
        {"refused 10 step=1 rank=0: the size does not match the job's variables and tables: run the same model on every "
@@ -330,7 +334,7 @@ TEST_CASE("AsyncShardCore: a shard that comes back has the rows of its cut", "[p
 
 TEST_CASE("AsyncShardCore: keys that no table has are refused, and change nothing", "[ps]") {
   AsyncShard shard{AsyncShardCore{story::with_tables(async_shard_job(1, 9, 0)), 0, sgd()}};
-  const std::string row = ": the table has no such row";
+  const std::string row = ": the table has no such row: look up only keys of the table";
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"the keys of one table are missing", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
@@ -353,7 +357,9 @@ TEST_CASE(
   distrib::Job job = story::with_tables(async_shard_job(2, 9, 2));
   job.check_numerics = true;
   AsyncShard shard{AsyncShardCore{job, 0, sgd()}};
-  const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
+  const std::string refused =
+      "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity; look for a logarithm, a root, a division, "
+      "or too high a learning rate";
   const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -364,7 +370,8 @@ TEST_CASE(
       {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
       {"a contribution ahead",
        shard.push(0, 2, block(nan, {})),
-       {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
+       {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity; look for a logarithm, a root, a "
+        "division, or too high a learning rate (v0)"}},
       {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
       {"the first good one counts", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"and nothing else", shard.pull(10, 1, {{{5, 7}, {2}}}), {"values 10 step=1 w=-1 rows=7,8,8 k=1 cuts=0"}},

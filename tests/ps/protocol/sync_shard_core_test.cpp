@@ -89,7 +89,8 @@ TEST_CASE("SyncShardCore: contributions are reduced in rank order, whatever the 
 TEST_CASE("SyncShardCore: a repeat is dropped, a repeat with other bytes is reported (rule 2)", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 9, 2), 0, sgd()}};
   const std::string differs =
-      ": a contribution arrived twice with different bytes: the model or its input is not repeatable";
+      ": a contribution arrived twice with different bytes: the model or its input is not repeatable; make both depend "
+      "on seed, step and rank only";
   tell(ShardStory{
       {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
       {"a stored one again", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
@@ -136,8 +137,12 @@ TEST_CASE("SyncShardCore: contributions of unknown ranks and of wrong sizes are 
   const std::string size =
       ": the size does not match the job's variables and tables: run the same model on every worker";
   tell(ShardStory{
-      {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
-      {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
+      {"rank",
+       shard.join(12),
+       {"refused 12 step=0 rank=2: the job has no such rank: start as many workers as the job has"}},
+      {"rank",
+       shard.push(2, 1, 1),
+       {"refused 12 step=1 rank=2: the job has no such rank: start as many workers as the job has"}},
       {"no block", push({1, 0, nullptr}), {"refused 10 step=1 rank=0" + size}},
       {"short", push({1, 0, std::make_shared<distrib::AlignedBuffer>(4)}), {"refused 10 step=1 rank=0" + size}},
       {"long", push({1, 0, std::make_shared<distrib::AlignedBuffer>(128)}), {"refused 10 step=1 rank=0" + size}},
@@ -503,7 +508,7 @@ TEST_CASE("SyncShardCore: a cut contains the optimizer's slots", "[ps]") {
 
 namespace {
 
-constexpr auto no_such_row = ": the table has no such row";
+constexpr auto no_such_row = ": the table has no such row: look up only keys of the table";
 constexpr auto budget_exceeded =
     ": a table needs more memory than its budget has: raise the budget, evict rows, or use more servers";
 
@@ -674,7 +679,9 @@ TEST_CASE(
   distrib::Job job = story::with_tables(story::job(1, 2, 9, 2));
   job.check_numerics = true;
   SyncShard shard{SyncShardCore{job, 0, sgd()}};
-  const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
+  const std::string refused =
+      "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity; look for a logarithm, a root, a division, "
+      "or too high a learning rate";
   const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
   tell(ShardStory{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -685,7 +692,8 @@ TEST_CASE(
       {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
       {"a contribution ahead",
        shard.push(0, 2, block(nan, {})),
-       {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
+       {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity; look for a logarithm, a root, a "
+        "division, or too high a learning rate (v0)"}},
       {"of the other rank", shard.push(1, 1, block(3, {{5, 3}})), {"pushed 11 step=1 k=0 cuts=0"}},
       {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
       {"the first good one counts", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},

@@ -130,3 +130,23 @@ TEST_CASE("ShardClock: the default times are 60 s, 10 minutes and 30 s", "[ps]")
   CHECK(ShardOptions{}.restart_window == 10min);
   CHECK(ShardOptions{}.linger == 30s);
 }
+
+TEST_CASE("ShardClock: the longest times mean for ever", "[ps]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  const ShardOptions options{
+      .lease = for_ever, .restart_window = for_ever, .save_again_after = for_ever, .linger = for_ever};
+  ShardClock clock{options, ShardIdentity{.ranks = 1}, start};
+  CHECK(verdict(clock) == "never");
+  CHECK(verdict(ShardClock{options, ShardIdentity{.ranks = 1, .finished = true}, start}) == "never");
+  clock.opened(start, true);
+  CHECK(verdict(clock) == "never");
+  CHECK(verdict(clock, true) == "never");
+  clock.found_no_room(start);
+  CHECK(verdict(clock) == "never");
+  CHECK_FALSE(clock.tries_again(start + 1000h));
+  clock.joined(0);
+  clock.parted(0, start);
+  CHECK(clock.asks_sibling(start));
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));
+  CHECK(verdict(clock) == "never");
+}

@@ -228,9 +228,11 @@ TEST_CASE("ShardService: asks for the job's text, then waits until the cuts are 
   CHECK_FALSE(bench.service.job());
   bench.tell({
       {"the hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
-      {"not joined", bench.pull('a', 2, 0), {"a2 failed: a call before Join"}},
+      {"not joined", bench.pull('a', 2, 0), {"a2 failed: a call before Join: call Join first on every new connection"}},
       {"the text", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
-      {"the cuts are not read yet", bench.pull('a', 4, 0), {"a4 failed: a call before Join"}},
+      {"the cuts are not read yet",
+       bench.pull('a', 4, 0),
+       {"a4 failed: a call before Join: call Join first on every new connection"}},
       {"the hash is known", bench.join('b', 1, 1), {}},
       {"so is the text", bench.bring('c', 1, 1), {}},
       {"cancelled meanwhile", bench.cancel('c', 1), {}},
@@ -305,7 +307,7 @@ TEST_CASE("ShardService: refuses a text that does not match its hash, and a seco
       {"its hash alone", bench.call<distrib::Join>('b', 2, {0, hash_of(other), {}, {}}), {"b2 text wanted", "b2 end"}},
       {"forged", bench.call<distrib::Join>('b', 3, forged), {"b3" + bad}},
       {"a worker that had joined no longer is", bench.bring('a', 4, 0, other), {"a3 end", "a4 " + differs}},
-      {"not joined", bench.pull('a', 5, 0), {"a5 failed: a call before Join"}},
+      {"not joined", bench.pull('a', 5, 0), {"a5 failed: a call before Join: call Join first on every new connection"}},
   });
 }
 
@@ -400,7 +402,7 @@ TEST_CASE("ShardService: a replica asks the other replica for its state before a
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
       {"waits", bench.join('b', 1, 1), {}},
-      {"not joined", bench.pull('b', 2, 3), {"b2 failed: a call before Join"}},
+      {"not joined", bench.pull('b', 2, 3), {"b2 failed: a call before Join: call Join first on every new connection"}},
       {"the other replica is ahead",
        bench.state_came(6, -4),
        {"shell save 6 w=-4", "a1 joined k=6 cuts=0,3", "b1 joined k=6 cuts=0,3"}},
@@ -463,7 +465,9 @@ TEST_CASE("ShardService: sends the other replica the newest cut, or a cut that i
   ServiceBench bench{replicated(), {.tasks = 2}};
   const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});
   bench.tell({
-      {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
+      {"it knows no job yet",
+       bench.ask_state('c', 1, 0),
+       {"c1 failed: a call before Join: call Join first on every new connection"}},
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"waits", bench.ask_state('b', 1, 0), {}},
       {"the cuts could not be read",
@@ -471,7 +475,7 @@ TEST_CASE("ShardService: sends the other replica the newest cut, or a cut that i
        {"b1 no state",
         "a1 failed: this belongs to another job: use the same program and flags, or another directory (cut-3)"}},
       {"again", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
-      {"another job", other_job, {"c2 failed: a call before Join"}},
+      {"another job", other_job, {"c2 failed: a call before Join: call Join first on every new connection"}},
       {"its cuts are being read", bench.ask_state('c', 3, 0), {}},
       {"opened", bench.opened_from(3, -1, {3}), {"shell send 3", "shell ask sibling, have 3"}},
       {"read", bench.state_read(3, -1), {"c3 state 3 of 64 bytes w=-1"}},
@@ -486,7 +490,7 @@ TEST_CASE("ShardService: sends the other replica the newest cut, or a cut that i
       {"it could not be read", bench.state_read(0, 0), {"c6 no state"}},
       {"a connection that has joined belongs to a worker",
        bench.ask_state('a', 6, 0),
-       {"a6 failed: a call before Join"}},
+       {"a6 failed: a call before Join: call Join first on every new connection"}},
   });
   bench.tell({
       {"5", bench.push('a', 7, 5, 0, 1), {"a7 pushed k=4 cuts=0,3,4"}},
@@ -531,7 +535,7 @@ TEST_CASE("ShardService: refuses the workers if the cuts could not be read", "[p
 
 TEST_CASE("ShardService: refuses calls before Join", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
-  const std::string refused = " failed: a call before Join";
+  const std::string refused = " failed: a call before Join: call Join first on every new connection";
   for (int i = 0; i < 2; ++i) {  // without a job, and with a job
     bench.tell({
         {"pull", bench.pull('b', 1, 0), {"b1" + refused}},
@@ -551,12 +555,15 @@ TEST_CASE("ShardService: refuses calls before Join", "[ps]") {
 
 TEST_CASE("ShardService: refuses a rank that the job does not have", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
-  const std::string refused = " failed: the job has no such rank (step 0 of rank 1)";
+  const std::string refused =
+      " failed: the job has no such rank: start as many workers as the job has (step 0 of rank 1)";
   bench.tell({
       {"it waits", bench.bring('a', 1, 1), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"and is refused", bench.opened(), {"a1" + refused}},
       {"at once", bench.join('a', 2, 1), {"a2" + refused}},
-      {"it is not joined", bench.pull('a', 3, 0), {"a3 failed: a call before Join"}},
+      {"it is not joined",
+       bench.pull('a', 3, 0),
+       {"a3 failed: a call before Join: call Join first on every new connection"}},
       {"its connection is lost", bench.closed('a'), {}},
   });
 }
@@ -643,7 +650,8 @@ TEST_CASE("ShardService: loads the newest cut if a cut is damaged or missing; an
       {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell load 0", "a8 ok"}},
       {"there is no earlier one",
        fails(distrib::checkpoint_errc::not_found),
-       {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
+       {"a1 end",
+        "shell ended 74: not found in checkpoint: distrib checkpoint list prints the names that it has (cut)"}},
   });
 
   ServiceBench other{job_of(1, 9, 1)};
@@ -655,7 +663,7 @@ TEST_CASE("ShardService: loads the newest cut if a cut is damaged or missing; an
       {"back", other.call<distrib::Restore>('a', 9, {1}), {"shell load 1", "a9 ok"}},
       {"a disk error",
        [&] { other.service.load_failed({distrib::checkpoint_errc::cannot_read, "cut"}, other.now); },
-       {"a1 end", "shell ended 74: cannot read (cut)"}},
+       {"a1 end", "shell ended 74: cannot read the file: remove the cause in brackets (cut)"}},
   });
 }
 
@@ -724,10 +732,12 @@ TEST_CASE("ShardService: calls that are cancelled, connections that are lost", "
        {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
       {"parked", bench.pull('a', 5, 2), {}},
       {"Join cancelled: not joined", bench.cancel('a', 1), {"a5 failed: the call was cancelled"}},
-      {"not joined", bench.pull('a', 6, 1), {"a6 failed: a call before Join"}},
+      {"not joined", bench.pull('a', 6, 1), {"a6 failed: a call before Join: call Join first on every new connection"}},
       {"joined", bench.join('a', 7, 0), {"a7 joined k=1 cuts=0"}},
       {"lost", bench.closed('b'), {}},
-      {"the same connection is a new peer", bench.pull('b', 7, 1), {"b7 failed: a call before Join"}},
+      {"the same connection is a new peer",
+       bench.pull('b', 7, 1),
+       {"b7 failed: a call before Join: call Join first on every new connection"}},
       {"and may join", bench.join('b', 8, 1), {"b8 joined k=1 cuts=0"}},
   });
 }
@@ -796,7 +806,9 @@ TEST_CASE("ShardService: any connection may ask for its status", "[ps]") {
   bench.call<distrib::Restore>('b', 4, {0})();
   CHECK(status(6).of_ranks == std::vector<RankStatus>{{0, false, 0}, {1, true, 0}});
   bench.tell({
-      {"asking does not join", bench.pull('c', 7, 0), {"c7 failed: a call before Join"}},
+      {"asking does not join",
+       bench.pull('c', 7, 0),
+       {"c7 failed: a call before Join: call Join first on every new connection"}},
       {"and the connection does not count", bench.closed('c'), {}},
   });
 }
@@ -863,7 +875,9 @@ TEST_CASE("ShardService: a rank that leaves may come back, and is lost permanent
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
       {"it leaves", bench.call<distrib::Leave>('a', 3), {"a3 ok", "a2 failed: the call was cancelled", "a1 end"}},
-      {"it is not joined", bench.call<distrib::Leave>('a', 4), {"a4 failed: a call before Join"}},
+      {"it is not joined",
+       bench.call<distrib::Leave>('a', 4),
+       {"a4 failed: a call before Join: call Join first on every new connection"}},
       {"it may come back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
       {"it leaves", bench.call<distrib::Leave>('a', 6), {"a6 ok", "a5 end"}},
       {"it does not come back",
@@ -885,8 +899,8 @@ TEST_CASE("ShardService: is over when all ranks said goodbye and the last cut is
       {"parked", bench.pull('b', 3, 2), {}},
       {"the last goodbye",
        bench.call<distrib::Goodbye>('b', 4),
-       {"b4 ok", "b3 failed: the connection is closed", "b1 end", "shell ended 0"}},
-      {"calls after the end", bench.join('a', 5, 0), {"a5 failed: the connection is closed"}},
+       {"b4 ok", "b3 failed: the connection is closed: connect again", "b1 end", "shell ended 0"}},
+      {"calls after the end", bench.join('a', 5, 0), {"a5 failed: the connection is closed: connect again"}},
       {"a cut does not matter any more", bench.saved(1), {}},
       {"nor does a lost connection", bench.closed('a'), {}},
       {"nor a signal", bench.stop(), {}},
@@ -928,7 +942,7 @@ TEST_CASE("ShardService: a rank that is lost permanently ends it", "[ps]") {
       {"the other ranks are informed",
        bench.wakes_after(3s),
        {"a1 lost rank 1", "c1 failed: a worker is lost permanently: find out why, then start the job again (rank 1)",
-        "a2 failed: the connection is closed", "a1 end",
+        "a2 failed: the connection is closed: connect again", "a1 end",
         "shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 1)"}},
   });
   CHECK(bench.service.over());
@@ -998,10 +1012,10 @@ TEST_CASE("ShardService: asked to stop, it saves, and is to be started again", "
       {"only once", bench.stop(), {}},
       {"a contribution that the cut does not contain is refused",
        bench.push('a', 4, 2, 0, 1),
-       {"a4 failed: the connection is closed"}},
+       {"a4 failed: the connection is closed: connect again"}},
       {"saved",
        bench.saved(1),
-       {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
+       {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed: connect again", "a1 end", "shell ended 1"}},
   });
   ServiceBench tables{story::with_tables(job_of(1, 9, 0)), {}, {.copy_bytes = 1}};
   tables.join_all();
@@ -1021,7 +1035,7 @@ TEST_CASE("ShardService: asked to stop, it saves, and is to be started again", "
   unopened.tell({
       {"its cuts are being read", unopened.stop(), {"a1 end", "shell ended 1"}},
       {"too late", unopened.opened(), {}},
-      {"it is over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed"}},
+      {"it is over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed: connect again"}},
   });
   ServiceBench without{job_of(1, 9, 5)};
   without.tell({{"no job", without.stop(), {"shell ended 1"}}});
@@ -1074,7 +1088,7 @@ TEST_CASE("ShardService: without disk space a cut is tried again after a pause, 
       {"asked to stop, it tries at once", asked.stop(), {"shell save 1 w=-1"}},
       {"and ends without the cut",
        [&] { asked.service.save_failed(full, asked.now); },
-       {"a1 end", "shell ended 1: no room on the disk (cut-1)"}},
+       {"a1 end", "shell ended 1: no room on the disk: make room (cut-1)"}},
   });
 }
 
@@ -1171,10 +1185,12 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
     std::string refused;
   };
   const std::string unsorted_keys = "the keys of a pull, a gradient or a cut must ascend, and each key may occur once";
-  const std::string no_such_row = "the table has no such row";
+  const std::string no_such_row = "the table has no such row: look up only keys of the table";
   const std::string wrong_size =
       "the size does not match the job's variables and tables: run the same model on every worker";
-  const std::string not_finite = "a gradient is not finite: NaN or infinity";
+  const std::string not_finite =
+      "a gradient is not finite: NaN or infinity; look for a logarithm, a root, a division, or too high a learning "
+      "rate";
   const Row rows[] = {
       {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes, allowed are 256",
        "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
@@ -1188,7 +1204,8 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
       {"without a body", push(0, nullptr), "step 1 of rank 0", wrong_size},
       {"no keys", push(0, block(1)), "step 1 of rank 0", wrong_size},
       {"longer than its keys say", push(0, longer), "step 1 of rank 0", wrong_size},
-      {"a rank that the job does not have", push(2, block(1, {})), "step 1 of rank 2", "the job has no such rank"},
+      {"a rank that the job does not have", push(2, block(1, {})), "step 1 of rank 2",
+       "the job has no such rank: start as many workers as the job has"},
       {"NaN in a dense value", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
       {"NaN in a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
       {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
@@ -1235,7 +1252,7 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
 TEST_CASE("ShardService: calls that wait fail with the reason for which the job ends", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   bench.join_all();
-  const std::string refused = " failed: the job has no such rank";
+  const std::string refused = " failed: the job has no such rank: start as many workers as the job has";
   bench.tell({
       {"parked", bench.pull('b', 2, 1), {}},
       {"without credit", bench.credit('b', 0), {}},
@@ -1243,7 +1260,7 @@ TEST_CASE("ShardService: calls that wait fail with the reason for which the job 
        bench.push('a', 2, 3, 2, 1),
        {"a2" + refused + " (step 3 of rank 2)", "a1" + refused + " (step 3 of rank 2)",
         "b1" + refused + " (step 3 of rank 2)", "b2" + refused,
-        "shell ended 65: the job has no such rank (step 3 of rank 2)"}},
+        "shell ended 65: the job has no such rank: start as many workers as the job has (step 3 of rank 2)"}},
       {"it is over", bench.saved(3), {}},
   });
 }

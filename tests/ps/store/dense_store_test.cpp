@@ -41,6 +41,21 @@ struct Counting {
   auto operator==(const Counting&) const -> bool = default;
 };
 
+/// A user's updater with a slot that begins as the value, between two others, and never changes.
+struct Remembering : Counting {
+  static constexpr std::string_view name = "remembering";
+  auto slots() const -> std::array<distrib::Slot, 3> {
+    return {{{"a", 5.0F}, {.name = "first", .begins_as_value = true}, {"b", -1.0F}}};
+  }
+  static auto parse(std::string_view) -> std::optional<Remembering> { return Remembering{}; }
+  void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
+             std::span<float> to, std::span<const std::span<float>> blocks) const {
+    const std::array others{blocks[0], blocks[2]};
+    Counting::apply(step, gradient, from, to, others);
+  }
+  auto operator==(const Remembering&) const -> bool = default;
+};
+
 /// A job of one shard with two variables of 16 elements.
 auto job() -> distrib::Job {
   distrib::Job job;
@@ -268,4 +283,35 @@ TEST_CASE("DenseStore: a mean computed in pieces is the same at every element", 
   REQUIRE(cut.slots.size() == 3);
   for (std::size_t i = 0; i < cut.slots.size(); ++i)
     CHECK(std::ranges::equal(cut.slots[i]->bytes(), expected.slots[i]->bytes()));
+}
+
+TEST_CASE("DenseStore: a slot may begin as the values, also if these come as contribution 0", "[ps]") {
+  distrib::Job two = job();
+  two.updaters_of = {{"wide/", ""}};
+  DenseStore store{distrib::ShardLayout{two, 0}, {Counting{}, Remembering{}}, values(2)};
+  const auto slot_of = [&store](std::size_t number) {
+    const auto floats = store.cut(0).slots[number]->as<float>();
+    return std::vector<float>{floats.begin(), floats.end()};
+  };
+  // The slots of deep/w, then those of wide/w.
+  const auto of = [](float number) { return std::vector<float>(16, number); };
+  CHECK(slot_of(2) == of(5));
+  CHECK(slot_of(3) == of(2));
+  CHECK(slot_of(4) == of(-1));
+  store.begin(std::make_shared<AlignedBuffer>(values(7)));
+  CHECK(slot_of(0) == of(5));
+  CHECK(slot_of(2) == of(5));
+  CHECK(slot_of(3) == of(7));
+  CHECK(slot_of(4) == of(-1));
+
+  const AlignedBuffer gradient = values(1);
+  const distrib::ByteView contributions[] = {gradient.bytes()};
+  store.apply(1, contributions);
+  CHECK(store.values()->as<float>()[16] == 8.0F);
+  CHECK(slot_of(3) == of(7));
+  const distrib::Cut cut = store.cut(1);
+  DenseStore other{distrib::ShardLayout{two, 0}, {Counting{}, Remembering{}}, values(3)};
+  other.load(cut);
+  const auto loaded = other.cut(1).slots[3]->as<float>();
+  CHECK(std::vector<float>{loaded.begin(), loaded.end()} == of(7));
 }

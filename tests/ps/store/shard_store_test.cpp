@@ -263,6 +263,8 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   CHECK(store.dense()->as<float>()[0] == 0);
   CHECK(cut_of(store, 1).tables.empty());
   CHECK(store.values({}) == store.dense());
+  CHECK_FALSE(store.check({}));
+  CHECK(store.check({{{5}}}) == ps_errc::no_such_row);
 
   Job halves = store_job(false);
   halves.wire_format = FloatFormat::float16;
@@ -273,6 +275,13 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   REQUIRE_FALSE(bad);
   half.apply(1, std::vector{given}, ec);
   CHECK(half.dense()->as<float>()[1] == -1);
+}
+
+TEST_CASE("ShardStore: an object that was moved from has no tables", "[ps]") {
+  ShardStore from{store_job(true), 0, sgd_of_rate_1(), unlimited};
+  const ShardStore to{std::move(from)};
+  CHECK_FALSE(to.check({{{5}}}));
+  CHECK(from.check({{{5}}}) == ps_errc::no_such_row);
 }
 
 TEST_CASE("table_budget: what the dense values leave for the tables", "[ps]") {

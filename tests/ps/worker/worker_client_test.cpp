@@ -35,6 +35,31 @@ TEST_CASE("WorkerClientOptions: a server is lost permanently after the same time
   CHECK(WorkerClientOptions{}.lost_after == shard.lease + shard.restart_window);
 }
 
+TEST_CASE("WorkerClient: refuses a job whose shards have larger values than a message may have", "[ps]") {
+  asio::io_context context{1};
+  const Job job = loopback_job::make(2, 1);  // 128 and 384 bytes
+  WorkerClientOptions options;
+  const auto refused = [&] {
+    Error error;
+    try {
+      const Worker worker{context, job, 0, {{"127.0.0.1", 1}, {"127.0.0.1", 2}}, options};
+    } catch (const std::system_error& thrown) {
+      error = error_of(thrown);
+    }
+    return error;
+  };
+  options.rpc.limits.body_bytes = 384;
+  CHECK_FALSE(refused());
+  options.rpc.limits.body_bytes = 383;
+  CHECK(refused().code == ps_errc::shard_too_large);
+  CHECK(refused().where == "shard 1: 384 bytes, allowed are 383");
+  Job large = job;
+  large.variables[1].shape = Shape{std::int64_t{1} << 26};
+  large.parts[2].slice = Slice::whole(large.variables[1].shape);
+  CHECK_THROWS_WITH((Worker{context, large, 0, {{"127.0.0.1", 1}, {"127.0.0.1", 2}}}),
+                    ContainsSubstring("shard 1: 268435712 bytes, allowed are 268435456"));
+}
+
 TEST_CASE("WorkerClient: names a server that is never started", "[ps]") {
   asio::io_context context{1};
   const std::uint16_t port = free_port(context);
@@ -148,4 +173,49 @@ TEST_CASE("WorkerClient: two processes of one rank do no harm", "[ps]") {
     return loopback_job::hash_of(first.end.result);
   };
   CHECK(run(true) == run(false));
+}
+
+TEST_CASE("WorkerClient: the longest times mean for ever", "[ps]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  IoPool pool{1};
+  asio::io_context context{1};
+  std::optional<Server> server;
+  const std::uint16_t port = free_port(context);
+  WorkerClientOptions options;
+  options.start_within = options.lost_after = options.goodbye_within = for_ever;
+  Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", port}}, options};
+  context.run_for(80ms);
+  CHECK_FALSE(worker.is_over);
+  server.emplace(pool, cluster_of(port), "ps", 0U);
+  worker.at_step = [&](Step step) {
+    if (step != 11) return;
+    worker.at_step = nullptr;
+    server.reset();
+  };
+  worker.heard = [&](const Event& event) {
+    if (event.kind == Event::Kind::lost) server.emplace(pool, cluster_of(port), "ps", 0U);
+  };
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(worker.end.result.size() == 1);
+}
+
+TEST_CASE("WorkerClient: with replicas the longest times mean for ever, too", "[ps]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  IoPool pool{1};
+  asio::io_context context{1};
+  Job job = loopback_job::make(2, 1, 1'000'000);
+  job.replicas = 2;
+  const std::string address = "127.0.0.1:" + std::to_string(free_port(context));
+  Server server{pool, {{"ps", {"127.0.0.1:0", address}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+  WorkerClientOptions options;
+  options.start_within = 100ms;  // for the other server, which is never started
+  options.lost_after = for_ever;
+  Worker worker{context, job, 0, {{"127.0.0.1", server.port()}, Address::parse(address)}, options};
+  context.run_for(500ms);
+  CHECK_FALSE(worker.is_over);
+  worker.client->stop();
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 1);
+  CHECK_FALSE(worker.end.why);
 }

@@ -466,7 +466,7 @@ TEST_CASE("WorkerNode: a refusal by a shard ends it, with the text of the shard"
   const Row rows[] = {
       {ps_errc::job_mismatch, "the first line",
        "this belongs to another job: use the same program and flags, or another directory (shard 1: the first line)"},
-      {ps_errc::unknown_rank, "", "the job has no such rank (shard 1)"},
+      {ps_errc::unknown_rank, "", "the job has no such rank: start as many workers as the job has (shard 1)"},
       {rpc_errc::unknown_method, "", "the server has no such method: build both ends from the same release (shard 1)"},
       {rpc_errc::too_large, "64 bytes",
        "a frame is larger than its receiver accepts: raise the receiver's limits, or send less at once (shard 1: 64 "
@@ -725,7 +725,7 @@ TEST_CASE("WorkerNode: with tables it asks which rows are wanted, and pulls them
 
 TEST_CASE("WorkerNode: a refusal because of tables ends it, with the text of the shard", "[ps]") {
   const std::pair<ps_errc, std::string> refusals[] = {
-      {ps_errc::no_such_row, "the table has no such row"},
+      {ps_errc::no_such_row, "the table has no such row: look up only keys of the table"},
       {ps_errc::unsorted_keys, "the keys of a pull, a gradient or a cut must ascend, and each key may occur once"},
       {ps_errc::pull_too_large,
        "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},

@@ -7,6 +7,7 @@
 #include <distrib/checkpoint/string_tensor.hpp>
 #include <distrib/checkpoint/variant_sum.hpp>
 #include <distrib/core/files.hpp>
+#include <distrib/core/half.hpp>
 #include <distrib/core/paths.hpp>
 
 #include <system_error>
@@ -67,6 +68,13 @@ DISTRIB_DECL auto read_index_of(std::string& prefix, BundleIndex& index, Error& 
   return false;
 }
 
+DISTRIB_DECL void widen(DType from, ByteView numbers, std::span<std::byte> to) noexcept {
+  for (std::size_t at = 0; at < numbers.size(); at += sizeof(std::uint16_t)) {
+    const auto half = load_le<std::uint16_t>(numbers.data() + at);
+    store_le(to.data() + 2 * at, from == DType::bfloat16 ? from_bfloat16(half) : from_float16(half));
+  }
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto BundleReader::open(std::string prefix, ErrorRef to) -> std::optional<BundleReader> {
@@ -94,6 +102,15 @@ DISTRIB_DECL auto BundleReader::open_part(std::string prefix, std::size_t shard,
   return reader;
 }
 
+DISTRIB_DECL auto BundleReader::of_files(std::string name, std::vector<std::string> files,
+                                         std::vector<StoredTensor> tensors) -> BundleReader {
+  BundleReader reader{std::move(name)};
+  reader.index_.shards = files.size();
+  reader.files_ = std::move(files);
+  reader.set_tensors(std::move(tensors));
+  return reader;
+}
+
 DISTRIB_DECL void BundleReader::add_name(std::string_view name, std::string other) {
   const StoredTensor* tensor = find(name);
   if (tensor == nullptr || find(other) != nullptr) return;
@@ -104,8 +121,7 @@ DISTRIB_DECL void BundleReader::add_name(std::string_view name, std::string othe
 }
 
 DISTRIB_DECL void BundleReader::set_tensors(std::vector<StoredTensor> tensors) {
-  std::sort(tensors.begin(), tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  detail::sort_by_name(tensors);
   index_.tensors = std::move(tensors);
 }
 
@@ -125,19 +141,50 @@ DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted,
                 std::to_string(out.size()) + " bytes for " + to_string(wanted.extents) + " of " +
                     std::string{distrib::name(tensor->dtype)});
 
-  for (const StoredTensor::Piece& piece : tensor->pieces)
-    if (piece.slice == wanted) {
-      read_piece(*tensor, piece, out, error);
-      return;
-    }
-  if (!tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(tensor->shape));
+  if (!tensor->stored_as) {
+    read_stored(*tensor, wanted, out, error);
+    return;
+  }
+  std::vector<std::byte> stored(out.size() / element_bytes * size_bytes(*tensor->stored_as));
+  if (read_stored(*tensor, wanted, stored, error)) detail::widen(*tensor->stored_as, stored, out);
+}
+
+DISTRIB_DECL auto BundleReader::read_stored(const StoredTensor& tensor, const Slice& wanted, std::span<std::byte> out,
+                                            Error& error) const -> bool {
+  for (const StoredTensor::Piece& piece : tensor.pieces)
+    if (piece.slice == wanted) return read_piece(tensor, piece, out, error);
+  if (!tensor.complete) {
+    fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
+    return false;
+  }
+  const std::size_t element_bytes = size_bytes(tensor.stored_dtype());
   std::vector<std::byte> buffer;
-  for (const StoredTensor::Piece& piece : tensor->pieces) {
+  for (const StoredTensor::Piece& piece : tensor.pieces) {
     if (!touches(piece.slice, wanted)) continue;
+    if (read_run(piece, wanted, out, element_bytes, error)) continue;
+    if (error) return false;
     buffer.resize(static_cast<std::size_t>(piece.size_bytes));
-    if (!read_piece(*tensor, piece, buffer, error)) return;
+    if (!read_piece(tensor, piece, buffer, error)) return false;
     detail::copy_overlap(piece.slice, buffer.data(), wanted, out.data(), element_bytes);
   }
+  return true;
+}
+
+DISTRIB_DECL auto BundleReader::read_run(const StoredTensor::Piece& piece, const Slice& wanted,
+                                         std::span<std::byte> out, std::size_t element_bytes, Error& error) const
+    -> bool {
+  if (piece.checksum != StoredTensor::Checksum::none || !piece.strides.empty()) return false;
+  struct Run {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::size_t count = 0;
+  } run;
+  const auto elements = detail::for_each_overlap(
+      piece.slice, wanted, [&](std::size_t from, std::size_t to, std::size_t count) { run = {from, to, count}; });
+  if (run.count != static_cast<std::size_t>(elements)) return false;
+  const auto file = open_data(piece.shard, error);
+  return file && file->read(piece.offset + run.from * element_bytes,
+                            out.subspan(run.to * element_bytes, run.count * element_bytes), error);
 }
 
 DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string> {
@@ -185,7 +232,8 @@ DISTRIB_DECL auto BundleReader::verify_piece(const StoredTensor& tensor, const S
     std::vector<std::string> values;
     return read_texts(tensor, piece, values, error);
   }
-  if (tensor.dtype != variant_type) return stream_piece(tensor, piece, buffer, [](auto, auto) {}, error);
+  if (tensor.dtype != variant_type)
+    return stream_piece(tensor, piece, {0, piece.size_bytes}, buffer, [](auto, auto) {}, error);
   VariantSum sum{static_cast<std::uint64_t>(piece.slice.extents.elements())};
   if (!for_each_chunk(piece, buffer, [&](auto, ByteView chunk) { sum.add(chunk); }, error)) return false;
   if (!sum.is_right(piece.masked_crc)) fail_crc(error, tensor, piece);
@@ -214,10 +262,8 @@ DISTRIB_DECL auto BundleReader::check_sizes(std::uint64_t first, std::uint64_t e
 
 DISTRIB_DECL auto BundleReader::read_piece(const StoredTensor& tensor, const StoredTensor::Piece& piece,
                                            std::span<std::byte> to, Error& error) const -> bool {
-  const auto file = open_data(piece.shard, error);
-  if (!file || !file->read(piece.offset, to, error)) return false;
-  if (mask_crc(crc32c(to)) != piece.masked_crc) fail_crc(error, tensor, piece);
-  return !error;
+  auto stream = this->stream(tensor, piece, error);
+  return stream && stream->read(to, error);
 }
 
 DISTRIB_DECL auto BundleReader::read_texts(const StoredTensor& tensor, const StoredTensor::Piece& piece,

@@ -86,6 +86,22 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
   return true;
 }
 
+DISTRIB_DECL auto plan_names(std::string_view prefix, std::size_t shards, std::vector<std::byte> index) -> FilePlan {
+  const std::string temporary = temporary_prefix(prefix);
+  const std::string directory = directory_of(prefix);
+  FilePlan plan;
+  plan.push_back(FileAction::write(index_file_name(temporary), {}, std::move(index)));
+  plan.push_back(FileAction::sync(index_file_name(temporary)));
+  plan.push_back(FileAction::remove(index_file_name(prefix)));
+  plan.push_back(FileAction::sync_directory(directory));
+  for (std::size_t shard = 0; shard < shards; ++shard)
+    plan.push_back(FileAction::rename(data_file_name(temporary, shard, shards), data_file_name(prefix, shard, shards)));
+  plan.push_back(FileAction::sync_directory(directory));
+  plan.push_back(FileAction::rename(index_file_name(temporary), index_file_name(prefix)));
+  plan.push_back(FileAction::sync_directory(directory));
+  return plan;
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to) -> FilePlan {
@@ -101,19 +117,7 @@ DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePar
   for (std::size_t shard = 0; shard < parts.size(); ++shard)
     if (!detail::plan_data(parts[shard], temporary, shard, parts.size(), entries, plan, error)) return {};
   if (!entries.check(detail::BundleEntries::Parts::all, error)) return {};
-
-  const std::string index = index_file_name(prefix);
-  const std::string directory = detail::directory_of(prefix);
-  plan.push_back(FileAction::write(index_file_name(temporary), {}, entries.encode(parts.size())));
-  plan.push_back(FileAction::sync(index_file_name(temporary)));
-  plan.push_back(FileAction::remove(index));
-  plan.push_back(FileAction::sync_directory(directory));
-  for (std::size_t shard = 0; shard < parts.size(); ++shard)
-    plan.emplace_back(FileAction::rename(data_file_name(temporary, shard, parts.size()),
-                                         data_file_name(prefix, shard, parts.size())));
-  plan.push_back(FileAction::sync_directory(directory));
-  plan.push_back(FileAction::rename(index_file_name(temporary), index));
-  plan.push_back(FileAction::sync_directory(directory));
+  append(plan, detail::plan_names(prefix, parts.size(), entries.encode(parts.size())));
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <distrib/checkpoint/perform.hpp>
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/paths.hpp>
 
 #include <fcntl.h>
 
@@ -13,40 +14,55 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL void perform(const FileAction& action, ErrorRef to) {
-  detail::ErrorOut error{to};
+namespace detail {
+
+// `file`: a file in the directory of a `sync_directory`; empty if none is known.
+DISTRIB_DECL void perform_action(const FileAction& action, const std::string& file, Error& error) {
+  error = {};
   using Kind = FileAction::Kind;
   std::error_code ec;
-  if (action.kind == Kind::write) {
-    detail::FileDescriptor file{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
+  if (action.kind == Kind::write || action.kind == Kind::append) {
+    const int flags = action.kind == Kind::write ? O_CREAT | O_TRUNC : O_APPEND;
+    FileDescriptor written{action.path, O_WRONLY | flags, ec};
     for (const ByteView view : action.views)
-      if (!ec) file.write(view, ec);
-    if (!ec) file.write(action.owned, ec);
-    if (!ec) file.close(ec);
+      if (!ec) written.write(view, ec);
+    if (!ec) written.write(action.owned, ec);
+    if (!ec) written.close(ec);
   } else if (action.kind == Kind::sync) {
-    detail::sync_path(action.path, O_RDONLY, ec);
+    sync_path(action.path, O_RDONLY, ec);
   } else if (action.kind == Kind::sync_directory) {
-    detail::sync_path(action.path, O_RDONLY | O_DIRECTORY, ec);
+    if (!file.empty() && directory_of(file) == action.path) sync_name(file, ec);
+    else sync_path(action.path, O_RDONLY | O_DIRECTORY, ec);
   } else if (action.kind == Kind::rename) {
-    if (std::rename(action.from.c_str(), action.path.c_str()) != 0) ec = detail::last_os_error();
+    if (std::rename(action.from.c_str(), action.path.c_str()) != 0) ec = last_os_error();
   } else if (action.kind == Kind::link) {
-    if (::link(action.from.c_str(), action.path.c_str()) != 0 && errno != EEXIST) ec = detail::last_os_error();
+    if (::link(action.from.c_str(), action.path.c_str()) != 0 && errno != EEXIST) ec = last_os_error();
   } else if (::unlink(action.path.c_str()) != 0 && errno != ENOENT) {
-    ec = detail::last_os_error();
+    ec = last_os_error();
   }
-  if (ec) error = detail::cannot_write(action.path, ec);
+  if (ec) error = cannot_write(action.path, ec);
+}
+
+}  // namespace detail
+
+DISTRIB_DECL void perform(const FileAction& action, ErrorRef to) {
+  detail::ErrorOut error{to};
+  detail::perform_action(action, {}, error);
 }
 
 DISTRIB_DECL void perform(std::span<const FileAction> plan, ErrorRef to) {
   detail::ErrorOut error{to};
   using Kind = FileAction::Kind;
   std::vector<const std::string*> written;
+  std::string named;  // the last file that got its name; empty if that file was removed
   for (const FileAction& action : plan) {
-    perform(action, error);
-    // after another failure the file may not even be open
+    detail::perform_action(action, named, error);
+    // after another failure of `write` the file may not even be open
     const bool is_written = !error || error.code == checkpoint_errc::no_room;
     if (action.kind == Kind::write && is_written) written.push_back(&action.path);
     if (error) break;
+    if (action.kind == Kind::write || action.kind == Kind::rename || action.kind == Kind::link) named = action.path;
+    else if (action.kind == Kind::remove && action.path == named) named.clear();
     if (action.kind == Kind::rename)
       std::erase_if(written, [&](const auto* path) { return *path == action.from || *path == action.path; });
   }

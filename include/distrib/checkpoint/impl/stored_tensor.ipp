@@ -3,12 +3,15 @@
 
 #include <distrib/checkpoint/stored_tensor.hpp>
 
+#include <algorithm>
+
 namespace distrib {
 inline namespace v0 {
 
 // Names and numbers of the types that are no DType: tensorflow/core/framework/types.proto.
 DISTRIB_DECL auto StoredTensor::type_name() const -> std::string {
   if (is_readable()) return std::string{distrib::name(dtype)};
+  if (!other_type.empty()) return other_type;
   switch (const auto number = static_cast<unsigned>(dtype)) {
     case 8: return "complex64";
     case 11: return "qint8";
@@ -26,6 +29,18 @@ DISTRIB_DECL auto StoredTensor::type_name() const -> std::string {
     default: return "type " + std::to_string(number);
   }
 }
+
+namespace detail {
+
+DISTRIB_DECL auto sort_by_name(std::vector<StoredTensor>& tensors) -> const StoredTensor* {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  const auto twice = std::adjacent_find(tensors.begin(), tensors.end(),
+                                        [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
+  return twice == tensors.end() ? nullptr : &*twice;
+}
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -51,10 +52,41 @@ DISTRIB_DECL auto create_new_file(const std::string& stem, std::error_code& ec) 
   }
 }
 
-DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& ec) -> NewFile {
+// Returns the beginning of the names of hidden files beside `path`; a number follows.
+DISTRIB_DECL auto hidden_stem(const std::string& path) -> std::string {
   std::string stem = path;
   stem.insert(path.size() - file_of(path).size(), ".");
-  return create_new_file(stem + ".tmp" + std::to_string(::getpid()) + "-", ec);
+  return stem + ".tmp" + std::to_string(::getpid()) + "-";
+}
+
+DISTRIB_DECL auto create_hidden_file(const std::string& path, std::error_code& ec) -> NewFile {
+  return create_new_file(hidden_stem(path), ec);
+}
+
+// Returns a path of an open file that link(2) can follow, also if the file has no name.
+DISTRIB_DECL auto path_of_open_file(const FileDescriptor& file) -> std::string {
+  return "/proc/self/fd/" + std::to_string(file.get());
+}
+
+DISTRIB_DECL auto create_unnamed_file(const std::string& path, std::error_code& ec) -> NewFile {
+  FileDescriptor file{directory_of(path), O_WRONLY | O_TMPFILE, ec};
+  if (!ec && path_exists(path_of_open_file(file))) return {{}, std::move(file)};
+  return create_hidden_file(path, ec);
+}
+
+DISTRIB_DECL void give_name(const NewFile& made, const std::string& path, std::error_code& ec) {
+  ec.clear();
+  std::string hidden = made.path;
+  // A link replaces no file, a rename does: so a file without a name is linked to a hidden name first.
+  for (std::size_t number = 0; hidden.empty(); ++number) {
+    std::string name = hidden_stem(path) + std::to_string(number);
+    const std::string open_file = path_of_open_file(made.file);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) hidden = std::move(name);
+    else if (errno != EEXIST) return void(ec = last_os_error());
+  }
+  // After the link, because a file system may ignore fsync for a file without a name (btrfs).
+  if (::fsync(made.file.get()) != 0 || std::rename(hidden.c_str(), path.c_str()) != 0) ec = last_os_error();
+  if (ec) ::unlink(hidden.c_str());
 }
 
 DISTRIB_DECL void sync_name(const std::string& path, std::error_code& ec) noexcept {

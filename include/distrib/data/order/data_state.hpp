@@ -43,7 +43,7 @@ struct DataState {
 /// Errors: `ec` is `data_errc::bad_state` for any other text; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text, std::error_code& ec) -> DataState;
 
-/// The same, but throws `std::system_error` on failure.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text) -> DataState;
 
 /// Parses what `DataState::to_bytes` returns.

@@ -39,7 +39,8 @@ template <class Self> class DatasetSteps {
   }
 
   /// Keeps the elements whose position divided by `count` leaves the remainder `index`. If `count` workers use the
-  /// indexes 0 .. count - 1, each element goes to exactly one worker, for any number of files.
+  /// indexes 0 .. count - 1, each element goes to exactly one worker, for any number of files. Not for the data of a
+  /// trainer: it divides the batches among its workers by itself, and all of them must have the same data.
   ///
   /// Errors: `data_errc::bad_shard` unless `count` is above 0 and `index` is from 0 to count - 1.
   [[nodiscard]] auto shard(std::int64_t count, std::int64_t index) const { return then<ShardedOrder>(count, index); }

@@ -47,7 +47,7 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
     return bound;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto open() const -> O {
     Error error;
     return *detail::or_throw(open(error), error);
@@ -70,7 +70,7 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
   O order_;
 };
 
-/// Returns the numbers 0 .. count - 1. `count` must not be negative.
+/// Returns the numbers 0 .. count - 1. `count` must not be negative (programmer error, which is not checked).
 template <std::integral Count> [[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
   return {{static_cast<std::uint64_t>(count)}, WholeOrder{}};
 }

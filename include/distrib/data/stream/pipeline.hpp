@@ -83,22 +83,31 @@ template <Stream S> class Pipeline {
   /// Adds to each element its number, from 0 in each epoch: `Numbered`.
   [[nodiscard]] auto enumerate() && { return after(EnumeratedStream<S>{std::move(stream_)}); }
 
-  /// Shuffles within a window: each time returns a random one of the next `buffer` elements. See `ShuffledStream`.
+  /// Shuffles within a window: each time returns a random one of the next `buffer` elements. The order is a function of
+  /// `seed` and the epoch. See `ShuffledStream`.
+  ///
+  /// Errors: `next` reports `data_errc::bad_buffer` if `buffer` is 0.
   [[nodiscard]] auto window_shuffle(std::uint64_t buffer, std::uint64_t seed) && {
     return after(ShuffledStream<S>{std::move(stream_), buffer, seed});
   }
 
-  /// Returns all elements `epochs` times; without a number, without end. Each pass is an epoch.
+  /// Returns all elements `epochs` times; without a number, without end. Each pass is an epoch. Ends at the first epoch
+  /// without elements.
   [[nodiscard]] auto repeat(std::uint64_t epochs = endless) && {
     return after(RepeatedStream<S>{std::move(stream_), epochs});
   }
 
   /// Holds the elements of the first epoch in memory, at most `max_bytes`, and returns them again in later epochs. See
   /// `CachedStream`.
+  ///
+  /// Errors: `next` reports `data_errc::cache_full` if the elements take more; that element and each further one of the
+  /// epoch is lost.
   [[nodiscard]] auto cache(std::uint64_t max_bytes) && { return after(CachedStream<S>{std::move(stream_), max_bytes}); }
 
   /// Reads up to `ahead` elements ahead of their use on a thread of `pool`, which must outlive the pipeline. See
   /// `PrefetchedStream`.
+  ///
+  /// Errors: `next` reports `data_errc::bad_buffer` if `ahead` is 0.
   [[nodiscard]] auto prefetch(IoPool& pool, std::uint64_t ahead) && {
     return after(PrefetchedStream<S>{std::move(stream_), pool, ahead});
   }
@@ -106,12 +115,13 @@ template <Stream S> class Pipeline {
   /// Skips what cannot be read, at most `at_most` times in an epoch. `report`, if not null, must outlive the pipeline;
   /// it lists what was skipped in the current epoch.
   ///
-  /// Errors: `data_errc::too_many_errors` if there are more failures.
+  /// Errors: `next` reports `data_errc::too_many_errors` if there are more failures.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most, std::vector<Error>* report = nullptr) && {
     return after(ForgivingStream<S>{std::move(stream_), at_most, report});
   }
 
-  /// Appends the elements of `other`, which must have the same type.
+  /// Appends the elements of `other`: they follow the last element of this pipeline. An element that cannot be read is
+  /// a failure, not the end. Elements of another type do not compile.
   template <Stream Other> [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
     constexpr bool fits = std::same_as<typename Other::Element, Element>;
     static_assert(fits, "distrib: concatenate(...) takes a pipeline with the same type of elements");
@@ -124,12 +134,20 @@ template <Stream S> class Pipeline {
     return after(ZippedStream<S, Other>{std::move(stream_), std::move(other).stream()});
   }
 
-  /// Groups elements into vectors of `size` elements.
+  /// Groups elements into vectors of `size` elements, 1 .. 2^31. With `Remainder::keep`, elements that are left at the
+  /// end make a short vector. Trap: an element that points to memory of an earlier step is not valid after the next one
+  /// was read, so map such elements first to values that own their data.
+  ///
+  /// Errors: `next` reports `data_errc::bad_batch_size`.
   [[nodiscard]] auto batch(std::uint64_t size, Remainder remainder = Remainder::drop) && {
     return after(BatchedStream<S>{std::move(stream_), Batching{size, remainder}});
   }
 
-  /// Parses records into columns: `Batch<E>`. See `ExampleStream`.
+  /// Parses records into columns: `Batch<E>` of `size` records, 1 .. 2^31. A batch is valid until the next one is
+  /// requested. See `ExampleStream`.
+  ///
+  /// Errors: `next` reports `data_errc::bad_batch_size`, or an `example_errc` with record and feature; the records of
+  /// that batch are lost.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto batch(const Schema<E, Ms...>& schema, std::uint64_t size,
                            Remainder remainder = Remainder::drop) && {
@@ -154,7 +172,7 @@ template <Stream S> class Pipeline {
     return element;
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] auto next() -> std::optional<Element> {
     Error error;
     std::optional<Element> element = next(error);
@@ -193,7 +211,7 @@ template <Stream S> class Pipeline {
     }
   }
 
-  /// The same, but throws `std::system_error` on failure.
+  /// This overload throws the error as `std::system_error`.
   void resume(const DataState& state) {
     Error error;
     resume(state, error);

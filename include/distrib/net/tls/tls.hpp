@@ -75,7 +75,7 @@ class TlsContext {
   /// Reads the files. Throws the system's error for a file that cannot be read, or `net_errc::bad_tls_file`; both with
   /// the path, or with what is missing.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// Does the same, but sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
+  /// This overload sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
   TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
   /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.
@@ -86,7 +86,7 @@ class TlsContext {
     reload(error);
     throw_if(error);
   }
-  /// Does the same, but sets `to` instead of throwing.
+  /// This overload sets `to` instead of throwing.
   void reload(ErrorRef to) {
     detail::ErrorOut error{to};
     auto loaded = load(error);
@@ -160,9 +160,9 @@ class TlsContext {
       error = {net_errc::bad_tls_file, key.empty() ? certificate + " (its private key is missing)" : key};
     std::error_code ec;
     if (!server && authority.empty()) context->set_default_verify_paths(ec);
+    if (!error && ec) error = {net_errc::bad_tls_file, "the authorities of the system (" + ec.message() + ")"};
     if (!server || !authority.empty())
-      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, ec);
-    if (!error && ec) error = {net_errc::bad_tls_file, ec.message()};
+      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
     ::ERR_clear_error();
     return context;
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace distrib {
@@ -124,7 +125,7 @@ void update_block(const Factors<float>& factors, const BlockUpdate& block,
   baseline::Update<Factors>::block(factors, block);
 }
 
-/// The same for rows.
+/// Updates rows with the widest instructions of this machine; all sets give the same bits.
 template <template <class> class Factors>
 void update_rows(const Factors<float>& factors, const RowsUpdate& rows,
                  [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
@@ -135,7 +136,7 @@ void update_rows(const Factors<float>& factors, const RowsUpdate& rows,
   baseline::Update<Factors>::rows(factors, rows);
 }
 
-/// The same for a mean.
+/// Computes a mean with the widest instructions of this machine; all sets give the same bits.
 inline void mean_of(const MeanOf& mean, [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
 #if defined(__x86_64__)
   if (instructions == Instructions::avx512) return avx512::mean_of(mean);

@@ -19,6 +19,9 @@ template class UpdaterModel<AMSGrad>;
 template class UpdaterModel<LazyAdam>;
 template class UpdaterModel<AdamW>;
 template class UpdaterModel<Ftrl>;
+template class UpdaterModel<TorchAdam>;
+template class UpdaterModel<TorchAdagrad>;
+template class UpdaterModel<TorchRMSProp>;
 }  // namespace detail
 #endif
 

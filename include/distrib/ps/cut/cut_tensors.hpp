@@ -56,7 +56,7 @@ class CutTensors {
   /// with the first difference in what a second run must have in common with the first; or as
   /// `BundleReader::read_strings`.
   DISTRIB_DECL void check_job(const BundleReader& reader, ErrorRef to) const;
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   void check_job(const BundleReader& reader) const {
     Error error;
     check_job(reader, error);
@@ -85,7 +85,7 @@ class CutTensors {
   /// for another number of ranks, had not counted equally many of each rank (a difference of one is allowed). The
   /// result is unspecified then.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, ErrorRef to) const -> Cut;
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
 
  private:

@@ -16,9 +16,11 @@ inline namespace v0 {
 /// The checkpoint whose values a job starts with: its tensors under the names that the job has for them, each of the
 /// type and shape that the job needs.
 ///
-/// Variables are found by their names, or by the names in `Job::initial_names`; in an object-based checkpoint of
-/// TensorFlow 2 by full name or path, see `find_by_object`. Tables of any keys must have been saved by this library.
-/// Counters are not read: they count what this job does. Only the index and the graph of objects are read here.
+/// It may have any format that `open_tensor_file` opens. Variables are found by their names, or by the names in
+/// `Job::initial_names`; in an object-based checkpoint of TensorFlow 2 by full name or path, see `find_by_object`.
+/// Values of type float16 and bfloat16 are read as float32. A table of any keys is found as this library saves it, or as
+/// two tensors: NAME/keys, uint64 or int64 [n], and NAME/values, [n, dim]. Counters are not read: they count what this
+/// job does. Only what describes the tensors is read here, see `open_tensor_file`, and the graph of objects.
 ///
 /// Threads: const members from any thread.
 class InitialCheckpoint {
@@ -29,7 +31,7 @@ class InitialCheckpoint {
   /// have at least one of them. For each entry of `Job::initial_names` with a stored name, it must have at least one of
   /// the variables and tables that the entry is for.
   ///
-  /// Errors: throws `std::system_error`: as `BundleReader::open`; `ps_errc::not_in_checkpoint`, naming each missing
+  /// Errors: throws `std::system_error`: as `open_tensor_file`; `ps_errc::not_in_checkpoint`, naming each missing
   /// variable and table and the nearest names that exist; `checkpoint_errc::mismatch` if only types or shapes differ.
   [[nodiscard]] DISTRIB_DECL static auto of(const Job& job) -> std::optional<InitialCheckpoint>;
 

@@ -28,7 +28,7 @@ inline namespace v0 {
 [[nodiscard]] DISTRIB_DECL auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters,
                                             const std::optional<InitialCheckpoint>& checkpoint) -> Cut;
 
-/// The same with the checkpoint that the job names. Throws also as `InitialCheckpoint::of`.
+/// This overload takes the checkpoint that the job names. Throws also as `InitialCheckpoint::of`.
 [[nodiscard]] inline auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
   return initial_cut(job, layout, updaters, InitialCheckpoint::of(job));
 }

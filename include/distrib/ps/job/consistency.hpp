@@ -40,7 +40,8 @@ struct AsynchronousParallel {
   [[nodiscard]] auto operator==(const AsynchronousParallel&) const -> bool = default;
 };
 
-/// When contributions count: one of the three modes above, and no other. Part of a job (`Job::consistency`). A value.
+/// When contributions count: `BulkSynchronousParallel`, `StaleSynchronousParallel` or `AsynchronousParallel`, and no
+/// other. Part of a job (`Job::consistency`). A value.
 ///
 /// The library asks about the mode only through the functions of this class. Code that is compiled for one mode, such
 /// as the cores of shards and workers, names its mode by a constant with the name of the function:

@@ -44,6 +44,7 @@ enum class ps_errc {
   bad_initial_values, ///< Custom initial values do not have the SHA-256 that the job's description has. Make `initial_values()` of the model return the same values at every call and on every worker.
   old_version,       ///< A task has an older version of the library, which cannot distinguish what was trained before and after the settings of a job were changed. Start all tasks with one version.
   not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest names), or set `allow_missing`.
+  shard_too_large,   ///< The dense values of a shard do not fit into one message. Use more servers, or more shards on each, and cut large variables by a partitioner.
   unlike_arithmetic, ///< Two workers of a synchronous job compute with different libraries, versions or settings, as their models describe them, so the bits would depend on which of them makes a contribution. Start all workers with the same build, on machines of one kind.
 };
 // clang-format on
@@ -53,8 +54,10 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::job_mismatch), failure::mismatch,
      "this belongs to another job: use the same program and flags, or another directory"},
     {static_cast<int>(ps_errc::not_repeatable), failure::mismatch,
-     "a contribution arrived twice with different bytes: the model or its input is not repeatable"},
-    {static_cast<int>(ps_errc::unknown_rank), failure::invalid_argument, "the job has no such rank"},
+     "a contribution arrived twice with different bytes: the model or its input is not repeatable; make both depend on "
+     "seed, step and rank only"},
+    {static_cast<int>(ps_errc::unknown_rank), failure::invalid_argument,
+     "the job has no such rank: start as many workers as the job has"},
     {static_cast<int>(ps_errc::wrong_size), failure::invalid_argument,
      "the size does not match the job's variables and tables: run the same model on every worker"},
     {static_cast<int>(ps_errc::no_such_task), failure::invalid_argument,
@@ -63,7 +66,8 @@ inline constexpr ErrorText ps_texts[] = {
      "this server cannot use the job description: run one version of the program on all tasks"},
     {static_cast<int>(ps_errc::unknown_updater), failure::unsupported,
      "the parameter server does not have this updater: start the servers with updaters<...>"},
-    {static_cast<int>(ps_errc::not_joined), failure::invalid_argument, "a call before Join"},
+    {static_cast<int>(ps_errc::not_joined), failure::invalid_argument,
+     "a call before Join: call Join first on every new connection"},
     {static_cast<int>(ps_errc::too_large), failure::exhausted,
      "the job needs more memory than this parameter server may take: use more servers, or raise the limit"},
     {static_cast<int>(ps_errc::rank_lost), failure::unavailable,
@@ -73,18 +77,21 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::nobody_joined), failure::timeout,
      "no worker connected in time: look at the workers' logs, then start this task again"},
     {static_cast<int>(ps_errc::shape_mismatch), failure::invalid_argument,
-     "a block of rows or a gradient has another size than what it is combined with"},
+     "a block of rows or a gradient has another size than what it is combined with: pass the number of rows times the "
+     "elements of a row"},
     {static_cast<int>(ps_errc::bad_row_splits), failure::invalid_argument,
      "row_splits must ascend from 0 to the number of ids"},
     {static_cast<int>(ps_errc::bad_weights), failure::invalid_argument, "one weight for each id is needed, or none"},
-    {static_cast<int>(ps_errc::no_such_row), failure::invalid_argument, "the table has no such row"},
+    {static_cast<int>(ps_errc::no_such_row), failure::invalid_argument,
+     "the table has no such row: look up only keys of the table"},
     {static_cast<int>(ps_errc::empty_row), failure::invalid_argument, "a row without ids needs the safe lookup"},
     {static_cast<int>(ps_errc::unknown_combiner), failure::invalid_argument,
      "combiner must be one of mean, sqrtn, sum"},
     {static_cast<int>(ps_errc::unsorted_keys), failure::invalid_argument,
      "the keys of a pull, a gradient or a cut must ascend, and each key may occur once"},
-    {static_cast<int>(ps_errc::not_positive), failure::invalid_argument, "must be positive"},
-    {static_cast<int>(ps_errc::too_few_tokens), failure::invalid_argument, "too few tokens to finish the first step"},
+    {static_cast<int>(ps_errc::not_positive), failure::invalid_argument, "must be positive: pass a number above 0"},
+    {static_cast<int>(ps_errc::too_few_tokens), failure::invalid_argument,
+     "too few tokens to finish the first step: begin with at least replicas_to_aggregate - total_num_replicas"},
     {static_cast<int>(ps_errc::no_variables), failure::invalid_argument, "at least one variable is needed"},
     {static_cast<int>(ps_errc::no_global_step), failure::invalid_argument,
      "a global step is needed to check staleness"},
@@ -95,7 +102,9 @@ inline constexpr ErrorText ps_texts[] = {
      "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
      "the updater of a table must not change rows that no gradient names: use LazyAdam"},
-    {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
+    {static_cast<int>(ps_errc::not_finite), failure::invalid_argument,
+     "a gradient is not finite: NaN or infinity; look for a logarithm, a root, a division, or too high a learning "
+     "rate"},
     {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
      "custom initial values differ from the values that the job began with: initial_values() must return the same "
      "values at every call"},
@@ -109,6 +118,9 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::old_version), failure::unsupported,
      "a task of an older version cannot take part in a job whose settings were changed: start all tasks with one "
      "version"},
+    {static_cast<int>(ps_errc::shard_too_large), failure::exhausted,
+     "the dense values of a shard do not fit into one message: use more servers or shards, and cut large variables by "
+     "a partitioner"},
     {static_cast<int>(ps_errc::unlike_arithmetic), failure::mismatch,
      "all workers of a synchronous job must compute alike: start them with the same build and settings"},
 };

@@ -7,6 +7,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/initial_name.hpp>
 #include <distrib/ps/job/row_mean.hpp>
@@ -64,6 +65,8 @@ struct Job {
   /// Other updaters for some variables and tables. If several prefixes fit, the longest one counts.
   std::vector<UpdaterOf> updaters_of;
   RowMean row_mean = RowMean::of_those_with_key;
+  std::uint32_t gradient_accumulation = 1;  ///< Number of batches that one contribution is made of.
+  GradientClipping gradient_clipping;  ///< Of each contribution, by the worker that makes it.
   bool check_numerics = false;  ///< True: a contribution that is not finite is refused, and the job ends.
   FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages; the sender rounds them.
   Consistency consistency;  ///< When contributions count.

@@ -26,6 +26,8 @@ inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
 inline constexpr std::uint32_t max_job_shards = 1U << 16;
 /// Most ranks of a job.
 inline constexpr std::uint32_t max_job_ranks = 1U << 20;
+/// Most batches of one contribution. So rank + batch * ranks fits into 32 bits.
+inline constexpr std::uint32_t max_gradient_accumulation = 1U << 12;
 inline constexpr std::size_t max_job_updaters = 1000;  ///< Most updaters beside the one for all other variables.
 inline constexpr std::uint32_t max_table_dim = 1U << 16;  ///< Most elements of a row of a table.
 /// Most bytes of all variables together, and of a table with numbered keys: so that no sum of sizes and offsets
@@ -109,7 +111,7 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 /// - custom initial values of a table, or beside an initial checkpoint;
 /// - parts that do not cover each variable once, in order and along one axis, or that lie on no shard of the job.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job;
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_job(std::string_view text) -> Job;
 
 }  // namespace v0

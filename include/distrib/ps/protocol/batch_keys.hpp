@@ -51,7 +51,7 @@ class BatchKeys {
 
   /// Returns what each shard is asked for.
   [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
-  /// The same as `requests()`, in the form in which it is sent.
+  /// Returns what each shard is asked for, in the form in which it is sent.
   [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
 
   /// Returns the number of different rows of a table, of `lookups` and `others` together.
@@ -63,7 +63,8 @@ class BatchKeys {
   [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> {
     return std::span{tables_[table].unique->index}.first(tables_[table].lookups);
   }
-  /// The same for `others`.
+  /// Returns for each key of `others` of the table the number of its row, in the order of `others`. Valid until the
+  /// next `find`.
   [[nodiscard]] auto index_of_others(std::size_t table) const noexcept -> std::span<const std::int64_t> {
     return std::span{tables_[table].unique->index}.subspan(tables_[table].lookups);
   }

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// Errors: `ps_errc::shape_mismatch` if `rows` are not whole rows of `row_size` elements; `ps_errc::not_positive` if
 /// `max_norm` is not above 0. The rows are unchanged then.
 DISTRIB_DECL void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm, std::error_code& ec);
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm) {
   std::error_code ec;
   clip_rows(rows, row_size, max_norm, ec);
@@ -34,7 +34,7 @@ inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_nor
 /// Errors: as `clip_rows`; also `ps_errc::shape_mismatch` if `gradients` is not as long as `rows`.
 DISTRIB_DECL void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
                                      std::span<float> gradients, std::error_code& ec);
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
                                std::span<float> gradients) {
   std::error_code ec;

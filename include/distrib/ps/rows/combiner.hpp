@@ -33,7 +33,7 @@ namespace detail {
 /// Returns the combiner for which `to_text` returns `text`. Fails with `ps_errc::unknown_combiner`; returns `mean`
 /// then.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner;
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text) -> Combiner;
 
 }  // namespace detail

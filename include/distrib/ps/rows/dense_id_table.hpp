@@ -45,7 +45,7 @@ class DenseIdTable {
     memory_ = {bytes, is_large ? detail::Pages::huge : detail::Pages::small, budget, ec};
     if (!ec) size_ = size;
   }
-  /// The same, but throws `std::system_error`.
+  /// This overload throws the error as `std::system_error`.
   DenseIdTable(RowLayout layout, std::uint64_t first, std::size_t size, MemoryBudget& budget) {
     std::error_code ec;
     *this = DenseIdTable{layout, first, size, budget, ec};
@@ -67,19 +67,19 @@ class DenseIdTable {
   void visit(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) {
     in_windows(keys, hand, ec);
   }
-  /// The same for reading: `rows` is a `std::span<const float* const>`.
+  /// This overload passes the rows for reading: `rows` is a `std::span<const float* const>`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) const {
     in_windows(keys, [&](std::size_t first, std::span<const float* const> rows) { hand(first, rows); }, ec);
   }
-  /// The same for writing, but throws `std::system_error`.
+  /// This overload passes the rows for writing, and throws the error as `std::system_error`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand) {
     std::error_code ec;
     visit(keys, hand, ec);
     if (ec) throw_error(ec, where(keys));
   }
-  /// The same for reading, but throws `std::system_error`.
+  /// This overload passes the rows for reading, and throws the error as `std::system_error`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand) const {
     std::error_code ec;
@@ -92,13 +92,13 @@ class DenseIdTable {
   void for_each(F f) {
     for (std::size_t i = 0; i < size_; ++i) f(first_ + i, at(i));
   }
-  /// The same for reading: `row` is a `const float*`.
+  /// This overload is for reading: `row` is a `const float*`.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < size_; ++i) f(first_ + i, static_cast<const float*>(at(i)));
   }
-  /// The same for reading, in pieces: calls `f` for some rows from number `position` on. `position` is 0, or what the
-  /// last call returned. Returns the number after those rows; `size()` at the end.
+  /// Calls `f(key, row)` for some rows from number `position` on, for reading: `row` is a `const float*`. `position` is
+  /// 0, or what the last call returned. Returns the number after those rows; `size()` at the end.
   template <class F>
   auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
     constexpr std::uint64_t piece = 4096;

@@ -54,7 +54,7 @@ namespace detail {
 /// unchanged then.
 DISTRIB_DECL void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
                                           const LookupOptions& options, std::span<float> combined, std::error_code& ec);
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
                                     const LookupOptions& options, std::span<float> combined) {
   std::error_code ec;
@@ -74,7 +74,7 @@ DISTRIB_DECL void embedding_lookup_sparse_gradient(std::span<const float> table,
                                                    const SparseIds& lookups, const LookupOptions& options,
                                                    std::span<const float> combined_gradient,
                                                    std::span<float> table_gradient, std::error_code& ec);
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
                                              const SparseIds& lookups, const LookupOptions& options,
                                              std::span<const float> combined_gradient,

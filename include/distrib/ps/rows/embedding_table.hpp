@@ -78,8 +78,8 @@ class EmbeddingTable {
         });
   }
 
-  /// The same for all keys at once: sets rows[i] to the row of keys[i], or to null. `rows` must be at least as long as
-  /// `keys`.
+  /// Finds the rows of all keys at once, for reading: sets rows[i] to the row of keys[i], or to null if it has none.
+  /// `rows` must be at least as long as `keys`.
   void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
     assert(rows.size() >= keys.size());
     visit(keys, detail::CopyRows<const float*>{rows});
@@ -102,16 +102,16 @@ class EmbeddingTable {
         keys, layout().row_bytes(), [step](std::size_t, KeyUse use) { return counted(use, step); }, init, hand, ec);
   }
 
-  /// The same for all keys at once: sets rows[i] to the row of keys[i], or to null. `rows` must be at least as long as
-  /// `keys`.
+  /// Counts and serves all keys as `visit_or_make` does, but passes all rows at once: sets rows[i] to the row of
+  /// keys[i], or to null if it has none. `rows` must be at least as long as `keys`.
   template <class Init>
   auto find_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, Init init,
                     std::error_code& ec) -> std::size_t {
     assert(rows.size() >= keys.size());
     return visit_or_make(keys, step, init, detail::CopyRows<float*>{rows}, ec);
   }
-  /// The same, but throws `std::system_error` with the key for which there was no memory. The keys before it were
-  /// served.
+  /// This overload throws the error as `std::system_error` that names the key for which there was no memory. The keys
+  /// before it were served.
   template <class Init>
   void find_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, Init init) {
     std::error_code ec;
@@ -119,9 +119,9 @@ class EmbeddingTable {
     if (ec) throw_error(ec, "key " + std::to_string(keys[served]));
   }
 
-  /// The same for all keys or for none: if `ec` is set, no key was counted. No key may stand twice in `keys`. Sets
-  /// before[i] to the use that keys[i] had, or to all 0 if the table did not have the key; pass it to `uncount`. If
-  /// `ec` is set, `before` is unspecified.
+  /// Counts and serves all keys as `find_or_make` does, or none: if `ec` is set, no key was counted. No key may stand
+  /// twice in `keys`. Sets before[i] to the use that keys[i] had, or to all 0 if the table did not have the key; pass
+  /// it to `uncount`. If `ec` is set, `before` is unspecified.
   template <class Init>
   void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, std::span<KeyUse> before,
              Init init, std::error_code& ec) {
@@ -177,7 +177,7 @@ class EmbeddingTable {
         keys, layout().row_bytes(), [uses](std::size_t i, KeyUse) { return uses[i]; },
         [](std::uint64_t, std::span<float>) {}, detail::CopyRows<float*>{rows}, ec);
   }
-  /// The same, but throws `std::system_error` with the key for which there was no memory.
+  /// This overload throws the error as `std::system_error` that names the key for which there was no memory.
   void restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows) {
     std::error_code ec;
     const std::size_t served = restore(keys, uses, rows, ec);
@@ -205,8 +205,8 @@ class EmbeddingTable {
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
-  /// The same, but first calls `last(key, use, row)` for each such key. `row` is a `const float*`; null for a key
-  /// without a row.
+  /// Removes every key that was last counted before `step`, but first calls `last(key, use, row)` for each such key.
+  /// `row` is a `const float*`; null for a key without a row.
   template <class Last>
   auto evict_unused_since(std::uint32_t step, Last last) -> std::size_t {
     return evict_if([&](const KeySlot& slot) {

@@ -32,7 +32,7 @@ struct PrunedIds {
 /// empty then.
 [[nodiscard]] DISTRIB_DECL auto prune_ids(const SparseIds& lookups, Combiner combiner,
                                           std::optional<std::int64_t> default_id, std::error_code& ec) -> PrunedIds;
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto prune_ids(const SparseIds& lookups, Combiner combiner = Combiner::mean,
                                     std::optional<std::int64_t> default_id = {}) -> PrunedIds {
   detail::check_sparse_ids(lookups);
@@ -48,7 +48,7 @@ DISTRIB_DECL void safe_embedding_lookup_sparse(std::span<const float> table, std
                                                const SparseIds& lookups, LookupOptions options,
                                                std::optional<std::int64_t> default_id, std::span<float> combined,
                                                std::error_code& ec);
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
                                          LookupOptions options, std::optional<std::int64_t> default_id,
                                          std::span<float> combined) {

@@ -110,7 +110,7 @@ inline void sum_by_key(std::span<const std::int64_t> index, std::span<const floa
   for (std::size_t i = 0; i < index.size(); ++i)
     detail::add_row(sums.data() + static_cast<std::size_t>(index[i]) * row_size, rows.data() + i * row_size, row_size);
 }
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void sum_by_key(std::span<const std::int64_t> index, std::span<const float> rows, std::size_t row_size,
                        std::span<float> sums) {
   std::error_code ec;

@@ -83,16 +83,21 @@ class Server {
         token);
   }
 
-  /// The same, but blocks. SIGINT and SIGTERM save the shards, then end it.
+  /// Serves as `async_join` does, but blocks, and returns the exit code. SIGINT and SIGTERM save the shards, then end
+  /// it.
+  ///
+  /// Errors: throws `ps_errc::not_a_server` if the task is not of job "ps".
   [[nodiscard]] auto join() -> int {
     asio::io_context here{1};
     return join(here);
   }
 
-  /// The same. Meanwhile runs what is posted to `here`; only this function may run it, and stops it at the end.
+  /// This overload also runs what is posted to `here` meanwhile. Only this function may run `here`; it stops it at the
+  /// end.
   [[nodiscard]] DISTRIB_DECL auto join(asio::io_context& here) -> int;
 
-  /// Asks the server to save its shards and end, with code 1. May be called from any thread. Throws as `async_join`.
+  /// Asks the server to save its shards and end, with code 1. May be called from any thread. Throws
+  /// `ps_errc::not_a_server` if the task is not of job "ps".
   void stop() { task().stop(); }
 
   /// Returns why it ended with another code than 0; no error: it is done, or was asked to stop and has saved. Only

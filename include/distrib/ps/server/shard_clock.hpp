@@ -59,7 +59,7 @@ class ShardClock {
   void found_finished() { was_finished_ = true; }
 
   /// A cut found no disk space: another try follows after a pause.
-  void found_no_room(Instant now) { again_ = now + pause_; }
+  void found_no_room(Instant now) { again_ = instant_after(now, pause_); }
   /// True if that pause is over: once for each `found_no_room`.
   auto tries_again(Instant now) -> bool {
     return now >= again_ && std::exchange(again_, Instant::max()) != Instant::max();
@@ -69,16 +69,15 @@ class ShardClock {
   /// ended. True at once, then once per pause.
   auto asks_sibling(Instant now) -> bool {
     const bool asks = now >= ask_;
-    if (asks) ask_ = now + pause_;
+    if (asks) ask_ = instant_after(now, pause_);
     return asks;
   }
 
   /// Returns when to look again: for the next verdict, to try a cut, or to ask the other replica. Empty: not before the
   /// next event. `complete`: true if the last cut is durable.
   [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
-    const auto verdict = verdict_at(complete);
-    const Instant first = complete ? again_ : std::min(again_, ask_);
-    return first == Instant::max() ? verdict : std::min(first, verdict.value_or(first));
+    const Instant first = std::min({verdict_at(complete), again_, complete ? Instant::max() : ask_});
+    return first == Instant::max() ? std::nullopt : std::optional{first};
   }
 
   /// Returns what to do at `now`. `complete`: true if the last cut is durable.
@@ -93,7 +92,8 @@ class ShardClock {
 
   static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
 
-  [[nodiscard]] DISTRIB_DECL auto verdict_at(bool complete) const -> std::optional<Instant>;
+  // When there is a verdict other than `none`, unless an event comes first; `Instant::max()`: never.
+  [[nodiscard]] DISTRIB_DECL auto verdict_at(bool complete) const -> Instant;
 
   std::chrono::milliseconds away_;
   std::chrono::milliseconds linger_;

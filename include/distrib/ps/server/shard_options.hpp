@@ -26,8 +26,9 @@ struct ShardOptions {
   /// Most memory for all shards of a task together, in equal parts. A `Server` uses at most half of `usable_memory()`,
   /// because a cut that is being made may hold another copy of the tables.
   std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  /// A pull whose rows need more bytes is refused with `ps_errc::pull_too_large`, which ends the job.
-  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;
+  /// A pull whose rows need more bytes is refused with `ps_errc::pull_too_large`, which ends the job. The answer is one
+  /// message, so a higher limit also needs a higher `FrameLimits::body_bytes` of the workers.
+  std::uint64_t max_pull_bytes = std::uint64_t{256} << 20;
   /// A cut of tables is copied in pieces of this size, with other events between them.
   std::size_t copy_bytes = std::size_t{512} << 10;
 };

@@ -31,7 +31,8 @@ class BlockPool {
   /// Returns a block of `block_bytes` that only the pool and the caller hold. A new block is zero; a used block holds
   /// what it held before.
   [[nodiscard]] auto take() -> std::shared_ptr<AlignedBuffer> { return take(block_bytes_); }
-  /// The same with another size. A used block that is too small gets new, zeroed memory (see `AlignedBuffer::resize`).
+  /// Returns such a block of `size_bytes`. A used block that is too small gets new, zeroed memory (see
+  /// `AlignedBuffer::resize`).
   [[nodiscard]] DISTRIB_DECL auto take(std::size_t size_bytes) -> std::shared_ptr<AlignedBuffer>;
 
  private:

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// which lets the compiler assume that all numbers are finite. As fast as memory is read.
 [[nodiscard]] DISTRIB_DECL auto all_finite(std::span<const float> elements) noexcept -> bool;
 
-/// The same for doubles, one by one.
+/// True if every element is finite. This overload is for doubles, which it checks one by one.
 [[nodiscard]] DISTRIB_DECL auto all_finite(std::span<const double> elements) noexcept -> bool;
 
 /// Checks what a contribution has for one shard, as TensorFlow's check of the same name: the dense `block` and the rows

@@ -39,8 +39,11 @@ class DenseStore {
     for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);
   }
 
-  /// Replaces the values by `values`, a block of the layout; slots stay.
-  void begin(SharedBuffer values) noexcept { current_ = std::move(values); }
+  /// Replaces the values by `values`, a block of the layout. Slots stay, except those that begin as the values.
+  void begin(SharedBuffer values) {
+    current_ = std::move(values);
+    begin_slots();
+  }
 
   /// The current values. The block never changes: an update publishes another one.
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
@@ -76,6 +79,9 @@ class DenseStore {
   };
 
   static constexpr std::size_t mean_elements = 16'384;  // 64 KiB
+
+  // Copies the values to the slots that begin as the values.
+  DISTRIB_DECL void begin_slots();
 
   DISTRIB_DECL void update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
                            std::span<float> next);

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -71,19 +72,21 @@ class ShardStore {
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
 
   /// Checks that a pull may ask for `rows`. Returns `ps_errc::no_such_row` if the tables do not have one of them on
-  /// this shard. If the job has no tables, `rows.keys` must be empty.
+  /// this shard. An object that was moved from has no tables.
   [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
-    return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
+    if (rows.keys.empty()) return {};
+    return tables_ == nullptr ? ps_errc::no_such_row : tables_->check(rows.keys);
   }
 
-  /// Returns the current dense block and, after it, what `rows` asks of the tables, in the job's `FloatFormat`.
+  /// Returns the current dense block and, after it, what `rows` asks of the tables, in the job's `FloatFormat`. `check`
+  /// must have accepted `rows`.
   [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense_.values());
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
-  /// The same as before the last update. `dense` must be the dense block of that time. Rows need `keep_previous`. Trap:
-  /// digests are of the current rows.
+  /// Returns what `values` returned before the last update. `dense` must be the dense block of that time. Rows need
+  /// `keep_previous`. Trap: digests are of the current rows.
   [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense);
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
@@ -110,7 +113,7 @@ class ShardStore {
   }
 
   /// Replaces the dense values by `dense`, a block of the layout. Only before the first update.
-  void begin(SharedBuffer dense) noexcept { dense_.begin(std::move(dense)); }
+  void begin(SharedBuffer dense) { dense_.begin(std::move(dense)); }
 
   /// Replaces the state by that of a cut of the same layout. Throws as `TableStore::load`.
   void load(const Cut& cut) {

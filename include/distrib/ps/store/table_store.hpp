@@ -94,8 +94,9 @@ class TableStore {
     write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });
   }
 
-  /// The same as before the last update. Needs `keep_previous` before that update; otherwise writes the current values.
-  /// A key whose row the update made gets its initial values; a key whose row it evicted gets the values of that row.
+  /// Writes to `out` what `values` wrote before the last update. Needs `keep_previous` before that update; otherwise
+  /// writes the current values. A key whose row the update made gets its initial values; a key whose row it evicted
+  /// gets the values of that row.
   void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
   }

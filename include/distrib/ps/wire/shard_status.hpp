@@ -81,7 +81,7 @@ struct ShardStatus {
   std::uint64_t parked = 0;  ///< Pulls that wait for their answer now.
 
   LatencyHistogram push_times;  ///< Time from the arrival of a push to its answer.
-  /// The same for pulls that were answered with values; waiting for the step is included.
+  /// Time from the arrival of a pull to its answer with values; waiting for the step is included.
   LatencyHistogram pull_times;
 
   std::vector<RankStatus> of_ranks;  ///< Ranks ascending; the first `most_listed`.

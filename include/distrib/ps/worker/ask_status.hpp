@@ -37,7 +37,7 @@ namespace detail {
 /// yet, of its first shard only. Blocks and fails as `ask_shard`; on failure the result is empty.
 [[nodiscard]] DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, ErrorRef to)
     -> std::vector<ShardStatus>;
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto ask_status(const Address& server, const AskOptions& how = {}) -> std::vector<ShardStatus> {
   Error error;
   return detail::or_throw(ask_status(server, how, error), error);

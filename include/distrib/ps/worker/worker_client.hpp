@@ -51,7 +51,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
  public:
   using Executor = asio::io_context::executor_type;
 
-  /// `servers`: the address of each ps task, in the order of their indexes.
+  /// `servers`: the address of each ps task, in the order of their indexes. Throws `ps_errc::shard_too_large` if the
+  /// dense values of a shard are larger than a message that the worker accepts (`FrameLimits::body_bytes`).
   DISTRIB_DECL WorkerClient(const Executor& executor, const Job& job, Rank rank, std::vector<Address> servers,
                             WorkerClientOptions options, CutSettings cuts, WorkerOwner& owner);
   WorkerClient(const WorkerClient&) = delete;

@@ -58,7 +58,7 @@ void take_http_steps(HttpClient& client, Core& core, const std::function<void(By
   error = {http_errc::stopped, "read ahead"};
 }
 
-/// The same, but copies the body, which must be as long as `to`, to `to`.
+/// Takes the steps of `core` as `take_http_steps` does, and copies the body to `to`, which must be as long as the body.
 template <class Core>
 void fill_by_http_steps(HttpClient& client, Core& core, std::span<std::byte> to, Error& error,
                         const std::atomic<bool>& stop) {

@@ -57,7 +57,8 @@ template <CallObserver Observes> class ObservedCalls {
     tell(*call, id, code, now);
   }
 
-  /// Does the same, but leaves the report and its time to `flush`, which is called at the end of an event.
+  /// Notes that a call has ended, and leaves the report and its time to `flush`, which is called at the end of an
+  /// event.
   void ends(std::uint64_t id, const std::error_code& code, std::size_t bytes) {
     Call* const call = open(id);
     if (call == nullptr) return;

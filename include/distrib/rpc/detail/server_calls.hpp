@@ -63,7 +63,7 @@ class ServerCalls {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : call->sink;
   }
-  /// Does the same, and removes the sink from the call.
+  /// Returns the sink that `sink(id)` returns, and removes it from the call.
   auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : std::move(call->sink);

@@ -23,8 +23,9 @@ DISTRIB_DECL void Disk::lose_power() {
   std::set<std::shared_ptr<File>> cut;  // files that became shorter; each may have several names
   for (auto& [path, file] : left) {
     if (!file->synced) {
-      file->bytes.resize(dice_.between(0, file->bytes.size()));
+      file->bytes.resize(dice_.between(file->synced_bytes, file->bytes.size()));
       file->synced = true;
+      file->synced_bytes = file->bytes.size();
       cut.insert(file);
     }
     const auto at = names_.find(path);
@@ -71,9 +72,12 @@ DISTRIB_DECL void Disk::perform_all(std::span<const FileAction> plan) {
 
 DISTRIB_DECL void Disk::perform_one(const FileAction& action, Error& error) {
   using Kind = FileAction::Kind;
-  if (action.kind == Kind::write) return write(action, error);
+  if (action.kind == Kind::write || action.kind == Kind::append) return write(action, error);
   if (action.kind == Kind::sync) {
-    if (const auto at = names_.find(action.path); at != names_.end()) at->second->synced = true;
+    if (const auto at = names_.find(action.path); at != names_.end()) {
+      at->second->synced = true;
+      at->second->synced_bytes = at->second->bytes.size();
+    }
   } else if (action.kind == Kind::sync_directory) {
     durable_ = names_;
     changes_.clear();
@@ -99,11 +103,13 @@ DISTRIB_DECL void Disk::write(const FileAction& action, Error& error) {
     file = std::make_shared<File>();
     changes_.push_back({action.path, {}, file});
   }
-  *file = {};
+  if (action.kind == FileAction::Kind::write) *file = {};
+  file->synced = false;
+  const std::size_t before = file->bytes.size();
   for (const ByteView view : action.views) file->bytes.insert(file->bytes.end(), view.begin(), view.end());
   file->bytes.insert(file->bytes.end(), action.owned.begin(), action.owned.end());
   if (is_full()) {
-    file->bytes.resize(dice_.below(file->bytes.size() + 1));
+    file->bytes.resize(before + dice_.below(file->bytes.size() - before + 1));
     error = distrib::detail::cannot_write(action.path, std::make_error_code(std::errc::no_space_on_device));
   }
   for (const auto& [path, other] : names_)

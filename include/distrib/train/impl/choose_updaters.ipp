@@ -8,6 +8,7 @@
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 #include <distrib/train/error.hpp>
 
@@ -130,6 +131,10 @@ DISTRIB_DECL auto choose_updaters(const TrainingOptions& options, const RuntimeV
   }
   if (job.updaters_of.size() > max_job_updaters)
     throw_error(train_errc::too_many_updaters, std::to_string(job.updaters_of.size()) + " prefixes and variables");
+  if (options.moving_average) {
+    for (AnyUpdater& updater : updaters) updater = averaged(std::move(updater), *options.moving_average);
+    for (std::size_t i = 0; i < job.updaters_of.size(); ++i) job.updaters_of[i].updater = updaters[i + 1].text();
+  }
   return {std::move(updaters), std::move(job.updaters_of)};
 }
 

@@ -7,6 +7,7 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
@@ -131,7 +132,7 @@ class ClusterTrainer::Worker {
     options.start_within = mode.start_within;
     // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
-    options.lost_after = mode.lease + mode.restart_window;
+    options.lost_after = detail::bounded_time(mode.lease) + detail::bounded_time(mode.restart_window);
     options.worker.replay_budget_bytes = mode.replay_budget_bytes;
     options.worker.initial_values = std::move(planned_.initial_values);
     options.worker.wants_result = chief_;
@@ -181,7 +182,7 @@ class ClusterTrainer::Worker {
     report_.reached(step, loss);
     const Step before = std::exchange(told_, step);
     if (!chief_) return;
-    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step});
+    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
     if (evaluation_ == nullptr || step >= job_.total_steps) return;
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;

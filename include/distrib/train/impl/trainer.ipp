@@ -20,6 +20,7 @@
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/assemble.hpp>
 #include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/gradient_norms.hpp>
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/make_local_job.hpp>
 #include <distrib/train/writer_locks.hpp>
@@ -90,7 +91,9 @@ class Trainer::Run {
     local_ = make_local_job(
         job_, {planned_.updaters}, restored,
         [this](Rank rank, Step step, auto values, auto gradients) {
-          return (*contributor_)(rank, step, values, gradients);
+          const float loss = (*contributor_)(rank, step, values, gradients);
+          norms_.add(step, contributor_->gradient_norm(rank));
+          return loss;
         },
         callbacks(), pool_, std::move(planned_.initial_values));
     const auto begun = std::chrono::steady_clock::now();
@@ -125,7 +128,7 @@ class Trainer::Run {
 
   void step_done(Step step, float loss) {
     report_.reached(step, loss);
-    report_.tell(StepDone{step, loss, start_.examples_per_step});
+    report_.tell(StepDone{step, loss, start_.examples_per_step, norms_.take(step)});
     if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
       measure_in_background(step);
   }
@@ -191,6 +194,7 @@ class Trainer::Run {
   std::optional<CheckpointStore> store_;
   JobStart start_;
   std::unique_ptr<AnyContributor> contributor_;
+  GradientNorms norms_;
   std::unique_ptr<LocalJob> local_;
 };
 

@@ -9,8 +9,10 @@
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/train/error.hpp>
 
@@ -48,13 +50,15 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
   JobUpdaters own{options_.updater};
   for (const auto& [prefix, updater] : options_.updaters_of) own.push_back(updater);
   for (const auto& [predicate, updater] : options_.updater_groups) own.push_back(updater);
-  return [own = std::move(own), model = model_](std::string_view text) -> std::optional<AnyUpdater> {
-    for (const AnyUpdater& updater : own)
-      if (auto found = updater.parse(text)) return found;
-    if (auto found = StandardUpdaters{}(text)) return found;
-    for (const auto& [name, updater] : model->updaters())
-      if (auto found = updater.parse(text)) return found;
-    return std::nullopt;
+  return [own = std::move(own), model = model_](std::string_view text) {
+    return find_averaged(text, [&](std::string_view plain) -> std::optional<AnyUpdater> {
+      for (const AnyUpdater& updater : own)
+        if (auto found = updater.parse(plain)) return found;
+      if (auto found = StandardUpdaters{}(plain)) return found;
+      for (const auto& [name, updater] : model->updaters())
+        if (auto found = updater.parse(plain)) return found;
+      return std::nullopt;
+    });
   };
 }
 
@@ -132,11 +136,15 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.tasks = tasks;
   job.shards_per_task = shards;
   job.parts = plan_parts(job.variables, options_.partitioner, options_.placement, tasks, job.shards_per_task);
-  job.updater = options_.updater.text();
+  job.updater = chosen.updaters.front().text();
   job.updaters_of = std::move(chosen.updaters_of);
   planned.updaters = std::move(chosen.updaters);
   throw_if(check_table_updaters(job, planned.updaters));
   job.row_mean = options_.row_mean;
+  job.gradient_accumulation = options_.gradient_accumulation;
+  if (job.gradient_accumulation == 0 || job.gradient_accumulation > max_gradient_accumulation)
+    throw_error(train_errc::bad_accumulation, std::to_string(job.gradient_accumulation));
+  job.gradient_clipping = options_.gradient_clipping;
   job.check_numerics = options_.check_numerics;
   job.wire_format = options_.wire_format;
   job.consistency = consistency;
@@ -158,9 +166,10 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 }
 
 // Returns the last step of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous
-// step uses one batch of each rank, including backup workers.
+// step uses the batches of one contribution of each rank, including backup workers.
 DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks) const -> Step {
-  const std::uint64_t batches_per_step = options_.consistency.is_synchronous() ? ranks : 1;
+  const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
+  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation;
   std::optional<Step> last;
   if (settings_.stop) last = settings_.stop->last_step;
   if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);

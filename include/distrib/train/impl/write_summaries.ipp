@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 
 namespace distrib {
@@ -33,6 +34,7 @@ DISTRIB_DECL void WriteSummaries::on_step(const StepDone& event) {
   const bool begins = open(ec);
   const auto step = static_cast<std::int64_t>(event.step);
   if (!ec) writer_->scalar("loss", step, event.loss, {}, ec);
+  if (!ec && !std::isnan(event.gradient_norm)) writer_->scalar("gradient_norm", step, event.gradient_norm, {}, ec);
   const auto rate = static_cast<float>(static_cast<double>(examples_) / spent.count());
   if (!ec && written_ && spent.count() > 0) writer_->scalar("examples_per_second", step, rate, {}, ec);
   write_out(ec, begins);

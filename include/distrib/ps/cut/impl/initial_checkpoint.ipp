@@ -4,6 +4,7 @@
 #include <distrib/ps/cut/initial_checkpoint.hpp>
 
 #include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
@@ -86,6 +87,13 @@ class InitialSearch {
   static auto described(DType dtype, const Shape& shape) -> std::string {
     return std::string{name(dtype)} + to_string(shape);
   }
+  // Lets a tensor of 16-bit numbers be read as float32.
+  static void widen(StoredTensor& tensor) {
+    if (tensor.dtype != DType::float16 && tensor.dtype != DType::bfloat16) return;
+    tensor.stored_as = tensor.dtype;
+    tensor.dtype = DType::float32;
+  }
+
   static auto described(const StoredTensor& tensor) -> std::string {
     return tensor.type_name() + to_string(tensor.shape);
   }
@@ -99,6 +107,7 @@ class InitialSearch {
   DISTRIB_DECL auto stored_name_of(const std::string& name) const -> std::string;
   DISTRIB_DECL void take_whole(Wanted wanted);
   DISTRIB_DECL void take_any_keys(const TableInfo& table);
+  DISTRIB_DECL void take_keys_and_values(const TableInfo& table, const std::string& stored_name);
   DISTRIB_DECL void add(StoredTensor tensor, std::string name);
   DISTRIB_DECL void differs(const std::string& stored_name, const std::string& found, const std::string& wanted,
                             const std::string& name);
@@ -178,8 +187,10 @@ DISTRIB_DECL void InitialSearch::take_whole(Wanted wanted) {
     const InitialName* const entry = find_initial_name(job_.initial_names, wanted.name);
     return lacks_.push_back({std::move(wanted), stored_name, entry});
   }
+  const std::string found_as = described(*found);
+  widen(*found);
   if (found->dtype != wanted.dtype || found->shape != wanted.shape)
-    return differs(stored_name, described(*found), described(wanted.dtype, wanted.shape), wanted.name);
+    return differs(stored_name, found_as, described(wanted.dtype, wanted.shape), wanted.name);
   add(*std::move(found), wanted.name);
 }
 
@@ -194,9 +205,26 @@ DISTRIB_DECL void InitialSearch::take_any_keys(const TableInfo& table) {
     if (tensor->name.ends_with("/values") && (tensor->shape.rank() != 2 || tensor->shape[1] != dim))
       return differs(tensor->name, described(*tensor), "rows of " + std::to_string(dim), table.name);
   for (const StoredTensor* const tensor : shards) add(*tensor, table.name + tensor->name.substr(stored_name.size()));
-  if (shards.empty())
-    lacks_.push_back(
+  if (shards.empty()) take_keys_and_values(table, stored_name);
+}
+
+// A table as other programs save it: all keys in one tensor, their rows in another one, in the same order.
+DISTRIB_DECL void InitialSearch::take_keys_and_values(const TableInfo& table, const std::string& stored_name) {
+  const auto dim = static_cast<std::int64_t>(table.dim);
+  const StoredTensor* const keys = find(stored_name + "/keys");
+  const StoredTensor* const values = find(stored_name + "/values");
+  if (keys == nullptr || values == nullptr)
+    return lacks_.push_back(
         {{table.name, DType::float32, Shape{dim}}, stored_name, find_initial_name(job_.initial_names, table.name)});
+  const bool are_keys = keys->dtype == DType::uint64 || keys->dtype == DType::int64;
+  if (!are_keys || keys->shape.rank() != 1) return differs(keys->name, described(*keys), "keys of 64 bits", table.name);
+  StoredTensor rows = *values;
+  widen(rows);
+  const Shape shape{keys->shape[0], dim};
+  if (rows.dtype != DType::float32 || rows.shape != shape)
+    return differs(values->name, described(*values), described(DType::float32, shape), table.name);
+  add(*keys, table.name + "/keys");
+  add(std::move(rows), table.name + "/values");
 }
 
 DISTRIB_DECL void InitialSearch::add(StoredTensor tensor, std::string name) {
@@ -313,7 +341,7 @@ DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string 
 
 DISTRIB_DECL auto InitialCheckpoint::of(const Job& job) -> std::optional<InitialCheckpoint> {
   if (job.initial_checkpoint.empty()) return std::nullopt;
-  BundleReader reader = BundleReader::open(job.initial_checkpoint);
+  BundleReader reader = open_tensor_file(job.initial_checkpoint).reader;
   detail::InitialSearch search{job, reader};
   for (const VariableInfo& variable : job.variables) search.take(variable);
   for (const TableInfo& table : job.tables) search.take(table);

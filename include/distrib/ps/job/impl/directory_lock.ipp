@@ -6,6 +6,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/job/error.hpp>
 
 #include <fcntl.h>
@@ -45,7 +46,7 @@ DISTRIB_DECL void DirectoryLock::hold(const std::string& directory, const std::s
 DISTRIB_DECL auto DirectoryLock::try_lock(const detail::FileDescriptor& file, std::chrono::milliseconds within)
     -> bool {
   constexpr int pause_ms = 20;
-  const auto until = std::chrono::steady_clock::now() + within;
+  const Instant until = instant_after(std::chrono::steady_clock::now(), within);
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return true;  // this file system has no locks

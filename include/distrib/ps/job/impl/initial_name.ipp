@@ -10,11 +10,11 @@ inline namespace v0 {
 
 DISTRIB_DECL auto InitialName::is_valid() const noexcept -> bool {
   if (!valid_variable_name(of_job) || in_checkpoint.find('\n') != std::string::npos) return false;
-  return in_checkpoint.empty() || in_checkpoint.ends_with('/') == of_job.ends_with('/');
+  return in_checkpoint.empty() || is_prefix(in_checkpoint) == is_prefix(of_job);
 }
 
 DISTRIB_DECL auto InitialName::stored_name(std::string_view name) const -> std::string {
-  if (in_checkpoint.empty() || !of_job.ends_with('/')) return in_checkpoint;
+  if (in_checkpoint.empty() || !is_prefix(of_job)) return in_checkpoint;
   const std::string_view rest = of_job == "/" ? name : name.substr(of_job.size());
   return (in_checkpoint == "/" ? std::string{} : in_checkpoint) + std::string{rest};
 }

@@ -48,6 +48,8 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   line("updater", job.updater);
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
+  if (job.gradient_accumulation != 1) line("gradient_accumulation", std::to_string(job.gradient_accumulation));
+  if (job.gradient_clipping != GradientClipping{}) line("gradient_clipping", job.gradient_clipping.describe());
   if (job.check_numerics) line("check_numerics", "true");
   if (job.wire_format != FloatFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
   line("consistency", job.consistency.describe());

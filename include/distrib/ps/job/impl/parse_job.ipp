@@ -7,6 +7,7 @@
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/variable_name.hpp>
+#include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
@@ -193,6 +194,13 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   if (lines.next_is("row_mean")) {
     job.row_mean = RowMean::of_all;
     if (lines.take("row_mean") != to_text(job.row_mean)) lines.fail();
+  }
+  if (lines.next_is("gradient_accumulation"))
+    job.gradient_accumulation = lines.take_number<std::uint32_t>("gradient_accumulation", 2, max_gradient_accumulation);
+  if (lines.next_is("gradient_clipping")) {
+    const auto clipping = GradientClipping::parse(lines.take("gradient_clipping"));
+    if (!clipping || *clipping == GradientClipping{}) lines.fail();
+    else job.gradient_clipping = *clipping;
   }
   if (lines.next_is("check_numerics")) {
     job.check_numerics = lines.take("check_numerics") == "true";

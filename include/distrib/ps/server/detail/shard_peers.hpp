@@ -46,7 +46,8 @@ class ShardPeers {
     call.fail(ps_errc::not_joined);
     return 0;
   }
-  /// The same for a call with an empty reply: if the peer has entered, also answers the call.
+  /// Returns the number of the peer that makes the call, as `entered` does. For a call with an empty reply: if the peer
+  /// has entered, also answers the call.
   template <class CallType> auto answered(const CallType& call) -> Peer {
     const Peer peer = entered(call);
     if (peer != 0) call.reply({});

@@ -11,6 +11,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/error.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
@@ -31,6 +32,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -182,7 +184,7 @@ class TaskShell final : public ServerTask {
   // --- the actions of the core that ends the task ---
 
   void operator()(LookForEnd look) {
-    look_timer_.expires_after(look.after);
+    look_timer_.expires_at(instant_after(std::chrono::steady_clock::now(), look.after));
     look_timer_.async_wait([this](const std::error_code& ec) {
       if (ec || closed_) return;
       asio::post(disk_, [this] {

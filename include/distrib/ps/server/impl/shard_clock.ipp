@@ -7,7 +7,7 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now)
-    : away_{options.lease + options.restart_window},
+    : away_{detail::bounded_time(options.lease) + detail::bounded_time(options.restart_window)},
       linger_{options.linger},
       pause_{options.save_again_after},
       was_finished_{identity.finished},
@@ -30,21 +30,20 @@ DISTRIB_DECL void ShardClock::parted(Rank rank, Instant now) {
 }
 
 DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict {
-  const auto due = verdict_at(complete);
-  if (!due || now < *due) return {};
+  if (now < verdict_at(complete)) return {};
   if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
   if (!opened_ || complete) return {Verdict::Kind::finished, 0};
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    if (is_away(ranks_[rank]) && now >= ranks_[rank].since + away_) return {Verdict::Kind::lost, rank};
+    if (is_away(ranks_[rank]) && now >= instant_after(ranks_[rank].since, away_)) return {Verdict::Kind::lost, rank};
   return {};
 }
 
-DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> std::optional<Instant> {
-  if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
-  if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
-  std::optional<Instant> first;
+DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> Instant {
+  if (!opened_) return instant_after(since_, was_finished_ ? linger_ : away_);
+  Instant first = Instant::max();
+  if (complete) return joined_ == 0 ? instant_after(since_, linger_) : first;
   for (const RankState& rank : ranks_)
-    if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
+    if (is_away(rank)) first = std::min(first, instant_after(rank.since, away_));
   return first;
 }
 

@@ -53,7 +53,8 @@ class RowPacking {
     std::copy_n(from + layout_.dim, slots(), kept + kept_weights());
   }
 
-  /// The same for the row of `key` after the `count`-th update. Rounds at random.
+  /// Writes an unpacked row to `kept`: the row of `key` after the `count`-th update. Rounds at random, by key and
+  /// count.
   void pack_updated(const float* from, float* kept, std::uint64_t key, std::uint64_t count) const noexcept {
     encode_elements_at_random(layout_.weights, {from, layout_.dim}, mix_bits(mix_bits(random_ ^ key) ^ count),
                               reinterpret_cast<std::byte*>(kept));

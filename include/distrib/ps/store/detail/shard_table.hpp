@@ -84,7 +84,8 @@ class ShardTable {
   /// Writes the weights of `keys` to `to`, `dim` floats for each key.
   DISTRIB_DECL void values(std::span<const std::uint64_t> keys, std::span<float> to) const;
 
-  /// The same as before the last update. Needs `keep`.
+  /// Writes the weights that `keys` had before the last update to `to`, `dim` floats for each key. That update must
+  /// have had `keep`.
   void previous_values(std::span<const std::uint64_t> keys, std::span<float> to) const {
     values(keys, to);
     for (std::size_t i = 0; i < keys.size(); ++i)
@@ -142,9 +143,10 @@ class ShardTable {
   // will be.
   void init(std::uint64_t key, float* row) const {
     float* const made = packing_.packs() ? one_.data() : row;
-    initial_(key, {made, layout_.dim});
+    initial_weights(key, {made, layout_.dim});
     float* to = made + layout_.dim;
-    for (const Slot& slot : updater_.slots()) to = std::fill_n(to, layout_.dim, slot.initial);
+    for (const Slot& slot : updater_.slots())
+      to = slot.begins_as_value ? std::copy_n(made, layout_.dim, to) : std::fill_n(to, layout_.dim, slot.initial);
     if (packing_.packs()) packing_.pack(made, row);
   }
   void initial_weights(std::uint64_t key, std::span<float> weights) const {

@@ -24,6 +24,14 @@ DISTRIB_DECL DenseStore::DenseStore(const ShardLayout& layout, const JobUpdaters
   auto slot = slots_.begin();
   for (Group& group : groups_)
     for (std::size_t i = 0; i < group.updater.slots().size(); ++i) group.slots.push_back((slot++)->as<float>());
+  begin_slots();
+}
+
+DISTRIB_DECL void DenseStore::begin_slots() {
+  for (const Group& group : groups_)
+    for (std::size_t i = 0; i < group.slots.size(); ++i)
+      if (group.updater.slots()[i].begins_as_value)
+        std::ranges::copy(current_->as<float>().subspan(group.first, group.size), group.slots[i].begin());
 }
 
 DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions) {

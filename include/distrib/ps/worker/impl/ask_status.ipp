@@ -5,6 +5,7 @@
 
 #include <distrib/net/asio.hpp>
 #include <distrib/net/async_connect.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
@@ -35,7 +36,7 @@ DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const As
     context.stop();
   };
   ConnectOptions connecting;
-  connecting.deadline = begun + how.within;
+  connecting.deadline = instant_after(begun, how.within);
   connecting.longest_try = how.within;
   connecting.most_tries = 1;
   async_connect(context.get_executor(), server, connecting, [&](const std::error_code& ec, TcpSocket socket) {

@@ -3,8 +3,10 @@
 
 #include <distrib/ps/worker/worker_client.hpp>
 
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/nonce.hpp>
@@ -22,6 +24,11 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
       owner_{owner},
       node_{job, rank, options_.worker, std::move(cuts), *this},
       hang_up_{executor} {
+  for (const ShardLayout& layout : shard_layouts(job))
+    if (layout.wire_block_bytes() > options_.rpc.limits.body_bytes)
+      throw_error(ps_errc::shard_too_large, "shard " + std::to_string(layout.shard()) + ": " +
+                                                std::to_string(layout.wire_block_bytes()) + " bytes, allowed are " +
+                                                std::to_string(options_.rpc.limits.body_bytes));
   for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica)
     links_.emplace_back(executor, *this, replica, job.task_of(replica), job.service_of(replica));
 }
@@ -33,7 +40,7 @@ DISTRIB_DECL WorkerClient::~WorkerClient() {
 
 DISTRIB_DECL void WorkerClient::start() {
   for (Link& link : links_) {
-    link.deadline = Clock::now() + options_.start_within;
+    link.deadline = instant_after(Clock::now(), options_.start_within);
     connect(link);
   }
 }
@@ -120,7 +127,7 @@ DISTRIB_DECL void WorkerClient::lost(Link& link) {
     tell(Event::Kind::lost, link, reason.code, "lost " + name_of(link) + ": " + reason.code.message());
     link.failures = 0;
     // When everything is saved, a server that is gone needs no further call.
-    link.deadline = now + (node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
+    link.deadline = instant_after(now, node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
   }
   if (now >= link.deadline) return cannot_reach(link, reason.code);
   // A server that accepts connections but never greets is tried after pauses that double up to 1.6 s.
@@ -145,7 +152,8 @@ DISTRIB_DECL void WorkerClient::cannot_reach(Link& link, const std::error_code& 
   const Instant now = Clock::now();
   for (const Link& other : links_)
     if (other.replica % shards_ == link.replica % shards_)
-      link.deadline = std::max(link.deadline, other.connection ? now + options_.lost_after : other.deadline);
+      link.deadline =
+          std::max(link.deadline, other.connection ? instant_after(now, options_.lost_after) : other.deadline);
   if (link.deadline > now) return connect_after(link, longest_pause);
   const bool for_good = link.was_connected && !node_.everything_saved();
   fail(for_good ? exit_code::somebody_lost : exit_code::again, {reason, name_of(link)});
@@ -170,7 +178,7 @@ DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {
 DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
   end_ = {end.left ? exit_code::again : exit_code::done, {}, std::move(end.result)};
   for (Link& link : links_) link.connector.reset();
-  hang_up_.expires_after(options_.goodbye_within);
+  hang_up_.expires_at(instant_after(Clock::now(), options_.goodbye_within));
   hang_up_.async_wait([self = shared_from_this()](const std::error_code& ec) {
     if (!ec) self->finish();
   });

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/fixed_string.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/libtorch/lent_columns.hpp>
+#include <distrib/libtorch/torch.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+#include <distrib/tensor/values.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The rows of a task's tables that a batch needs, as tensors: each row that is needed once, and the number of the row of
+/// each lookup. The rows are leaf tensors, and their gradients are sent to the tables. `Tables`: a `VariableList` of
+/// `Embedding`s.
+///
+/// Lifetime: the tensors refer to memory that is valid until `loss()` or `evaluate()` returns. Threads: one at a time.
+template <class Tables> class TorchRows {
+  static_assert(detail::is_variable_list<Tables> && Tables::tables == Tables::size,
+                "distrib: the Tables of a task must be a VariableList of Embeddings, and of nothing else");
+
+ public:
+  /// Makes the tensors of `values` on `device`. On the CPU nothing is copied. With `gradients`, which must be zero, each
+  /// tensor of rows requires a gradient, which is added to them.
+  TorchRows(const RuntimeValues& values, RuntimeGradients* gradients, torch::Device device) {
+    for (std::size_t t = 0; t < Tables::size; ++t) {
+      const auto count = static_cast<std::int64_t>(values.rows(t).count());
+      const std::int64_t dim = dims[t];
+      const auto index = values.index(t);
+      rows_[t] = lent(values.rows(t).data(), {count, dim}, torch::kFloat32);
+      index_[t] = lent(index.data(), {static_cast<std::int64_t>(index.size())}, torch::kInt64);
+      if (device.is_cpu()) {
+        detail::LentColumns::add(rows_[t]);
+        detail::LentColumns::add(index_[t]);
+      } else {
+        rows_[t] = rows_[t].to(device);
+        index_[t] = index_[t].to(device);
+      }
+      if (gradients == nullptr) continue;
+      rows_[t].set_requires_grad(true);
+      rows_[t].mutable_grad() = device.is_cpu() ? lent(gradients->rows(t).data(), {count, dim}, torch::kFloat32)
+                                                : torch::zeros_like(rows_[t]);
+    }
+  }
+
+  /// Copies gradients from another device to `gradients`. On the CPU they are there already.
+  void finish(RuntimeGradients& gradients) const {
+    for (std::size_t t = 0; t < Tables::size; ++t) {
+      if (rows_[t].is_cpu()) continue;
+      const torch::Tensor here = rows_[t].grad().cpu();
+      if (here.nbytes() != 0) std::memcpy(gradients.rows(t).data(), here.data_ptr(), here.nbytes());
+    }
+  }
+
+  /// Returns the rows of table number `table`: [unique keys, dim].
+  [[nodiscard]] auto unique(std::size_t table) const noexcept -> const torch::Tensor& { return rows_[table]; }
+  /// Returns the number of the row of each lookup of table number `table`: int64, [lookups].
+  [[nodiscard]] auto index(std::size_t table) const noexcept -> const torch::Tensor& { return index_[table]; }
+
+ private:
+  static constexpr auto dims = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<std::int64_t, Tables::size>{static_cast<std::int64_t>(Tables::template At<I>::dim)...};
+  }(std::make_index_sequence<Tables::size>{});
+
+  template <class T>
+  static auto lent(const T* data, at::IntArrayRef extents, torch::ScalarType type) -> torch::Tensor {
+    return torch::from_blob(const_cast<T*>(data), extents, type);
+  }
+
+  std::array<torch::Tensor, Tables::size> rows_;
+  std::array<torch::Tensor, Tables::size> index_;
+};
+
+/// Returns the row of each lookup of the table `Name`, in the order of the lookups: [lookups, dim], differentiable.
+/// A name that the task has not does not compile.
+template <FixedString Name, class Tables>
+  requires detail::has_variable<Tables, Name>
+[[nodiscard]] auto get(const TorchRows<Tables>& rows) -> torch::Tensor {
+  constexpr std::size_t table = Tables::index_of(Name.view());
+  return torch::embedding(rows.unique(table), rows.index(table));
+}
+
+/// Returns the rows of the table `Name`, each once: [unique keys, dim], a leaf tensor. For operators that take a table
+/// and an index, as `torch::embedding_bag(unique_rows<"words">(rows), lookup_index<"words">(rows), offsets)`.
+template <FixedString Name, class Tables>
+  requires detail::has_variable<Tables, Name>
+[[nodiscard]] auto unique_rows(const TorchRows<Tables>& rows) -> torch::Tensor {
+  return rows.unique(Tables::index_of(Name.view()));
+}
+
+/// Returns the number in `unique_rows<Name>(rows)` of the row of each lookup: int64, [lookups].
+template <FixedString Name, class Tables>
+  requires detail::has_variable<Tables, Name>
+[[nodiscard]] auto lookup_index(const TorchRows<Tables>& rows) -> torch::Tensor {
+  return rows.index(Tables::index_of(Name.view()));
+}
+
+// The twins for names that are not in the list, which report that.
+template <FixedString Name, class Tables> auto get(const TorchRows<Tables>&) -> torch::Tensor {
+  static_assert(
+      detail::no_variable_of_this_name<Name, Tables>::value,
+      "distrib: get<NAME>(rows): the task has no Embedding of this NAME; the VariableList in this message shows "
+      "the names that it has");
+  return {};
+}
+template <FixedString Name, class Tables> auto unique_rows(const TorchRows<Tables>&) -> torch::Tensor {
+  static_assert(detail::no_variable_of_this_name<Name, Tables>::value,
+                "distrib: unique_rows<NAME>(rows): the task has no Embedding of this NAME; the VariableList in this "
+                "message shows the names that it has");
+  return {};
+}
+template <FixedString Name, class Tables> auto lookup_index(const TorchRows<Tables>&) -> torch::Tensor {
+  static_assert(detail::no_variable_of_this_name<Name, Tables>::value,
+                "distrib: lookup_index<NAME>(rows): the task has no Embedding of this NAME; the VariableList in this "
+                "message shows the names that it has");
+  return {};
+}
+
+}  // namespace v0
+}  // namespace distrib
