@@ -38,6 +38,24 @@ struct CountExamples {
   void on_start(const distrib::JobStart&) { *examples = 0; }
   void on_step(const distrib::StepDone& done) { *examples += done.examples; }
 };
+
+/// The line model with a running mean, as layers that normalise have them: a step sets it to the mean of the batch,
+/// times 100. So what is written as its gradient is the change.
+struct RunningModel : RuntimeLineModel {
+  RunningModel() {
+    std::vector<distrib::VariableInfo> variables = list.infos();
+    variables.push_back(distrib::runtime_variable("mean", {}));
+    list = distrib::RuntimeVariables{std::move(variables)};
+  }
+  auto updaters() const -> distrib::ModelUpdaters { return {{"mean", distrib::Sgd{.learning_rate = 1.0F}}}; }
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    float sum = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) sum += 100 * batch[i].x[0];
+    get(gradients, "mean")() += get(values, "mean")() - sum / static_cast<float>(batch.size());
+    return RuntimeLineModel::gradients(batch, values, gradients, context);
+  }
+};
 }  // namespace
 
 TEST_CASE("train: roles may be set in any order, hooks accumulate, the last setting of a role counts", "[train]") {
@@ -231,6 +249,54 @@ TEST_CASE("with_gradient_clipping: the same bits for any number of shards and th
     }
   CHECK_THROWS_WITH(table_model::builder(data, 2, 1, 30).with_gradient_clipping(distrib::ClipByNorm{-1}),
                     ContainsSubstring("must be positive and finite") && ContainsSubstring("norm -1"));
+}
+
+TEST_CASE("with_gradient_clipping: running means of a model are not clipped, and have averages", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path()).batch(10);
+  std::vector<float> norms;
+  const auto train = [&](const auto& model, const std::string& out, const distrib::GradientClipping& clipping) {
+    norms.clear();
+    auto trainer =
+        distrib::train(model)
+            .with_data(data)
+            .with_updater(distrib::Momentum{.learning_rate = 0.1F, .momentum = 0.5F})
+            .with_updater([](const distrib::VariableInfo& v) { return v.shape.rank() == 0; }, distrib::Sgd{})
+            .with_gradient_clipping(clipping)
+            .with_moving_average({.decay = 0.5F})
+            .with_hooks(distrib::StopAtStep{4}, KeepNorms{&norms},
+                        distrib::SaveCheckpoint{.directory = directory / out, .every_steps = 1, .max_to_keep = 10})
+            .build();
+    CHECK(trainer.run() == 0);
+    return norms;
+  };
+  const auto read = [&](const std::string& out, distrib::Step step, const std::string& name, std::size_t size) {
+    const auto reader = distrib::BundleReader::open(directory / (out + "/model.ckpt-" + std::to_string(step)));
+    std::vector<float> values(size);
+    const distrib::Shape shape = size == 1 ? distrib::Shape{} : distrib::Shape{static_cast<std::int64_t>(size)};
+    reader.read(name, distrib::Slice::whole(shape), std::as_writable_bytes(std::span{values}));
+    return values;
+  };
+  train(RunningModel{}, "free", {});
+  for (const distrib::GradientClipping& clipping :
+       {distrib::GradientClipping{distrib::ClipByNorm{0.1F}}, distrib::GradientClipping{distrib::ClipByValue{0.01F}}}) {
+    const std::string kind = clipping.by_norm() != nullptr ? " norm" : " value";
+    CAPTURE(kind);
+    const auto expected = train(RuntimeLineModel{}, "line" + kind, clipping);
+    const auto found = train(RunningModel{}, "running" + kind, clipping);
+    for (std::size_t i = 0; i < 4; ++i) CHECK((found[i] == expected[i] || clipping.by_norm() == nullptr));
+    CHECK(read("running" + kind, 4, "weights", 2) == read("line" + kind, 4, "weights", 2));
+    CHECK(read("running" + kind, 4, "bias", 1) == read("line" + kind, 4, "bias", 1));
+    CHECK(read("running" + kind, 4, "weights", 2) != read("free", 4, "weights", 2));
+    float average = 0;
+    for (distrib::Step step = 1; step <= 4; ++step) {
+      const float mean = read("running" + kind, step, "mean", 1)[0];
+      CHECK(std::abs(mean) > 0.5F);
+      CHECK(mean == read("free", step, "mean", 1)[0]);
+      average += (mean - average) * 0.5F;
+      CHECK(read("running" + kind, step, "mean/ExponentialMovingAverage", 1)[0] == Approx(average));
+    }
+  }
 }
 
 TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data", "[train]") {

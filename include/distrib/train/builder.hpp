@@ -284,8 +284,9 @@ class TrainerBuilder {
 
   /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the
   /// whole gradient of one contribution, of all variables and of the rows of tables together. So each contribution is
-  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped. Default: not
-  /// at all. Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
+  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped, and neither is
+  /// what has an updater of the model, such as a running mean: it does not count for the norm. Default: not at all.
+  /// Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
   template <std::convertible_to<GradientClipping> C>
   [[nodiscard]] auto with_gradient_clipping(C clipping) const -> TrainerBuilder {
     const GradientClipping chosen{clipping};

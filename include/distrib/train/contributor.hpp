@@ -20,6 +20,7 @@
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/clip_gradients.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/model_updaters.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -46,8 +47,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   using Variables = typename M::Variables;
 
  public:
-  Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts)
-      : model_{model}, source_{source}, job_{job}, layouts_{layouts} {
+  /// `of_model`: the updaters that the model brings.
+  Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts,
+              const ModelUpdaters& of_model = {})
+      : model_{model}, source_{source}, job_{job}, layouts_{layouts}, not_clipped_{updated_by_model(job, of_model)} {
     const RuntimeVariables variables{job.variables, job.tables};
     for (std::uint32_t rank = 0; rank < job.ranks; ++rank)
       ranks_.push_back(std::make_unique<OfRank>(variables, job, layouts));
@@ -119,7 +122,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ahead.keys.collect(values, table, mine.values.rows(table).data());
     }
     const float loss = mean_gradients(mine, ahead, step, rank);
-    mine.norm = clip_gradients(job_, mine.gradients);
+    mine.norm = clip_gradients(job_, mine.gradients, not_clipped_);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
@@ -250,6 +253,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   const Source& source_;
   const Job& job_;
   std::span<const ShardLayout> layouts_;
+  std::vector<bool> not_clipped_;  // see `updated_by_model`
   std::vector<std::unique_ptr<OfRank>> ranks_;
 };
 

@@ -47,7 +47,8 @@ concept LooksUp = !has_known_tables<typename M::Variables> || HasLookups<M>;
 /// It may also have
 /// - `updaters() const -> ModelUpdaters`: updaters for some of its variables and tables, by their whole names. The
 ///   recipe's `with_updater` with a predicate or without a name does not replace them; one with the same whole name
-///   does;
+///   does. What `gradients()` writes for these need not be the gradient of the loss, and is not clipped: with `Sgd{1}`
+///   the difference (before - after) sets a running mean to its new value;
 /// - `describe() const -> std::string`: one line that describes with what this process computes, such as the name and
 ///   version of a library and its number of threads, at most 4096 bytes. Workers of a synchronous job whose lines
 ///   differ are refused (`ps_errc::unlike_arithmetic`); other jobs report an event. Not part of the identity of the

@@ -34,18 +34,21 @@ namespace detail {
 
 template <Model M, BatchSource Source> class OpenModelOf final : public OpenModel {
  public:
-  OpenModelOf(const M& model, Source source) : model_{model}, source_{std::move(source)} {}
+  /// `of_model`: the updaters that the model brings.
+  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source)
+      : model_{model}, of_model_{of_model}, source_{std::move(source)} {}
 
   [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
   [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
   [[nodiscard]] auto batch_size() const -> std::uint64_t override { return source_.batch_size(); }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
-    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts);
+    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_);
   }
 
  private:
   const M& model_;
+  const ModelUpdaters& of_model_;
   Source source_;
 };
 
@@ -94,7 +97,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   }
   [[nodiscard]] auto open() const -> std::unique_ptr<OpenModel> override {
     using Source = std::remove_cvref_t<decltype(data_.open())>;
-    return std::make_unique<OpenModelOf<M, Source>>(model_, data_.open());
+    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open());
   }
   [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
     return evaluation_ ? evaluation_(model_, variables()) : nullptr;
