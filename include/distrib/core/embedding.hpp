@@ -43,8 +43,8 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
 
  public:
   using Element = T;
-  static constexpr auto name = Name;
-  static constexpr std::size_t dim = Dim;
+  static constexpr auto name = Name;  ///< Name of the table, a `FixedString`.
+  static constexpr std::size_t dim = Dim;  ///< Number of elements of a row.
 
   /// Makes a table whose new rows are filled by `initializer`, by default evenly distributed over [-0.05, 0.05].
   Embedding(Initializer initializer = UniformInitializer{}, EmbeddingOptions options = {})  // NOLINT: `{{}, ...}`
