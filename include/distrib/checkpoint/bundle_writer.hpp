@@ -38,9 +38,9 @@ struct BundlePart {
 
   /// A tensor of texts to save; it is always saved whole. Without an axis, and with one value, it is a scalar.
   struct StringTensor {
-    std::string name;
-    Shape shape;
-    std::vector<std::string> values;
+    std::string name;  ///< Not empty, and not beginning with a zero byte.
+    Shape shape;  ///< Its number of elements is the number of `values`.
+    std::vector<std::string> values;  ///< Row-major; any bytes.
   };
 
   std::vector<TensorPiece> tensors;

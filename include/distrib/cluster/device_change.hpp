@@ -25,11 +25,14 @@ struct DeviceChange {
   template <class T> class FieldChange {
    public:
     FieldChange() = default;
+    /// Clears the field.
     FieldChange(std::nullopt_t) : changes_{true} {}
+    /// Sets the field to `value`.
     template <class U>
       requires std::convertible_to<U, T>
     FieldChange(U&& value) : changes_{true}, value_{std::in_place, std::forward<U>(value)} {}
 
+    /// Changes `field`; without a change leaves it as it is.
     void apply(std::optional<T>& field) const {
       if (changes_) field = value_;
     }

@@ -31,6 +31,7 @@ struct ServerDef {
   ClusterDeviceFilters device_filters = {};  ///< Only TensorFlow uses them.
   std::uint16_t port = 0;  ///< Unless 0, used instead of the port in the task's address.
 
+  /// Returns the task that this server is.
   [[nodiscard]] auto task() const -> TaskId { return {job_name, task_index}; }
   [[nodiscard]] auto operator==(const ServerDef&) const -> bool = default;
 };

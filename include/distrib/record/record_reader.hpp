@@ -171,6 +171,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Returns the remaining records as an input range. Trap: begin() reads a record, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  /// Returns the end of the range.
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:

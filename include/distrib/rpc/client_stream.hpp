@@ -48,6 +48,7 @@ template <detail::StreamMethod M, class Client> class ClientStream {
     if (state_) cancel();
   }
 
+  /// Returns the executor of the client. Only its thread may use the stream.
   [[nodiscard]] auto get_executor() const noexcept { return client_->get_executor(); }
 
   /// Reads the next item; completes with `StreamReadSignature<typename M::Reply>`.

@@ -59,10 +59,13 @@ template <class T> struct RpcCodec;
 template <class T>
   requires std::is_trivially_copyable_v<T>
 struct PlainCodec {
+  /// Appends the bytes of `value` to `head`. Returns an empty body.
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
     head.raw(detail::bytes_of(value));
     return {};
   }
+  /// Copies the bytes into `value`. Returns false, and leaves `value` unchanged, if their number is not the size of
+  /// `T`, or if there is a body.
   static auto decode(const MessageReceived& received, T& value) noexcept -> bool {
     if (received.head.size() != sizeof(T) || !received.body.empty()) return false;
     std::memcpy(&value, received.head.data(), sizeof(T));

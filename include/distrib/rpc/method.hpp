@@ -16,7 +16,9 @@ inline namespace v0 {
 
 /// A request or reply without content.
 struct Empty {
+  /// Writes nothing.
   void encode(WireWriter&) const {}
+  /// Returns true for any bytes: a newer sender may have fields that this program does not know.
   [[nodiscard]] auto decode(ByteView) const -> bool { return true; }
 };
 
@@ -39,7 +41,7 @@ template <FixedString Name, class RequestType, class ReplyType> struct Method {
       "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
   using Request = RequestType;
   using Reply = ReplyType;
-  static constexpr std::string_view name = Name.view();
+  static constexpr std::string_view name = Name.view();  ///< Name of the method, as in metrics and error texts.
   static constexpr std::uint32_t id = method_id(Name.view());  ///< Identifies the method in a frame.
   static constexpr bool streams_requests = false;  ///< True: the client sends any number of requests, then an end.
   static constexpr bool streams_replies = false;  ///< True: the server sends any number of replies, then an end.

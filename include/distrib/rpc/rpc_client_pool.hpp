@@ -116,6 +116,7 @@ class BasicRpcClientPool {
     if (state_) state_->end();
   }
 
+  /// Returns the executor of the pool, on which its connections run.
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
 
   /// Returns the number of connections that accept calls now.

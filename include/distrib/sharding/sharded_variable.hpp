@@ -75,10 +75,13 @@ class ShardedVariable {
                           " of " + to_string(shape));
   }
 
+  /// Returns the element type.
   [[nodiscard]] auto dtype() const noexcept -> DType { return dtype_; }
   /// Returns the shape of the whole.
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
+  /// Returns the number of rows of all shards together; 0 if the constructor failed.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return offsets_.back(); }
+  /// Returns the number of shards; 0 if the constructor failed.
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(offsets_.size() - 1);
   }

@@ -40,9 +40,9 @@ struct SparkType {
 
 /// A column of a table. A value.
 struct SparkColumn {
-  std::string name;
-  SparkType type;
-  bool nullable = true;
+  std::string name;  ///< Name of the column.
+  SparkType type;  ///< Type of the values.
+  bool nullable = true;  ///< True: a row may have no value.
 };
 
 /// The message type of the records.

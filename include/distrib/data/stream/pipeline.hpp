@@ -48,6 +48,7 @@ template <Stream S> class Pipeline {
   using Element = typename S::Element;
   class Iterator;
 
+  /// Makes the pipeline of the elements of `stream`, from its current position on.
   explicit Pipeline(S stream) : stream_{std::move(stream)} {}
 
   /// Replaces each element by `function(element)`.
@@ -221,6 +222,7 @@ template <Stream S> class Pipeline {
   /// Returns an input iterator over the remaining elements, which throws on failure. Trap: `begin()` reads an element,
   /// so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  /// Returns the end of the range.
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
@@ -253,10 +255,13 @@ template <Stream S> class Pipeline<S>::Iterator {
   using difference_type = std::ptrdiff_t;
   using value_type = typename S::Element;
 
+  /// Reads the first element of the rest of `pipeline`, which must outlive the iterator.
   explicit Iterator(Pipeline& pipeline) : pipeline_{&pipeline} { ++*this; }
 
+  /// Return the current element; valid until the iterator is advanced. Not allowed at the end (not checked).
   [[nodiscard]] auto operator*() const noexcept -> const value_type& { return *element_; }
   [[nodiscard]] auto operator->() const noexcept -> const value_type* { return &*element_; }
+  /// Reads the next element. Throws `std::system_error` if that fails.
   auto operator++() -> Iterator& {
     // In two steps, because elements may have no assignment.
     auto next = pipeline_->next();
