@@ -66,7 +66,6 @@ inline constexpr ErrorText checkpoint_texts[] = {
      "the index file is missing, but there are data files: copy the index too"},
     {checkpoint_errc::stale_state, failure::not_found,
      "the checkpoint state file names a checkpoint that does not exist: copy that one here, or remove the file"},
-     "the checkpoint state file names a checkpoint that does not exist"},
     {checkpoint_errc::bad_tensor_file, failure::corrupt,
      "not a sound safetensors or PyTorch file: get the file again, or save it again"},
 };

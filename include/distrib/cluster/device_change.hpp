@@ -42,10 +42,12 @@ struct DeviceChange {
     std::optional<T> value_{};
   };
 
+  /// The change to each field of a `DeviceSpec`.
   FieldChange<std::string> job{};
   FieldChange<std::int64_t> replica{};
   FieldChange<std::int64_t> task{};
   FieldChange<std::string> type{};  ///< "cpu" and "gpu" become upper case, as in `DeviceSpec::parse`.
+  /// The change to the number of the device.
   FieldChange<std::int64_t> index{};
 };
 

@@ -11,6 +11,7 @@ inline namespace v0 {
 /// A report about a running job, beside the errors that its calls return: a damaged checkpoint was skipped, a task does
 /// not answer.
 struct Event {
+  /// What happened.
   enum class Kind {
     restored,  ///< The job, or one of its shards, continues from a checkpoint or cut.
     /// A checkpoint or cut was not used because it is damaged, cannot be read or does not belong here; `text` says why.
@@ -24,10 +25,10 @@ struct Event {
     no_room,  ///< The disk is full: a cut or summary was not written, another attempt follows. Training continues.
     ended,  ///< The task ends because of `peer`.
   };
-  Kind kind{};
+  Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0".
   std::string peer;  ///< The task or file that the report is about; may be empty.
-  std::error_code code;
+  std::error_code code;  ///< The reason; empty if there is none.
   std::string text;  ///< One sentence for the user.
 };
 

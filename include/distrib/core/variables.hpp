@@ -24,7 +24,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t; see `is_counter`).
+/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t).
+/// No updater trains a counter: it starts at 0, and each contribution is added to it undivided.
 /// Name, element type and number of axes are fixed at compile time, extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,

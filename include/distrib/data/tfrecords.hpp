@@ -216,7 +216,7 @@ class TfRecords {
   std::vector<std::string> sources_;
 };
 
-/// Returns the data set of the record files that `sources` name (files, directories, patterns: see `find_files`). Each
+/// Returns the data set of the record files that `sources` name (files, directories, patterns with *, ? and []). Each
 /// file may be plain, gzip or zlib, which is detected from its content:
 ///
 ///     const auto digits = tfrecords("data/train-*")

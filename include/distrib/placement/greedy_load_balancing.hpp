@@ -51,6 +51,8 @@ template <class Load>
   requires std::invocable<Load&, const PlacementRequest&>
 class GreedyLoadBalancingStrategy {
  public:
+  /// `load`: measures a variable. `weights`: how much each task can take, one number for each task; empty: all the
+  /// same. `place` checks the weights.
   explicit GreedyLoadBalancingStrategy(Load load, std::vector<std::uint32_t> weights = {})
       : load_{std::move(load)}, weights_{std::move(weights)} {}
 

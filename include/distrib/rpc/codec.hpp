@@ -25,14 +25,14 @@ inline namespace v0 {
 
 /// A received message. `head` and `body` are valid while the message is decoded; a body with an owner stays valid.
 struct MessageReceived {
-  ByteView head;
-  FrameBody body;
+  ByteView head;  ///< What `encode` wrote to its `head`.
+  FrameBody body;  ///< What `encode` returned; empty: there was no body.
   std::uint32_t body_checksum = 0;  ///< CRC-32C of the body; it was verified.
 };
 
 /// The body of a message that is sent beside its head. A body without an owner must live until the core has copied it.
 struct MessageBody {
-  FrameBody body;
+  FrameBody body;  ///< The bytes; empty: there is no body.
   std::optional<std::uint32_t> checksum = std::nullopt;  ///< CRC-32C of the body if it is known.
 };
 

@@ -50,20 +50,20 @@ template <FixedString Name, class RequestType, class ReplyType> struct Method {
 /// A method whose server answers one request with any number of items and then an end.
 template <FixedString Name, class RequestType, class ItemType>
 struct StreamingMethod : Method<Name, RequestType, ItemType> {
-  static constexpr bool streams_replies = true;
+  static constexpr bool streams_replies = true;  ///< The server sends any number of replies, then an end.
 };
 
 /// A method whose client sends any number of items and then an end, and gets one reply.
 template <FixedString Name, class ItemType, class ReplyType>
 struct ClientStreamingMethod : Method<Name, ItemType, ReplyType> {
-  static constexpr bool streams_requests = true;
+  static constexpr bool streams_requests = true;  ///< The client sends any number of requests, then an end.
 };
 
 /// A method with items in both directions. The directions are independent of each other.
 template <FixedString Name, class ItemType, class ReplyItemType>
 struct BidirectionalMethod : Method<Name, ItemType, ReplyItemType> {
-  static constexpr bool streams_requests = true;
-  static constexpr bool streams_replies = true;
+  static constexpr bool streams_requests = true;  ///< The client sends any number of requests, then an end.
+  static constexpr bool streams_replies = true;  ///< The server sends any number of replies, then an end.
 };
 
 namespace detail {

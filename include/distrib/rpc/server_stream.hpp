@@ -68,7 +68,7 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         [state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
+  /// Sends an item. Completes with `void(std::error_code)` when the item is queued for sending; waits before if the
   /// client has granted no credit.
   template <class Token>
   auto async_write(typename M::Reply item, Token&& token) const

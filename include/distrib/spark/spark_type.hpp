@@ -32,7 +32,7 @@ struct SparkType {
     vector,
   };
 
-  Kind kind = Kind::unknown;
+  Kind kind = Kind::unknown;  ///< The kind of one value.
   unsigned arrays = 0;  ///< 1: an array of values; 2: an array of arrays.
 
   friend constexpr auto operator==(const SparkType&, const SparkType&) noexcept -> bool = default;

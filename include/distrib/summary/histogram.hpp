@@ -54,7 +54,7 @@ class Histogram {
   /// A bucket, or several consecutive empty buckets that were merged into one.
   struct Bucket {
     double limit = 0;  ///< Its values are below this limit and not below the limit of the bucket before.
-    double count = 0;
+    double count = 0;  ///< Number of values.
 
     [[nodiscard]] auto operator==(const Bucket&) const -> bool = default;
   };

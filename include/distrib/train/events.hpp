@@ -59,8 +59,8 @@ struct Evaluated {
 struct TrainingResult {
   std::string mode;  ///< "sync", "ssp" or "async".
   std::uint32_t ps = 0;  ///< Parameter server tasks; 0 in local mode.
-  std::uint32_t workers = 0;
-  std::uint32_t shards = 0;
+  std::uint32_t workers = 0;  ///< Number of workers of the job.
+  std::uint32_t shards = 0;  ///< Number of shards of the job.
   Step steps = 0;  ///< Global steps done, including the steps of earlier runs.
   bool complete = false;  ///< All steps are done. False: the run was interrupted, and can be continued.
   double seconds = 0;  ///< Of this run, without evaluation at the end.

@@ -85,7 +85,7 @@ template <Stream S> class Pipeline {
   [[nodiscard]] auto enumerate() && { return after(EnumeratedStream<S>{std::move(stream_)}); }
 
   /// Shuffles within a window: each time returns a random one of the next `buffer` elements. The order is a function of
-  /// `seed` and the epoch. See `ShuffledStream`.
+  /// `seed` and the epoch. An element moves at most `buffer` - 1 positions towards the front.
   ///
   /// Errors: `next` reports `data_errc::bad_buffer` if `buffer` is 0.
   [[nodiscard]] auto window_shuffle(std::uint64_t buffer, std::uint64_t seed) && {
@@ -98,15 +98,17 @@ template <Stream S> class Pipeline {
     return after(RepeatedStream<S>{std::move(stream_), epochs});
   }
 
-  /// Holds the elements of the first epoch in memory, at most `max_bytes`, and returns them again in later epochs. See
-  /// `CachedStream`.
+  /// Holds the elements of the first epoch in memory, at most `max_bytes`, and returns them again in later epochs. An
+  /// epoch that was not read to its end, or had a failure, is not kept. An element counts with its `sizeof`, a record
+  /// also with its payload. Trap: other memory that an element owns does not count.
   ///
   /// Errors: `next` reports `data_errc::cache_full` if the elements take more; that element and each further one of the
   /// epoch is lost.
   [[nodiscard]] auto cache(std::uint64_t max_bytes) && { return after(CachedStream<S>{std::move(stream_), max_bytes}); }
 
-  /// Reads up to `ahead` elements ahead of their use on a thread of `pool`, which must outlive the pipeline. See
-  /// `PrefetchedStream`.
+  /// Reads up to `ahead` elements ahead of their use on a thread of `pool`, which must outlive the pipeline. Elements
+  /// and failures come in the same order. If the pool is busy or stopped, the caller reads. Records are copied; other
+  /// memory that an element points to must stay valid while later elements are read.
   ///
   /// Errors: `next` reports `data_errc::bad_buffer` if `ahead` is 0.
   [[nodiscard]] auto prefetch(IoPool& pool, std::uint64_t ahead) && {
@@ -145,7 +147,7 @@ template <Stream S> class Pipeline {
   }
 
   /// Parses records into columns: `Batch<E>` of `size` records, 1 .. 2^31. A batch is valid until the next one is
-  /// requested. See `ExampleStream`.
+  /// requested.
   ///
   /// Errors: `next` reports `data_errc::bad_batch_size`, or an `example_errc` with record and feature; the records of
   /// that batch are lost.

@@ -21,7 +21,7 @@ inline namespace v0 {
 struct ShardStatus {
   /// What a shard knows of one rank.
   struct RankStatus {
-    Rank rank = 0;
+    Rank rank = 0;  ///< Number of the rank, from 0.
     bool here = false;  ///< True if a process of the rank is joined.
     /// The newest contribution of the rank that arrived. Synchronous: other ranks of that step may still be missing.
     Step last = 0;
@@ -40,7 +40,7 @@ struct ShardStatus {
 
   /// What a shard has of one variable.
   struct VariableStatus {
-    std::string name;
+    std::string name;  ///< Name of the variable.
     std::uint64_t bytes = 0;  ///< Bytes of its values on this shard.
 
     /// Appends the fields as a protobuf message, without a length before them.
