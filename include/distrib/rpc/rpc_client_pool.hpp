@@ -72,10 +72,10 @@ struct RpcClientPoolOptions {
 /// - with `rpc_errc::bad_message` if the codec of its request throws; the exception leaves the context's `run()`;
 /// - when the pool is destroyed: with `rpc_errc::closed` if it waits, with `lost` or `not_sent` if it is in flight.
 ///
-/// A failed call is repeated within its deadline as `RpcClientPoolOptions::retry` allows: after `not_sent` and `closed` always, after
-/// `lost` and `silent` only if the method is idempotent, and otherwise never. An attempt that ended with `lost` or
-/// `silent` may have been carried out. If a later attempt was not, the call fails with the code of the earlier one: so
-/// `not_sent` and `closed` mean that the call was not carried out at all.
+/// A failed call is repeated within its deadline as `RpcClientPoolOptions::retry` allows: after `not_sent` and `closed`
+/// always, after `lost` and `silent` only if the method is idempotent, and otherwise never. An attempt that ended with
+/// `lost` or `silent` may have been carried out. If a later attempt was not, the call fails with the code of the
+/// earlier one: so `not_sent` and `closed` mean that the call was not carried out at all.
 ///
 /// Connections are TCP, or of the type that another `ConnectorType` makes: `BasicRpcClientPool{executor, address,
 /// options, TlsConnect{context}}` speaks TLS (`net/tls/tls_connect.hpp`); the handshake is part of each attempt. The

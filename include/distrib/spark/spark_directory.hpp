@@ -79,8 +79,8 @@ struct SparkPath {
 /// are read, not from their names.
 ///
 /// Errors: sets `to` to `spark_errc::mixed_partitions` if files have different partition columns or a directory is not
-/// named "k=v", to `duplicate_column` if a path has the same column twice, to `no_files`, to `unfinished`, or to the operating system's
-/// reason, with the path. The result is then empty.
+/// named "k=v", to `duplicate_column` if a path has the same column twice, to `no_files`, to `unfinished`, or to the
+/// operating system's reason, with the path. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path,
                                                      const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory;
