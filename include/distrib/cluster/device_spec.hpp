@@ -18,9 +18,9 @@ inline namespace v0 {
 /// A device or a part of one: its job, replica, task, type and number. A field that is not set leaves the choice open.
 /// A value. Grammar and rules are the same as for TensorFlow's `DeviceSpec` (device_spec.py).
 struct DeviceSpec {
-  std::optional<std::string> job;
-  std::optional<std::int64_t> replica;
-  std::optional<std::int64_t> task;
+  std::optional<std::string> job;  ///< Name of the job: "ps".
+  std::optional<std::int64_t> replica;  ///< Number of the replica.
+  std::optional<std::int64_t> task;  ///< Index of the task in its job.
   std::optional<std::string> type;  ///< "CPU", "GPU", ...
   std::optional<std::int64_t> index;  ///< Number of the device. Counts only if `type` is set.
 

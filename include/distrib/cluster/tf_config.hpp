@@ -18,7 +18,7 @@ inline namespace v0 {
 
 /// The contents of TF_CONFIG. A key that is absent or null leaves its field empty. A value: you may overwrite fields.
 struct TfConfig {
-  ClusterSpec cluster;
+  ClusterSpec cluster;  ///< The jobs and the addresses of their tasks.
   /// True if the cluster was under the key "sparseCluster". Kubeflow's dynamic workers get that: each task learns only
   /// its own address, and a worker also the addresses of the ps.
   bool sparse_cluster = false;

@@ -79,6 +79,7 @@ inline constexpr std::size_t tensor_alignment = 64;
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
+  /// Makes a buffer of `size_bytes` zeros.
   explicit AlignedBuffer(std::size_t size_bytes) : AlignedBuffer{for_overwrite(size_bytes)} {
     if (size_ != 0) std::memset(data(), 0, size_);
   }
@@ -127,9 +128,13 @@ class AlignedBuffer {
     else *this = AlignedBuffer{size_bytes};
   }
 
+  /// Returns the address of the first byte; null if the buffer has no memory. Valid until the memory is freed: by the
+  /// destructor, by an assignment, or by `resize` beyond the capacity.
   [[nodiscard]] auto data() noexcept -> std::byte* { return begin(); }
   [[nodiscard]] auto data() const noexcept -> const std::byte* { return begin(); }
+  /// Returns the size in bytes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  /// Returns the contents; valid as `data()` is.
   [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return {begin(), size_}; }
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return {begin(), size_}; }
 

@@ -11,6 +11,7 @@ inline namespace v0 {
 /// A report about a running job, beside the errors that its calls return: a damaged checkpoint was skipped, a task does
 /// not answer.
 struct Event {
+  /// What happened.
   enum class Kind {
     restored,  ///< The job, or one of its shards, continues from a checkpoint or cut.
     /// A checkpoint or cut was not used because it is damaged, cannot be read or does not belong here; `text` says why.
@@ -26,10 +27,10 @@ struct Event {
     /// Two workers of an asynchronous job compute with different libraries, versions or settings; `text` has both.
     unlike_arithmetic,
   };
-  Kind kind{};
+  Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0".
   std::string peer;  ///< The task or file that the report is about; may be empty.
-  std::error_code code;
+  std::error_code code;  ///< The reason; empty if there is none.
   std::string text;  ///< One sentence for the user.
 };
 

@@ -29,7 +29,7 @@ struct ZerosInitializer {
 
 /// Every element is `value`.
 struct ConstantInitializer {
-  float value = 0.0F;
+  float value = 0.0F;  ///< Any float, also infinite or NaN.
 
   /// Returns "constant value=0.1".
   [[nodiscard]] auto describe() const -> std::string { return "constant value=" + detail::shortest_text(value); }
@@ -39,8 +39,8 @@ struct ConstantInitializer {
 /// Elements are distributed evenly over [low, high]. `high` itself occurs only by rounding. Both must be finite, and
 /// low <= high.
 struct UniformInitializer {
-  float low = -0.05F;
-  float high = 0.05F;
+  float low = -0.05F;  ///< Smallest value.
+  float high = 0.05F;  ///< Largest value.
 
   /// Returns "uniform low=-0.05 high=0.05".
   [[nodiscard]] auto describe() const -> std::string {
@@ -75,6 +75,7 @@ class Initializer {
                               CustomInitializer>;
 
   Initializer() = default;
+  /// Chooses this initializer.
   Initializer(ZerosInitializer choice) : choice_{choice} {}  // NOLINT: implicit on purpose
   Initializer(ConstantInitializer choice) : choice_{choice} {}  // NOLINT
   Initializer(UniformInitializer choice) : choice_{choice} {}  // NOLINT

@@ -24,6 +24,7 @@ class Shape {
   static constexpr std::size_t max_rank = 8;
 
   constexpr Shape() = default;
+  /// Makes the shape with these extents, outermost axis first. `valid` must be true for them (asserted).
   constexpr Shape(std::initializer_list<std::int64_t> extents)
       : Shape{std::span<const std::int64_t>{extents.begin(), extents.size()}} {}
   constexpr explicit Shape(std::span<const std::int64_t> extents) : rank_{extents.size()} {
@@ -48,6 +49,7 @@ class Shape {
   [[nodiscard]] constexpr auto rank() const noexcept -> std::size_t { return rank_; }
   /// Returns the extent of an axis, which must be below `rank()` (not checked).
   [[nodiscard]] constexpr auto operator[](std::size_t axis) const noexcept -> std::int64_t { return extents_[axis]; }
+  /// Returns all extents, outermost axis first: a view, valid until the shape is changed or destroyed.
   [[nodiscard]] constexpr auto extents() const noexcept -> std::span<const std::int64_t> {
     return {extents_.data(), rank_};
   }

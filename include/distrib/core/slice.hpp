@@ -20,8 +20,8 @@ inline namespace v0 {
 /// A box inside a tensor: the position of its first element, and its extent on each axis. A value. Both shapes must
 /// have the same number of axes.
 struct Slice {
-  Shape start;
-  Shape extents;
+  Shape start;  ///< First index along each axis.
+  Shape extents;  ///< Number of indices along each axis.
 
   /// Returns the box that is the whole tensor of this shape.
   [[nodiscard]] static constexpr auto whole(const Shape& shape) -> Slice {

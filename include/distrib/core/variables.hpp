@@ -25,7 +25,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t; see `is_counter`).
+/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t).
+/// No updater trains a counter: it starts at 0, and each contribution is added to it undivided.
 /// Name, element type and number of axes are fixed at compile time, extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
@@ -37,8 +38,8 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 
  public:
   using Element = T;
-  static constexpr auto name = Name;
-  static constexpr std::size_t rank = Rank;
+  static constexpr auto name = Name;  ///< Name of the variable, a `FixedString`.
+  static constexpr std::size_t rank = Rank;  ///< Number of axes.
   /// The initializers that it accepts: any for a trained tensor, only zeros for a counter.
   using Start = std::conditional_t<std::is_same_v<T, float>, Initializer, ZerosInitializer>;
 
@@ -60,6 +61,7 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
                   "distrib: a counter (a Variable of double or std::int64_t) must start at zeros");
   }
 
+  /// Return what the constructor was given. Valid as long as the variable.
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
   [[nodiscard]] auto initializer() const noexcept -> const Initializer& { return initializer_; }
 
@@ -77,14 +79,16 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 /// `return {{{784, 10}, GlorotUniformInitializer{}}, {}};`
 template <class... Vs> class VariableList {
  public:
-  static constexpr std::size_t size = sizeof...(Vs);
+  static constexpr std::size_t size = sizeof...(Vs);  ///< Number of variables and tables.
   /// Number of tables among them.
   static constexpr std::size_t tables = (std::size_t{0} + ... + (detail::is_embedding<Vs> ? 1 : 0));
 
   template <std::size_t I> using At = std::tuple_element_t<I, std::tuple<Vs...>>;
 
+  /// Makes the list of these variables and tables, in the order of `Vs`.
   VariableList(Vs... variables) : variables_{std::move(variables)...} {}  // NOLINT: `return {{{784, 10}}, ...};`
 
+  /// Returns entry `I`, counted from 0. `I` must be below `size`, otherwise the call does not compile.
   template <std::size_t I> [[nodiscard]] auto at() const noexcept -> const At<I>& { return std::get<I>(variables_); }
 
   /// Returns the position of the variable or table with this name; `size` if there is none.

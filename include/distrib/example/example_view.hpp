@@ -96,6 +96,7 @@ class FeatureView {
     (void)read(about_);
   }
 
+  /// Returns the name of the feature: a view of the record.
   [[nodiscard]] auto name() const noexcept -> std::string_view { return about_.name; }
   /// Returns the kind of its list; `none` if no kind is set, which is not the same as an empty list.
   [[nodiscard]] auto kind() const noexcept -> FeatureKind { return about_.kind; }

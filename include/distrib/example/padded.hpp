@@ -14,9 +14,9 @@ inline namespace v0 {
 
 /// Lists of a batch as one matrix: `rows` x `columns`, row-major; it begins at a multiple of `tensor_alignment`.
 template <class T> struct PaddedRows {
-  std::size_t rows = 0;
+  std::size_t rows = 0;  ///< Number of lists.
   std::size_t columns = 0;  ///< Length of the longest list.
-  AlignedBuffer memory;
+  AlignedBuffer memory;  ///< The elements of the matrix.
 
   /// Returns all rows, one after the other.
   [[nodiscard]] auto values() const noexcept -> std::span<const T> { return memory.as<T>().first(rows * columns); }

@@ -26,7 +26,7 @@ template <class E, FeatureMember... Ms> class Schema {
 
  public:
   using Record = E;
-  static constexpr std::size_t size = sizeof...(Ms);
+  static constexpr std::size_t size = sizeof...(Ms);  ///< Number of features.
 
   /// Throws `std::system_error` with `example_errc::duplicate_feature`; a constexpr schema then does not compile.
   constexpr explicit Schema(Feature<E, Ms>... features) : features_{features...} {

@@ -45,6 +45,7 @@ class FeatureListView {
   /// `entry`: an entry of the map, which must be well formed.
   DISTRIB_DECL explicit FeatureListView(ByteView entry) noexcept;
 
+  /// Returns the name of the list: a view of the record.
   [[nodiscard]] auto name() const noexcept -> std::string_view { return name_; }
   /// Returns the number of steps. It was counted when the view was made.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }

@@ -77,6 +77,7 @@ class JobConf {
 
   /// Iterates over all settings in the order of their names, as pairs of name and value.
   [[nodiscard]] auto begin() const noexcept { return settings_.begin(); }
+  /// Returns the end of the settings.
   [[nodiscard]] auto end() const noexcept { return settings_.end(); }
 
  private:

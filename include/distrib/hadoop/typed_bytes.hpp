@@ -59,8 +59,8 @@ inline void append_typed(Bytes& to, ByteView value) {
 
 /// One typed value: its code and the bytes behind it. For bytes, strings and writables, `body` is without the length.
 struct TypedValue {
-  TypedCode code{};
-  ByteView body;
+  TypedCode code{};  ///< Type of the value.
+  ByteView body;  ///< A view of what was read.
 
   /// Returns the content of bytes or a string. For a `writable`: its serialised form, without the name of its class;
   /// empty if it is damaged. For every other type: `body`.

@@ -41,6 +41,7 @@ namespace hadoop {
 class WebHdfsTaskFiles {
  public:
   WebHdfsTaskFiles() = default;
+  /// `options`: user, authentication and times of the connections. Contacts no server.
   explicit WebHdfsTaskFiles(WebHdfsOptions options) : options_{std::move(options)} {}
   WebHdfsTaskFiles(WebHdfsTaskFiles&&) noexcept = default;
   auto operator=(WebHdfsTaskFiles&&) -> WebHdfsTaskFiles& = delete;

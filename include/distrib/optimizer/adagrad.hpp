@@ -20,9 +20,9 @@ inline namespace v0 {
 /// Adagrad (Duchi, Hazan and Singer, 2011), as TensorFlow's AdagradOptimizer, without an epsilon: a += g * g; w -=
 /// learning_rate * g / sqrt(a), where g is the gradient, w the weight and a the slot. A model of `Updater`.
 struct Adagrad {
-  static constexpr std::string_view name = "adagrad";
+  static constexpr std::string_view name = "adagrad";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;

@@ -19,14 +19,15 @@ inline namespace v0 {
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as Keras's AdamW: w -= w * (weight_decay *
 /// learning_rate) + m * alpha / (sqrt(v) + epsilon), with w, m, v and alpha as in `Adam`. A model of `Updater`.
 struct AdamW {
-  static constexpr std::string_view name = "adamw";
+  static constexpr std::string_view name = "adamw";  ///< Name of the updater in the text of a job.
+  /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
-  LearningRate learning_rate = 0.001F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
-  float weight_decay = 0.004F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  float beta1 = 0.9F;  ///< Part of m that stays at an update; from 0 to below 1.
+  float beta2 = 0.999F;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the root of v, so that nothing is divided by 0.
+  float weight_decay = 0.004F;  ///< Part of each weight, times the rate, that is taken off.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {

@@ -20,13 +20,14 @@ inline namespace v0 {
 /// m, v and alpha as in `Adam`, and a third slot, largest; largest = max(largest, v); w -= m * alpha / (sqrt(largest) +
 /// epsilon). A model of `Updater`.
 struct AMSGrad {
-  static constexpr std::string_view name = "amsgrad";
+  static constexpr std::string_view name = "amsgrad";  ///< Name of the updater in the text of a job.
+  /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
-  LearningRate learning_rate = 0.001F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  float beta1 = 0.9F;  ///< Part of m that stays at an update; from 0 to below 1.
+  float beta2 = 0.999F;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the root of v, so that nothing is divided by 0.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {

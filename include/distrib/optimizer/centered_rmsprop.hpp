@@ -22,12 +22,12 @@ inline namespace v0 {
 /// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms -
 /// mg * mg + epsilon); w -= mom. ms is 1 at first, mg and mom are 0. A model of `Updater`.
 struct CenteredRMSProp {
-  static constexpr std::string_view name = "centered_rmsprop";
+  static constexpr std::string_view name = "centered_rmsprop";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  float decay = 0.9F;
-  float momentum = 0.0F;
-  float epsilon = 1e-10F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  float decay = 0.9F;  ///< Part of ms and of mg that stays at an update.
+  float momentum = 0.0F;  ///< Part of mom that stays at an update.
+  float epsilon = 1e-10F;  ///< Added inside the root.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {

@@ -26,14 +26,14 @@ inline namespace v0 {
 /// So the first step drops the initial weights, except for their part in z; and with l1 above 0 weights become exactly
 /// 0. A model of `Updater`.
 struct Ftrl {
-  static constexpr std::string_view name = "ftrl";
+  static constexpr std::string_view name = "ftrl";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.001F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
   float learning_rate_power = -0.5F;  ///< At most 0.
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
-  float l1 = 0.0F;
-  float l2 = 0.0F;
-  float l2_shrinkage = 0.0F;
+  float l1 = 0.0F;  ///< L1 regularization; 0 or more.
+  float l2 = 0.0F;  ///< L2 regularization; 0 or more.
+  float l2_shrinkage = 0.0F;  ///< L2 regularization through the gradient; 0 or more.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 2> {

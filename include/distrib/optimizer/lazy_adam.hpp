@@ -21,12 +21,12 @@ inline namespace v0 {
 /// `Adam` for tables: rows without a gradient stay as they are, and so do their moments, while the powers count every
 /// step. TensorFlow's contrib.opt.LazyAdamOptimizer. On a dense variable it is the same as Adam. A model of `Updater`.
 struct LazyAdam {
-  static constexpr std::string_view name = "lazy_adam";
+  static constexpr std::string_view name = "lazy_adam";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.001F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  float beta1 = 0.9F;  ///< Part of m that stays at an update; from 0 to below 1.
+  float beta2 = 0.999F;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the root of v, so that nothing is divided by 0.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
 

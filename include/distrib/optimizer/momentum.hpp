@@ -23,11 +23,11 @@ inline namespace v0 {
 /// weight_decay, g + weight_decay * w stands for g; with its dampening, a = momentum * a + (1 - dampening) * g except at
 /// the first update, where a = g. A model of `Updater`.
 struct Momentum {
-  static constexpr std::string_view name = "momentum";
+  static constexpr std::string_view name = "momentum";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  float momentum = 0.9F;
-  bool use_nesterov = false;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  float momentum = 0.9F;  ///< Part of a that stays at an update.
+  bool use_nesterov = false;  ///< True: the other form of the step, as above.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
   float dampening = 0.0F;  ///< Only without `use_nesterov`.

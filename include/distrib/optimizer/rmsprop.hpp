@@ -22,12 +22,12 @@ inline namespace v0 {
 /// slots: ms += (g * g - ms) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom.
 /// Epsilon is inside the root, and ms is 1 at first. A model of `Updater`.
 struct RMSProp {
-  static constexpr std::string_view name = "rmsprop";
+  static constexpr std::string_view name = "rmsprop";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  float decay = 0.9F;
-  float momentum = 0.0F;
-  float epsilon = 1e-10F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  float decay = 0.9F;  ///< Part of ms that stays at an update.
+  float momentum = 0.0F;  ///< Part of mom that stays at an update.
+  float epsilon = 1e-10F;  ///< Added inside the root.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
 

@@ -20,9 +20,9 @@ inline namespace v0 {
 /// Gradient descent, as TensorFlow's GradientDescentOptimizer and PyTorch's SGD: w -= learning_rate * g, where g is the
 /// gradient and w the weight. PyTorch's weight_decay replaces g by g + weight_decay * w. A model of `Updater`.
 struct Sgd {
-  static constexpr std::string_view name = "sgd";
+  static constexpr std::string_view name = "sgd";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
 

@@ -24,9 +24,9 @@ inline namespace v0 {
 /// as with PyTorch's sparse gradients; there PyTorch refuses a weight decay, and here these rows decay. A model of
 /// `Updater`.
 struct TorchAdagrad {
-  static constexpr std::string_view name = "torch_adagrad";
+  static constexpr std::string_view name = "torch_adagrad";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   double rate_decay = 0;  ///< lr_decay: makes the rate smaller, beside its schedule. 0 or more.
   float weight_decay = 0.0F;  ///< 0 or more.
   float initial_accumulator_value = 0.0F;  ///< Initial value of a. 0 or more.

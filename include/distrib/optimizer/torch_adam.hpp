@@ -30,15 +30,16 @@ inline namespace v0 {
 /// Elements are computed in float, in this order. The factors of an update are computed in double, then rounded to
 /// float.
 struct TorchAdam {
-  static constexpr std::string_view name = "torch_adam";
+  static constexpr std::string_view name = "torch_adam";  ///< Name of the updater in the text of a job.
+  /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
-  LearningRate learning_rate = 0.001F;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  double beta1 = 0.9;  ///< Part of m that stays at an update; from 0 to below 1.
+  double beta2 = 0.999;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the corrected root of v. 0 or more.
   float weight_decay = 0.0F;  ///< 0 or more.
-  bool decoupled_weight_decay = false;
+  bool decoupled_weight_decay = false;  ///< False: as PyTorch's Adam. True: as its AdamW.
 
   /// Returns the values kept beside each variable, with PyTorch's names.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {

@@ -24,13 +24,13 @@ inline namespace v0 {
 /// The differences to `RMSProp`: epsilon is outside the root, ms is 0 at first, and the rate is not part of mom, so a
 /// change of the rate acts at once. In a table only rows with a gradient change. A model of `Updater`.
 struct TorchRMSProp {
-  static constexpr std::string_view name = "torch_rmsprop";
+  static constexpr std::string_view name = "torch_rmsprop";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  double decay = 0.99;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  double decay = 0.99;  ///< Part of ms that stays at an update.
+  float epsilon = 1e-8F;  ///< Added to the root of ms. 0 or more.
   float weight_decay = 0.0F;  ///< 0 or more.
-  float momentum = 0.0F;
+  float momentum = 0.0F;  ///< Part of mom that stays at an update.
 
   /// Returns the values kept beside each variable, with PyTorch's names.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {

@@ -23,9 +23,9 @@ inline namespace v0 {
 /// An operation that needs a device.
 struct OpRequest {
   std::string_view op = "VarHandleOp";  ///< Type of the operation, as TensorFlow names it.
-  std::string_view name{};
-  DType dtype = DType::float32;
-  Shape shape{};
+  std::string_view name{};  ///< Name of the operation.
+  DType dtype = DType::float32;  ///< Element type of its result; used for variables only.
+  Shape shape{};  ///< Shape of its result; used for variables only.
   std::string_view device{};  ///< The device that the operation itself requests; "": none. Its fields have priority.
 };
 

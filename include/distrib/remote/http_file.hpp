@@ -84,6 +84,7 @@ using HttpFile = RemoteFile<detail::HttpFetch>;
 /// about records name a URL without its query. A value. Made by `http_files`.
 class HttpFiles {
  public:
+  /// For `http_files`, which makes it. Contacts no server.
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 

@@ -45,7 +45,7 @@ template <RpcMethod M, class Handler> struct Route {
 ///   `handler(stream)`, with a `ServerStream<M, Connection>`. A handler of `(request, call)` is possible too if only
 ///   the server streams: it sends items by `Call::item`, and credit is then reported as other events are (see
 ///   `RpcServer`);
-/// - each of these as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
+/// - each of these as a coroutine, which returns `asio::awaitable`. Trap: it must take its parameters by value.
 ///
 /// Errors: an exception of the handler fails the call. If it is not a `std::system_error`, it also leaves the context's
 /// `run()`.

@@ -50,7 +50,9 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
     connection->attach(event.call, state_);
   }
 
+  /// Returns the session through which the call is answered.
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return call_.connection(); }
+  /// Returns the executor of that session. Only its thread may use the stream.
   [[nodiscard]] auto get_executor() const noexcept { return connection()->get_executor(); }
   /// See `Call::deadline`.
   [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> { return call_.deadline(); }
@@ -66,7 +68,7 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         [state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
+  /// Sends an item. Completes with `void(std::error_code)` when the item is queued for sending; waits before if the
   /// client has granted no credit.
   template <class Token>
   auto async_write(typename M::Reply item, Token&& token) const

@@ -28,6 +28,7 @@ class ModSharding {
 
   /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
+  /// Returns the number of shards, at least 1.
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
   /// Returns the number of rows of one shard, which must be below `num_shards()` (not checked).
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }

@@ -17,8 +17,8 @@ inline namespace v0 {
 
 /// Where a row of a variable is: its shard, and its number among the shard's own rows.
 struct ShardRow {
-  std::uint32_t shard = 0;
-  std::int64_t row = 0;
+  std::uint32_t shard = 0;  ///< Number of the shard, from 0.
+  std::int64_t row = 0;  ///< Number among the shard's own rows, from 0.
 
   [[nodiscard]] auto operator==(const ShardRow&) const -> bool = default;
 };

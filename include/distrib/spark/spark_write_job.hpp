@@ -59,6 +59,7 @@ class SparkWriteJob {
     staging_.append("/.").append(detail::file_of(path_)).append(".").append(id_);
   }
 
+  /// Return the path (without a slash at its end), the id and the mode that the constructor was given.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
   [[nodiscard]] auto id() const noexcept -> const std::string& { return id_; }
   [[nodiscard]] auto mode() const noexcept -> SaveMode { return mode_; }

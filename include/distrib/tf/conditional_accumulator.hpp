@@ -71,6 +71,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
  public:
   using Gradient = typename Sum::Gradient;
 
+  /// Starts without gradients, at step 0. `sum`: adds the gradients up.
   explicit BasicConditionalAccumulator(Sum sum) : sum_{std::move(sum)} {}
 
   /// Returns true if the gradient counts, false if it is stale. A stale gradient is dropped without a check. If
@@ -119,6 +120,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
   /// Counted gradients stay counted.
   auto set_global_step(Step step) noexcept -> bool { return line_.set_step(step); }
 
+  /// Returns the step: a gradient with a smaller local step is stale.
   [[nodiscard]] auto global_step() const noexcept -> Step { return line_.step(); }
   /// Number of gradients counted since the last take.
   [[nodiscard]] auto count() const noexcept -> std::uint64_t { return line_.count(); }

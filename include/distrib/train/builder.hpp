@@ -101,6 +101,7 @@ inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, type
 template <class R>
 class TrainerBuilder {
  public:
+  /// For `train`, which starts the chain: the program calls `train(model)`.
   explicit TrainerBuilder(R recipe) : recipe_{std::move(recipe)} {}
 
   /// Sets the source of the examples: `tfrecords(...).schema(...).batch(n)`.

@@ -48,7 +48,7 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 ///
 /// Two more members are optional. `report() -> std::optional<Event>` returns an event for all hooks, or an empty
 /// optional; it is called after each event. `written_directory() const -> std::string` names the directory in which the
-/// hook writes files: only one job at a time may use it, see `WriterLocks`.
+/// hook writes files: only one job at a time may use it.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
 /// called on the thread of `run()`, one call at a time, in the order of the events. An exception from a hook ends the

@@ -21,7 +21,7 @@ inline namespace v0 {
 /// the same name (step, rank) gives the same bytes on any worker at any time.
 struct StepContext {
   Step step = 0;              ///< From 1.
-  Rank rank = 0;
+  Rank rank = 0;  ///< From 0.
   std::uint32_t workers = 1;  ///< Number of ranks of the job.
   std::uint64_t seed = 0;     ///< Seed of the job.
   std::uint32_t micro_batch = 0;  ///< Number of the batch within the contribution, see `with_gradient_accumulation`.

@@ -11,7 +11,7 @@ inline namespace v0 {
 /// `train_errc::no_end`.
 struct StopAtStep {
   using Setting = StopAtStep;
-  std::uint64_t last_step = 0;
+  std::uint64_t last_step = 0;  ///< Number of the last step, from 1.
 };
 
 }  // namespace v0

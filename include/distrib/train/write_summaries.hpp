@@ -18,22 +18,28 @@ namespace distrib {
 inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run and then every
-/// `every_steps` steps (0 counts as 1), with `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation. The first step has no
-/// `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
+/// `every_steps` steps (0 counts as 1), with `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each
+/// metric of each evaluation. The first step has no `examples_per_second`. Each run of a job adds a file to the
+/// directory; only one job at a time may use it.
 ///
 /// Errors: if the disk is full, the events are dropped, and that is reported to all hooks; training continues. Any
 /// other failure throws, which ends the job.
 class WriteSummaries {
  public:
+  /// Writes to `directory`, which is made at the start of a run if it does not exist. Does not touch the disk yet.
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
       : directory_{std::move(directory)}, every_steps_{every_steps == 0 ? 1 : every_steps} {}
 
+  /// Begins the event file of this run. The trainer calls this function and those below.
   DISTRIB_DECL void on_start(const JobStart& event);
 
+  /// Writes the values of the step if they are due.
   DISTRIB_DECL void on_step(const StepDone& event);
 
+  /// Writes the metrics.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
+  /// Ends the event file.
   void on_end(const JobEnd&) {
     if (writer_) write_out({}, false, true);
   }

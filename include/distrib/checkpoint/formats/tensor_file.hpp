@@ -23,8 +23,8 @@ enum class TensorFormat : std::uint8_t {
 
 /// Tensors that can be read, in whatever format they lie on the disk.
 struct TensorFile {
-  TensorFormat format = TensorFormat::checkpoint;
-  BundleReader reader;
+  TensorFormat format = TensorFormat::checkpoint;  ///< The format that was found.
+  BundleReader reader;  ///< Finds and reads the tensors, whatever the format is.
   std::map<std::string, std::string> metadata = {};  ///< Of safetensors; of several files together.
 };
 

@@ -33,8 +33,8 @@ namespace detail {
 [[nodiscard]] DISTRIB_DECL auto plan_torch_file(const std::string& path, std::span<const NamedTensor> tensors,
                                                 ErrorRef to) -> FilePlan;
 
-/// Writes `tensors` as `plan_torch_file` plans it, into a directory that exists. Blocks. Errors: as `plan_torch_file`
-/// and `perform`; a file that existed before then still does.
+/// Writes `tensors` as `plan_torch_file` plans it, into a directory that exists. Blocks. Errors: `mismatch` or
+/// `duplicate` as there, `no_room`, `cannot_write`; a file that existed before then still does.
 DISTRIB_DECL void save_torch_file(const std::string& path, std::span<const NamedTensor> tensors, ErrorRef to);
 
 /// The same, but throws `std::system_error` that names the file or the tensor.

@@ -26,8 +26,11 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
  public:
   using Element = std::uint64_t;
 
+  /// Numbers the things of files with these `lengths`, one file after another, in this order. For `elements`, which
+  /// makes it.
   Elements(std::vector<std::uint64_t> lengths, O order) : lengths_{std::move(lengths)}, order_{std::move(order)} {}
 
+  /// Returns the order of the numbers.
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
   /// Returns the same numbers in another order.

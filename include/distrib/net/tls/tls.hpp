@@ -49,6 +49,8 @@ enum class TlsSide { client, server };
 /// Threads: one at a time.
 class TlsStream : public asio::ssl::stream<TcpSocket> {
  public:
+  /// Uses `socket`, which must be connected, and keeps `context`, which must not be null. Does not do the handshake.
+  /// Throws `std::system_error` if OpenSSL has no memory for the connection.
   TlsStream(TcpSocket socket, std::shared_ptr<asio::ssl::context> context)
       : asio::ssl::stream<TcpSocket>{std::move(socket), *context}, context_{std::move(context)} {}
 

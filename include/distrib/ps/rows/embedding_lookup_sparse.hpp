@@ -24,7 +24,7 @@ struct LookupOptions {
     zeros,  ///< Becomes a row of zeros, as in TensorFlow's safe variant.
   };
 
-  Combiner combiner = Combiner::mean;
+  Combiner combiner = Combiner::mean;  ///< How the rows of the ids of a row are combined.
   /// Rows of the table with a larger l2 norm are scaled down to it for the lookup, see `clip_rows`. Empty: no limit.
   std::optional<float> max_norm{};
   EmptyRows empty_rows = EmptyRows::refused;

@@ -17,7 +17,7 @@ inline namespace v0 {
 /// each with its weight. The form of TensorFlow's RaggedTensor, and of the ragged columns of a batch. A view: the lists
 /// must exist while it is used.
 struct SparseIds {
-  std::span<const std::int64_t> ids;
+  std::span<const std::int64_t> ids;  ///< The ids of all rows, row after row.
   std::span<const std::int64_t> row_splits;  ///< One more than there are rows, ascending from 0 to `ids.size()`.
   std::span<const float> weights{};  ///< One for each id. Empty: every weight is 1.
 
