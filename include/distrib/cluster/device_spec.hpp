@@ -28,7 +28,8 @@ struct DeviceSpec {
   /// for "/device:CPU:0" (also gpu, tpu, custom and epu, in any case); a star, or no number, leaves the number open. If
   /// job, replica or task occurs twice, the last one counts. Unlike in TensorFlow, the earlier ones must be valid too.
   ///
-  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device`, also if there are two types.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device` if a part does not have one of
+  /// these forms, or if there are two types; the result then has no field set.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> DeviceSpec;
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> DeviceSpec;
 

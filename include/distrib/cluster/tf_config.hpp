@@ -42,8 +42,9 @@ struct TfConfig {
   /// Returns TensorFlow's address of this process's own server: `session_master` if set; "" for a cluster of at most
   /// one task; otherwise the task's address, with "LAYER://" before it if `rpc_layer` is set.
   ///
-  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::missing_job`, `missing_index`, `no_such_job`,
-  /// `no_such_task`.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::missing_job` if `task_type` is needed and not
+  /// set, `missing_index` if `task_index` is needed and not set; `no_such_job` if `cluster` does not have that job,
+  /// `no_such_task` if the job does not have that index. The result is then empty.
   [[nodiscard]] DISTRIB_DECL auto master(std::error_code& ec) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto master() const -> std::string;
 };

@@ -71,9 +71,9 @@ inline constexpr std::size_t tensor_alignment = 64;
 
 }  // namespace detail
 
-/// Owns memory aligned to `tensor_alignment`, or to a page from 32 KiB on (see `alignment_of`). Constructed with a
-/// size, the memory is zeroed; a size of 0 has no memory (`data()` is null). Movable, not copyable; a moved-from buffer
-/// is empty and can be used again.
+/// Owns memory, or borrows it (see `within`), aligned to `tensor_alignment`, or to a page from 32 KiB on (see
+/// `alignment_of`). Constructed with a size, the memory is zeroed; a size of 0 has no memory (`data()` is null).
+/// Movable, not copyable; a moved-from buffer is empty and can be used again.
 ///
 /// Errors: the constructor, `for_overwrite` and `resize` throw `std::bad_alloc` if there is not enough memory.
 class AlignedBuffer {
@@ -102,8 +102,10 @@ class AlignedBuffer {
     return buffer;
   }
 
-  /// Returns a buffer that uses all of `memory` and does not free it. `memory` must be zeroed, aligned as
-  /// `alignment_of` its size says, and must outlive the buffer.
+  /// Returns a buffer that uses all of `memory` and does not free it. `memory` must be zeroed and aligned to
+  /// `alignment_of(memory.size())` bytes; it must outlive this buffer and each buffer to which this one is moved.
+  /// Nothing of this is checked; with another alignment the buffer reaches beyond the end of `memory`. If the buffer is
+  /// resized beyond the size of `memory`, it gets memory of its own.
   [[nodiscard]] static auto within(std::span<std::byte> memory) noexcept -> AlignedBuffer {
     AlignedBuffer buffer;
     buffer.memory_ = Memory{memory.data(), Free{true}};

@@ -142,7 +142,7 @@ class UniformElements {
 ///
 /// Element i of the whole variable is a pure function of (initializer, seed, name, i): its bits are the same however
 /// the variable is divided, and on every machine. For a `CustomInitializer` writes zeros: those values come from the
-/// model. Programmer errors: `part` is not inside `whole`; `out` is not as long as `part`.
+/// model. Programmer errors, which are asserted: `part` is not inside `whole`; `out` is not as long as `part`.
 DISTRIB_DECL void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
                        const Slice& part, std::span<float> out);
 

@@ -16,8 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The extents of a tensor, outermost axis first. No axis: a scalar. A value. Programmer error: extents for which
-/// `valid` is false. Check extents from outside with `valid` first.
+/// The extents of a tensor, outermost axis first. No axis: a scalar. A value. The constructors take only extents for
+/// which `valid` is true (programmer error otherwise; asserted). Check extents from outside with `valid` first.
 class Shape {
  public:
   /// Most axes that a tensor may have.

@@ -140,7 +140,8 @@ class TfRecords {
   explicit TfRecords(std::vector<std::string> sources) : sources_{std::move(sources)} {}
 
   /// Says which feature of a record fills which member: `schema(feature("label", &Digit::label), ...)`. Throws
-  /// `std::system_error` with `example_errc::duplicate_feature`.
+  /// `std::system_error` with `example_errc::duplicate_feature` if two features have the same name, or if a member is
+  /// bound twice.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
   [[nodiscard]] auto schema(Fs... features) const {

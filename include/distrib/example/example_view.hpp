@@ -88,6 +88,7 @@ template <class T, class F> struct VisitValues {
 /// each call of `for_each` reads the bytes again. A view: the bytes must outlive it.
 class FeatureView {
  public:
+  /// A feature without a name, a kind or values.
   FeatureView() = default;
 
   /// `bytes`: an entry of the map or, if `is_entry` is false, a Feature by itself, which has no name. They must be well

@@ -19,6 +19,7 @@ inline namespace v0 {
 /// `missing`: its shape has to be set.
 class FeatureShape {
  public:
+  /// The shape of one value, as `{}`.
   FeatureShape() = default;
   /// Makes a shape of these extents, outermost first. They are checked when records are parsed.
   FeatureShape(std::initializer_list<std::int64_t> extents) : extents_{extents} {}

@@ -50,7 +50,7 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
   explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
 
   /// Begins the file of this task. `context` must live until `close`. The file before it must be closed (programmer
-  /// error otherwise).
+  /// error, which is not checked).
   void open(TaskContext& context) {
     constexpr std::string_view directory = "mapreduce.task.output.dir";
     const JobConf& conf = context.conf();

@@ -34,7 +34,9 @@ struct AdamW {
     return {Slot{.name = "AdamW", .initial = 0.0F}, Slot{.name = "AdamW_1", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     detail::adam_fields(self, field);
     field("weight_decay", self.weight_decay);
@@ -47,8 +49,8 @@ struct AdamW {
   /// Returns the updater whose `describe()` is `text`; empty for any other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AdamW> { return parse_fields<AdamW>(text); }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

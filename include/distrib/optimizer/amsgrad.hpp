@@ -35,7 +35,9 @@ struct AMSGrad {
             Slot{.name = "AMSGrad_2", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
   /// Returns the hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
@@ -46,8 +48,8 @@ struct AMSGrad {
     return parse_fields<AMSGrad>(text);
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

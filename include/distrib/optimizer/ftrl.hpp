@@ -40,7 +40,9 @@ struct Ftrl {
     return {Slot{.name = "Ftrl", .initial = initial_accumulator_value}, Slot{.name = "Ftrl_1", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("learning_rate_power", self.learning_rate_power);
@@ -66,8 +68,8 @@ struct Ftrl {
     else if (!(l1 >= 0.0F && l2 >= 0.0F && l2_shrinkage >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

@@ -218,6 +218,7 @@ struct WarmUp {
 /// constant rate) and from each schedule of this header.
 class LearningRate {
  public:
+  /// The constant rate 0.01.
   LearningRate() = default;
   /// Makes a constant rate, or the rate of a schedule.
   LearningRate(float value) : schedule_{Constant{value}} {}  // NOLINT: implicit on purpose

@@ -56,8 +56,9 @@ class GreedyLoadBalancingStrategy {
   explicit GreedyLoadBalancingStrategy(Load load, std::vector<std::uint32_t> weights = {})
       : load_{std::move(load)}, weights_{std::move(weights)} {}
 
-  /// Returns the task for the next variable. Throws `placement_errc::wrong_number_of_weights`,
-  /// `placement_errc::zero_weight`.
+  /// Returns the task for the next variable, and adds the variable's load to that task. Throws `std::system_error` with
+  /// `placement_errc::wrong_number_of_weights` if there are weights, but not one for each of `num_tasks` tasks, or with
+  /// `zero_weight` if a weight is 0.
   [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
     detail::check_weights(weights_, num_tasks);
     loads_.resize(num_tasks);

@@ -102,7 +102,9 @@ template <class... Routes> class Router {
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
-  /// True if large request bodies of the method (by its id) are wanted in chunks.
+  /// True if the method with the id `method` has a route made by `on_chunks`: its handler then gets a request body of
+  /// more than 4 KiB in chunks, while the body arrives. False for other methods, and for an id that no route has. May
+  /// be called on any thread.
   static constexpr auto takes_chunks([[maybe_unused]] std::uint32_t method) -> bool {
     return ((Routes::takes_chunks && method == Routes::MethodType::id) || ...);
   }

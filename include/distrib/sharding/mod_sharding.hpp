@@ -18,7 +18,7 @@ inline namespace v0 {
 /// up here returns wrong rows without an error.
 class ModSharding {
  public:
-  /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
+  /// Makes the sharding. `rows` must not be negative (programmer error otherwise; asserted).
   ///
   /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is 0; then the
   /// value is one shard without rows.
@@ -37,7 +37,7 @@ class ModSharding {
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(key % num_shards());
   }
-  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise).
+  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise; asserted).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     return {shard(static_cast<std::uint64_t>(row)), row / num_shards()};

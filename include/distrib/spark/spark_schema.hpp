@@ -220,7 +220,8 @@ template <class E, class... Cs> constexpr void explain_spark_schema() {
 }  // namespace detail
 
 /// Returns a schema of struct E: `spark_schema<Click>(spark_column("user", &Click::user), spark_column("ad",
-/// &Click::ad))`. Throws `std::system_error` with `spark_errc::duplicate_column`.
+/// &Click::ad))`. Throws `std::system_error` with `spark_errc::duplicate_column` if two columns have the same name,
+/// byte by byte, or if two columns are bound to the same member; a constexpr schema then does not compile.
 template <class E, class... Cs>
   requires(detail::is_spark_column_of<Cs, E> && ...)
 [[nodiscard]] constexpr auto spark_schema(Cs... columns) -> SparkSchema<E, typename Cs::Member...> {

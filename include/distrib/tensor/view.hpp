@@ -20,8 +20,9 @@ template <std::size_t Rank> auto xtensor_shape(const Shape& shape) -> std::array
 }
 }  // namespace detail
 
-/// Returns an xtensor view of `T[shape]`, row-major, at `data`. It owns nothing and is valid as long as the memory.
-/// With a `const T` the view cannot be written. Programmer error: `shape` has not `Rank` axes.
+/// Returns an xtensor view of the elements at `data`, which are an array of `shape` in row-major order. The view copies
+/// `shape`, owns no elements, and is valid as long as their memory. With a `const T` the view cannot be written.
+/// `shape` must have `Rank` axes (programmer error otherwise; asserted).
 template <std::size_t Rank, class T> [[nodiscard]] auto tensor_view(T* data, const Shape& shape) {
   return xt::adapt(data, static_cast<std::size_t>(shape.elements()), xt::no_ownership(),
                    detail::xtensor_shape<Rank>(shape));

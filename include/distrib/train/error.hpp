@@ -44,11 +44,13 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::too_few_workers, failure::invalid_argument,
      "replicas_to_aggregate is larger than the number of workers: reduce it, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,
-     "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers"},
+     "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers, and there cannot be "
+     "more than 2: use BulkSynchronousParallel{}, start more servers, or use 1 replica"},
     {train_errc::no_initial_values, failure::invalid_argument,
      "the variable has a CustomInitializer, but the model provides no values: add initial_values() to the model"},
     {train_errc::unsupported_initial_values, failure::unsupported,
-     "a CustomInitializer is possible only for a Variable, and only in a job without an initial checkpoint"},
+     "a CustomInitializer is possible only for a Variable, and only in a job without an initial checkpoint: give the "
+     "Embedding another initializer, or leave out the CustomInitializer or the checkpoint"},
     {train_errc::bad_initial_name, failure::invalid_argument,
      "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
      "once"},
