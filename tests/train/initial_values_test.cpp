@@ -96,6 +96,7 @@ TEST_CASE("make_initial_values: the error names the variable or table whose valu
                     ContainsSubstring("bias: the variable has a CustomInitializer, but the model provides no values"));
   Job both = job_of(OwnValuesModel{});
   both.initial_checkpoint = "/saved/model.ckpt-1";
+  both.initial_allow_missing = true;
   CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
                     ContainsSubstring("weights, with checkpoint /saved/model.ckpt-1: "));
   Job rows = job_of(OwnRows{});
@@ -103,6 +104,14 @@ TEST_CASE("make_initial_values: the error names the variable or table whose valu
                     ContainsSubstring("table users: a CustomInitializer is possible only for a Variable"));
   Job job = job_of(Throws{});
   CHECK_THROWS_WITH(make_initial_values(Throws{}, job), "no such file");
+}
+
+TEST_CASE("make_initial_values: a checkpoint that has every variable replaces the model's own values", "[train]") {
+  Job job = job_of(Throws{});
+  job.initial_checkpoint = "/saved/model.ckpt-1";
+  CHECK(make_initial_values(Throws{}, job).empty());
+  CHECK(job.initial_blocks.empty());
+  for (const auto& variable : job.variables) CHECK(!variable.initializer.is_custom());
 }
 
 TEST_CASE("make_initial_values: the seed of the job decides, and another seed gives another job", "[train]") {

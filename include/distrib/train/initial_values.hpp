@@ -3,8 +3,10 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/initializer.hpp>
 #include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/table_info.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -39,11 +41,13 @@ template <class M>
 concept InitializedModel = Model<M> && (detail::TakesSeed<M> || detail::TakesNoSeed<M>);
 
 /// Asks the model for its own initial values and stores their digests in the job; returns contribution 0, see
-/// `set_initial_values`. Returns an empty list if no variable has a `CustomInitializer`.
+/// `set_initial_values`. Returns an empty list if no variable has a `CustomInitializer`. In a job with an initial
+/// checkpoint that must have every variable, the model is not asked, and such variables get another initializer, which is
+/// never used.
 ///
 /// Errors: throws `train_errc::no_initial_values` if the model does not provide the values, and
 /// `train_errc::unsupported_initial_values` if a table has a `CustomInitializer`, or if a variable has one and the job
-/// has an initial checkpoint, too. Throws what the model throws.
+/// has an initial checkpoint that may lack variables. Throws what the model throws.
 template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& job) -> std::vector<SharedBuffer> {
   for (const TableInfo& table : job.tables)
     if (table.initializer.is_custom()) throw_error(train_errc::unsupported_initial_values, "table " + table.name);
@@ -51,8 +55,13 @@ template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& j
   for (const VariableInfo& variable : job.variables)
     if (custom.empty() && variable.initializer.is_custom()) custom = variable.name;
   if (custom.empty()) return {};
-  if (!job.initial_checkpoint.empty())
-    throw_error(train_errc::unsupported_initial_values, custom + ", with checkpoint " + job.initial_checkpoint);
+  if (!job.initial_checkpoint.empty()) {
+    if (job.initial_allow_missing)
+      throw_error(train_errc::unsupported_initial_values, custom + ", with checkpoint " + job.initial_checkpoint);
+    for (VariableInfo& variable : job.variables)
+      if (variable.initializer.is_custom()) variable.initializer = ZerosInitializer{};
+    return {};
+  }
   if constexpr (InitializedModel<M>) {
     InitialValues<typename M::Variables> values{RuntimeVariables{job.variables, job.tables}};
     if constexpr (detail::TakesSeed<M>) model.initial_values(values, job.seed);
