@@ -105,11 +105,11 @@ TEST_CASE("A trainer that is started again with another arithmetic ends with the
   for (std::uint64_t seed = told.from; seed < told.from + told.count.value_or(trainers::seeds) && wrong < 3; ++seed) {
     const sim::Outcome outcome = sim::run(before, after, {.seed = seed, .directory = folder.path().string()});
     const bool same = outcome.wrong.empty() && outcome.parameters_sha256 == expected;
-    changed += outcome.changed_after ? 1 : 0;
+    changed += outcome.changed_after ? 1U : 0U;
     CAPTURE(seed);
     CHECK(outcome.wrong == "");
     CHECK(same);
-    wrong += same ? 0 : 1;
+    wrong += same ? 0U : 1U;
   }
   if (!told.count) CHECK(changed > trainers::seeds / 2);
 }
@@ -169,7 +169,7 @@ TEST_CASE("A trainer that is started again with another learning rate ends with 
     CAPTURE(seed);
     CHECK(outcome.wrong == "");
     CHECK(same);
-    wrong += same ? 0 : 1;
+    wrong += same ? 0U : 1U;
   }
   if (told.count) return;
   CHECK(deaths > 0);

@@ -119,8 +119,9 @@ class BundleReader {
   /// has one of the rows is read once and to its end; memory: 1 MiB, or one row if it is longer. Trap: if `error` is
   /// set in the end, the rows that `f` got are not valid, because a piece has only one checksum.
   ///
-  /// Errors: as `read`; `mismatch` if the tensor does not have these rows; `unsupported` also if the tensor is cut
-  /// along another axis.
+  /// Errors: `not_found`; `mismatch` if the tensor does not have these rows; `incomplete`; `corrupt_data`;
+  /// `unsupported` for texts, for types that are not a DType, and if the tensor is cut along another axis;
+  /// `missing_data_file` (removed after `open`); `cannot_read`.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};
@@ -177,8 +178,9 @@ class BundleReader {
     return detail::PieceStream{*std::move(file), piece, size_bytes(tensor.stored_dtype()), place_of(tensor, piece)};
   }
 
-  /// Returns the texts of a string tensor, row-major. Fails as `read` does, but with `mismatch` if the tensor does not
-  /// hold texts, and `unsupported` if the texts are stored in slices; what it returns must then not be used.
+  /// Returns the texts of a string tensor, row-major. Errors: `not_found`; `mismatch` if the tensor does not hold
+  /// texts; `unsupported` if the texts are stored in slices; `corrupt_data`; `missing_data_file` (removed after
+  /// `open`); `cannot_read`. What it returns must then not be used.
   [[nodiscard]] DISTRIB_DECL auto read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string>;
   [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;

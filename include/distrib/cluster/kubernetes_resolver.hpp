@@ -192,7 +192,8 @@ struct KubernetesResolver {
 
   using Pods = std::map<std::string, std::vector<KubernetesPod>, std::less<>>;
 
-  /// Returns all label selectors, in the order of `jobs`, each once. Compares them as texts and does not check them.
+  /// Returns all label selectors, job after job in the order of `jobs`, each once, where it comes first. Compares them
+  /// as texts ("role=ps" and "role = ps" are two), and does not check them.
   [[nodiscard]] auto selectors() const -> std::vector<std::string> {
     std::vector<std::string> all;
     for (const auto& [job, list] : jobs)

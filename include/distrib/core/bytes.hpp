@@ -78,6 +78,7 @@ inline constexpr std::size_t tensor_alignment = 64;
 /// Errors: the constructor, `for_overwrite` and `resize` throw `std::bad_alloc` if there is not enough memory.
 class AlignedBuffer {
  public:
+  /// An empty buffer without memory.
   AlignedBuffer() = default;
   /// Makes a buffer of `size_bytes` zeros.
   explicit AlignedBuffer(std::size_t size_bytes) : AlignedBuffer{for_overwrite(size_bytes)} {

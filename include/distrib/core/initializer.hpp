@@ -74,8 +74,10 @@ class Initializer {
   using Choice = std::variant<ZerosInitializer, ConstantInitializer, UniformInitializer, GlorotUniformInitializer,
                               CustomInitializer>;
 
+  /// Chooses zeros.
   Initializer() = default;
-  /// Chooses this initializer.
+  /// Chooses this initializer, of which nothing is checked here. A `CustomInitializer` does not hold the values: they
+  /// come from `initial_values()` of the model.
   Initializer(ZerosInitializer choice) : choice_{choice} {}  // NOLINT: implicit on purpose
   Initializer(ConstantInitializer choice) : choice_{choice} {}  // NOLINT
   Initializer(UniformInitializer choice) : choice_{choice} {}  // NOLINT

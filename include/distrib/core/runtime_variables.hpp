@@ -41,23 +41,29 @@ enum class variables_errc {
 namespace detail {
 inline constexpr ErrorText variables_texts[] = {
     {variables_errc::bad_name, failure::invalid_argument,
-     "the name of a variable must not be empty, and must not contain spaces, line ends or other control characters"},
-    {variables_errc::name_twice, failure::invalid_argument, "two variables of one list have the same name"},
+     "the name of a variable must not be empty, and must not contain spaces, line ends or other control characters: "
+     "join its words by '/', '.' or '_'"},
+    {variables_errc::name_twice, failure::invalid_argument,
+     "two variables of one list have the same name: rename one of them, for example with a prefix"},
     {variables_errc::bad_element, failure::unsupported,
-     "the element type of a variable must be float32 or, for a counter, float64 or int64; that of a table float32"},
+     "the element type of a variable must be float32 or, for a counter, float64 or int64; that of a table float32: "
+     "convert the values"},
     {variables_errc::bad_start, failure::invalid_argument,
-     "a counter (a variable of float64 or int64) must start at zeros"},
+     "a counter (a variable of float64 or int64) must start at zeros: leave out its initializer"},
     {variables_errc::bad_shape, failure::invalid_argument,
-     "a variable has at most 8 axes and 2^62 elements, and no extent is negative"},
-    {variables_errc::bad_row, failure::invalid_argument, "a row of a table must have 1 to 65536 elements"},
+     "a variable has at most 8 axes and 2^62 elements, and no extent is negative: correct its shape"},
+    {variables_errc::bad_row, failure::invalid_argument,
+     "a row of a table must have 1 to 65536 elements: choose another dim"},
     {variables_errc::too_large, failure::exhausted,
-     "the variables of a list, and the rows of a table, may need at most 2^48 bytes"},
-    {variables_errc::unknown_name, failure::not_found, "there is no variable of this name"},
+     "the variables of a list, and the rows of a table, may need at most 2^48 bytes: look for a wrong extent"},
+    {variables_errc::unknown_name, failure::not_found,
+     "there is no variable of this name: use a name that the list has"},
     {variables_errc::other_element, failure::mismatch,
      "the variable has another element type: name it, as in get<std::int64_t>(values, \"seen\")"},
-    {variables_errc::no_table, failure::mismatch, "this is a variable; only a table has lookups and an index"},
+    {variables_errc::no_table, failure::mismatch,
+     "this is a variable; only a table has lookups and an index: use the name of a table"},
     {variables_errc::no_variable, failure::mismatch,
-     "this is a table, whose rows get their initial values from its initializer"},
+     "this is a table, whose rows get their initial values from its initializer: use the name of a variable"},
 };
 
 /// Returns the category "distrib.variables".

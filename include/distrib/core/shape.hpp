@@ -23,6 +23,7 @@ class Shape {
   /// Most axes that a tensor may have.
   static constexpr std::size_t max_rank = 8;
 
+  /// The shape of a scalar: no axis.
   constexpr Shape() = default;
   /// Makes the shape with these extents, outermost axis first. `valid` must be true for them (asserted).
   constexpr Shape(std::initializer_list<std::int64_t> extents)

@@ -64,9 +64,11 @@ template <class E> class Batch {
     return {};
   }
 
-  /// Returns a list of any length as a ragged tensor: the `values` of all records, one after another, and where each
-  /// record's values begin and end: at `row_splits[i]` and `row_splits[i + 1]`, beginning with 0. Both are aligned as
-  /// columns are. Throws as `column` does.
+  /// Returns a list of any length as a ragged tensor, without a copy: the `values` of all records, one record after
+  /// another, and `row_splits`, one more than there are records and beginning with 0. Record i has the values from
+  /// `row_splits[i]` up to, but without, `row_splits[i + 1]`. Both begin at multiples of `tensor_alignment`. Throws
+  /// `std::system_error` with `example_errc::unbound_member`, naming the features that are bound, if the schema that
+  /// filled the batch does not bind this member, or the batch was never filled.
   template <class T> [[nodiscard]] auto ragged(std::span<const T> E::* member) const -> RaggedRows<T> {
     (void)column(member);
     for (const auto& column : columns_)

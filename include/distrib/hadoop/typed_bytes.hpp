@@ -102,8 +102,9 @@ class TypedBytes {
 
 /// Parses one typed value. The result points into `typed`.
 ///
-/// Errors: as in `TypedBytes::read`, and `hadoop_errc::bad_number` for bytes behind the value; the result is then
-/// empty.
+/// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length, and for bytes behind the
+/// value; `too_large` for values nested more than 32 levels deep; `too_large` or `truncated` if the bytes end too
+/// early. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed, std::error_code& ec) -> TypedValue;
 
 /// This overload throws the error as `std::system_error`.

@@ -33,6 +33,7 @@ struct ClipByValue {
 /// implicitly from each of them. Default: not at all.
 class GradientClipping {
  public:
+  /// Chooses no clipping.
   GradientClipping() = default;
   /// Chooses this clipping. It is not checked here.
   GradientClipping(ClipByNorm choice) : choice_{choice} {}  // NOLINT: implicit on purpose

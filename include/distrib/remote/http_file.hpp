@@ -90,8 +90,8 @@ class HttpFiles {
 
   /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
-  /// Returns the URLs that were passed, in that order. Sends no request and does not check the URLs. Clears `error`; if
-  /// no URL was passed, returns an empty list and sets `error` to `http_errc::bad_url`.
+  /// Returns the URLs that `http_files` was given, whole and in that order. Sends no request and does not check the
+  /// URLs. Clears `error`; if there is no URL, returns an empty list and sets `error` to `http_errc::bad_url`.
   [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
     error = {};
     if (urls_.empty()) error = {http_errc::bad_url, "no URL was given"};

@@ -48,6 +48,7 @@ struct CallOptions {
   /// begins. It must live until the call completes or the client is destroyed.
   std::string* error_text = nullptr;
 
+  /// Sets no member.
   CallOptions() = default;
   /// Sets no deadline.
   CallOptions(std::nullopt_t) noexcept {}

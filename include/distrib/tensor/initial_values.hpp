@@ -24,8 +24,10 @@ template <class Variables> class InitialValues : public detail::VariableBlock {
   static_assert(detail::is_variable_list<Variables>, "distrib: InitialValues needs a VariableList or RuntimeVariables");
 
  public:
+  /// Makes values that are all zero for the variables of this list, which it keeps as a copy.
   explicit InitialValues(const Variables& variables) : VariableBlock{detail::run_time_list(variables)} {}
-  /// Makes the values for the same list as it is known at run time.
+  /// Makes values that are all zero. `variables` must be the list `Variables`, as it is known at run time (programmer
+  /// error, which is not checked).
   explicit InitialValues(RuntimeVariables variables)
     requires(!detail::is_run_time_list<Variables>)
       : VariableBlock{std::move(variables)} {}
@@ -44,8 +46,8 @@ template <FixedString Name, class Variables>
 }
 
 /// Returns the variable `name` of a list that is known at run time, as an xtensor view that can be written, with the
-/// variable's number of axes. Valid as long as `values`. Throws as `get` of `Values`, and `variables_errc::no_variable`
-/// for the name of a table.
+/// variable's number of axes. Valid as long as `values`. Throws `variables_errc::unknown_name`, with the names that are
+/// most alike; `other_element` if its elements are not of type `T`; `no_variable` for the name of a table.
 template <class T = float> [[nodiscard]] auto get(InitialValues<RuntimeVariables>& values, std::string_view name) {
   const std::size_t index = detail::variable_position(values.variables(), name, detail::dtype_of<T>);
   return tensor_view(reinterpret_cast<T*>(values.data(index)), values.shape(index));

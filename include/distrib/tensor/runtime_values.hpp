@@ -96,6 +96,7 @@ class RuntimeValues : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
+  /// Makes values that are all zero for the variables of this list. Tables have no rows yet.
   DISTRIB_DECL explicit RuntimeValues(RuntimeVariables variables);
 
   /// Returns the number of tables.
@@ -137,6 +138,7 @@ class RuntimeGradients : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
+  /// Makes gradients that are all zero for the variables of this list. Tables have no rows yet.
   DISTRIB_DECL explicit RuntimeGradients(RuntimeVariables variables);
 
   /// Returns the number of tables.

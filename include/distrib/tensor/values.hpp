@@ -73,8 +73,10 @@ template <class Variables> class Values : public RuntimeValues {
                 "distrib: Values and Gradients need a VariableList or RuntimeVariables");
 
  public:
+  /// Makes values that are all zero for the variables of this list, which it keeps as a copy. Tables have no rows yet.
   explicit Values(const Variables& variables) : RuntimeValues{detail::run_time_list(variables)} {}
-  /// Makes the values for the same list as it is known at run time.
+  /// Makes values that are all zero. `variables` must be the list `Variables`, as it is known at run time (programmer
+  /// error otherwise; only the numbers of variables and of tables are asserted).
   explicit Values(RuntimeVariables variables)
     requires(!detail::is_run_time_list<Variables>)
       : RuntimeValues{std::move(variables)} {
@@ -96,8 +98,11 @@ template <class Variables> class Gradients : public RuntimeGradients {
                 "distrib: Values and Gradients need a VariableList or RuntimeVariables");
 
  public:
+  /// Makes gradients that are all zero for the variables of this list, which it keeps as a copy. Tables have no rows
+  /// yet.
   explicit Gradients(const Variables& variables) : RuntimeGradients{detail::run_time_list(variables)} {}
-  /// Makes the gradients for the same list as it is known at run time.
+  /// Makes gradients that are all zero. `variables` must be the list `Variables`, as it is known at run time
+  /// (programmer error otherwise; only the numbers of variables and of tables are asserted).
   explicit Gradients(RuntimeVariables variables)
     requires(!detail::is_run_time_list<Variables>)
       : RuntimeGradients{std::move(variables)} {
@@ -160,7 +165,8 @@ template <class T = float> [[nodiscard]] auto get(const Values<RuntimeVariables>
 }
 
 /// Returns the gradient of the variable `name` of such a list, as a view that can be written. For a table it has one
-/// row for each row of `get` of the values. Valid as long as `gradients`. Throws as `get` of the values.
+/// row for each row of `get` of the values. Valid as long as `gradients`. Throws `variables_errc::unknown_name`, with
+/// the names that are most alike, or `variables_errc::other_element` if its elements are not of type `T`.
 template <class T = float> [[nodiscard]] auto get(Gradients<RuntimeVariables>& gradients, std::string_view name) {
   return detail::runtime_view_of<T>(gradients, name);
 }

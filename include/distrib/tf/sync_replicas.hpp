@@ -135,7 +135,8 @@ class SyncReplicas {
     if (ec) throw_error(ec, "SyncReplicas::take_token by worker " + std::to_string(worker));
   }
 
-  /// The step of the last update, or the step that training started from.
+  /// Returns the step of the last update; before the first update the step that was passed to `set_variables`, and 0 if
+  /// that was not called.
   [[nodiscard]] auto global_step() const noexcept -> Step { return global_step_; }
   /// The step that a worker's gradients count for: the step of its last token; before that, and for a worker that does
   /// not exist, the step at `begin`.

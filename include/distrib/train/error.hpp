@@ -53,8 +53,8 @@ inline constexpr ErrorText train_texts[] = {
      "variables: "
      "give the Embedding another initializer, or leave allow_missing out"},
     {train_errc::bad_initial_name, failure::invalid_argument,
-     "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
-     "once"},
+     "this entry is not allowed: give two names, or two prefixes that end with '/' or '.', or \"\" as the name in the "
+     "checkpoint, and each name of the job only once"},
     {train_errc::bad_accumulation, failure::invalid_argument,
      "the number of batches of one contribution must be from 1 to 4096"},
     {train_errc::bad_embedding, failure::invalid_argument,

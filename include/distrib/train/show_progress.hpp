@@ -32,7 +32,7 @@ class ShowProgress {
   /// On a terminal draws the bar again, at most ten times a second; otherwise prints a line if one is due.
   DISTRIB_DECL void on_step(const StepDone& event);
 
-  /// Prints a line with the metrics.
+  /// Prints a line with the step, the name and value of each metric, and the number of examples.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
   /// Prints the text of the event as a line.

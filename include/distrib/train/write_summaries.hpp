@@ -33,13 +33,14 @@ class WriteSummaries {
   /// Begins the event file of this run. The trainer calls this function and those below.
   DISTRIB_DECL void on_start(const JobStart& event);
 
-  /// Writes the values of the step if they are due.
+  /// Writes the values of the step if they are due, and passes them to the operating system at once.
   DISTRIB_DECL void on_step(const StepDone& event);
 
-  /// Writes the metrics.
+  /// Writes each metric of `event.metrics` as a point `evaluation/NAME`, rounded to float, at the step `event.step`,
+  /// and passes the points to the operating system at once.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
-  /// Ends the event file.
+  /// Writes what is left and closes the event file.
   void on_end(const JobEnd&) {
     if (writer_) write_out({}, false, true);
   }

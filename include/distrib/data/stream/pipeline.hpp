@@ -164,8 +164,11 @@ template <Stream S> class Pipeline {
   /// Moves the stream out of the pipeline. A new pipeline over it begins at the first element.
   [[nodiscard]] auto stream() && -> S { return std::move(stream_); }
 
-  /// Returns the next element, or nothing: at the end, or after a failure, which sets `to`. Called again after a
-  /// failure, it continues behind the element that failed; if the pipeline could not begin, it tries to begin again.
+  /// Returns the next element, or nothing: at the end, or after a failure, which sets `to`; otherwise clears `to`, also
+  /// at the end. Called again after a failure, it continues behind what failed; if the pipeline could not begin, it
+  /// tries to begin again. Trap: some failures come again at each call, such as `data_errc::bad_buffer` and
+  /// `too_many_errors`; so do not repeat the call without a limit. Also throws what the functions of `map` and `filter`
+  /// throw.
   [[nodiscard]] auto next(ErrorRef to) -> std::optional<Element> {
     detail::ErrorOut error{to};
     if (!begun_) begin_again(error);

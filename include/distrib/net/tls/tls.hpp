@@ -74,10 +74,13 @@ class TlsStream : public asio::ssl::stream<TcpSocket> {
 /// Threads: any.
 class TlsContext {
  public:
-  /// Reads the files. Throws the system's error for a file that cannot be read, or `net_errc::bad_tls_file`; both with
-  /// the path, or with what is missing.
+  /// Reads the files, which blocks. Throws `std::system_error`: the system's error, with the path, for a file that
+  /// cannot be read; `net_errc::bad_tls_file`, with the path, for a file that does not hold what its member of
+  /// `TlsFiles` says, for a certificate without its key, and for a key of another certificate; `bad_tls_file` also for
+  /// a server without a certificate, and for a client without an authority if those of the system cannot be read.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// This overload sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
+  /// This overload sets `to` instead of throwing; success clears it. After a failure the context exists, but `stream`
+  /// throws `net_errc::bad_tls_file` until a `reload` has succeeded.
   TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
   /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.

@@ -24,7 +24,7 @@ struct SparseIds {
   /// Number of rows. `row_splits` must be valid: not empty, and ascending from 0 to the number of ids (not checked).
   [[nodiscard]] constexpr auto rows() const noexcept -> std::size_t { return row_splits.size() - 1; }
   /// Position of the first id of row `row` in `ids` and `weights`; for `rows()`, the number of ids. `row` must be at
-  /// most `rows()`, and `row_splits` valid (not checked).
+  /// most `rows()`, and `row_splits` must be valid: not empty, and ascending from 0 to the number of ids (not checked).
   [[nodiscard]] constexpr auto begin_of(std::size_t row) const noexcept -> std::size_t {
     return static_cast<std::size_t>(row_splits[row]);
   }
