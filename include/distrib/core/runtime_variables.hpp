@@ -82,7 +82,7 @@ inline constexpr ErrorText variables_texts[] = {
 /// scalar.
 [[nodiscard]] DISTRIB_DECL auto runtime_variable(std::string name, std::span<const std::int64_t> extents, DType dtype,
                                                  Initializer initializer, ErrorRef to) -> VariableInfo;
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 [[nodiscard]] DISTRIB_DECL auto runtime_variable(std::string name, std::span<const std::int64_t> extents,
                                                  DType dtype = DType::float32,
                                                  Initializer initializer = ZerosInitializer{}) -> VariableInfo;
@@ -107,7 +107,7 @@ class RuntimeVariables {
   /// Makes a list. Refuses what `Variable`, `Embedding` and `VariableList` refuse when they are compiled: sets `to` to
   /// a `variables_errc` with the name of the first variable or table that is not allowed; the list is then empty.
   DISTRIB_DECL RuntimeVariables(std::vector<VariableInfo> variables, std::vector<TableInfo> tables, ErrorRef to);
-  /// The same, but throws `std::system_error`.
+  /// Makes a list, and throws the error as `std::system_error`.
   DISTRIB_DECL explicit RuntimeVariables(std::vector<VariableInfo> variables, std::vector<TableInfo> tables = {});
 
   /// Returns the variables, without the tables. Valid as long as this list or a copy of it; of a temporary list, a copy.
@@ -120,7 +120,8 @@ class RuntimeVariables {
   /// Returns where the variable or table of this name stands; empty if there is none. Time: logarithmic in the number
   /// of names.
   [[nodiscard]] DISTRIB_DECL auto find(std::string_view name) const noexcept -> std::optional<Position>;
-  /// The same, but throws `variables_errc::unknown_name` if there is none, with the names that are most alike.
+  /// Returns where the variable or table of this name stands. Throws `variables_errc::unknown_name` if there is none,
+  /// with the names that are most alike.
   [[nodiscard]] DISTRIB_DECL auto position_of(std::string_view name) const -> Position;
 
  private:

@@ -101,7 +101,8 @@ class BoundModule {
     for (std::size_t p = 0; p < parameters_.size(); ++p) versions_[p] = parameters_[p]._version();
   }
 
-  /// The same for a contribution: what `backward()` computes is added to `gradients`, which must be zero.
+  /// Binds the module to the values and to the gradients of a contribution: `backward()` adds what it computes to
+  /// `gradients`, which must be zero.
   void bind(const RuntimeValues& values, RuntimeGradients& gradients) {
     bind(values);
     if (device_) device_->zero_gradients();

@@ -84,7 +84,7 @@ inline void load(torch::nn::Module& module, const std::string& path, ErrorRef to
   const torch::NoGradGuard no_gradients;
   for (auto& [tensor, read] : copies) tensor.copy_(read);
 }
-/// The same, but throws `std::system_error`.
+/// This overload throws the error as `std::system_error`.
 inline void load(torch::nn::Module& module, const std::string& path) {
   Error error;
   load(module, path, error);

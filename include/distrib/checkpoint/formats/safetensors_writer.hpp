@@ -56,7 +56,7 @@ namespace detail {
 DISTRIB_DECL void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                                    const SafetensorsOptions& options, ErrorRef to);
 
-/// The same, but throws `std::system_error` that names the file or the tensor.
+/// This overload throws the error as `std::system_error` that names the file or the tensor.
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const SafetensorsOptions& options = {}) {
   Error error;

@@ -59,7 +59,7 @@ namespace detail {
 /// `corrupt_index`.
 [[nodiscard]] DISTRIB_DECL auto open_tensor_file(const std::string& path, ErrorRef to) -> std::optional<TensorFile>;
 
-/// The same, but throws `std::system_error` that names the file.
+/// This overload throws the error as `std::system_error` that names the file.
 [[nodiscard]] inline auto open_tensor_file(const std::string& path) -> TensorFile {
   Error error;
   return *detail::or_throw(open_tensor_file(path, error), error);

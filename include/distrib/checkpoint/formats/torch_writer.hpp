@@ -37,7 +37,7 @@ namespace detail {
 /// `duplicate` as there, `no_room`, `cannot_write`; a file that existed before then still does.
 DISTRIB_DECL void save_torch_file(const std::string& path, std::span<const NamedTensor> tensors, ErrorRef to);
 
-/// The same, but throws `std::system_error` that names the file or the tensor.
+/// This overload throws the error as `std::system_error` that names the file or the tensor.
 inline void save_torch_file(const std::string& path, std::span<const NamedTensor> tensors) {
   Error error;
   save_torch_file(path, tensors, error);

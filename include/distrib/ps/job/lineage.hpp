@@ -20,7 +20,7 @@ inline namespace v0 {
 /// number of steps between cuts, which change no value; and, if it is not empty, of a line "arithmetic ...".
 [[nodiscard]] DISTRIB_DECL auto settings_hash(std::string_view job_text, std::string_view arithmetic = {})
     -> Sha256Digest;
-/// The same for a job.
+/// Returns the hash of the settings of a job, and of its arithmetic: that of `to_text(job)` and `job.arithmetic`.
 [[nodiscard]] inline auto settings_hash(const Job& job) -> Sha256Digest {
   return settings_hash(to_text(job), job.arithmetic);
 }
