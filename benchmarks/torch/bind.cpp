@@ -33,7 +33,9 @@ template <class Net> auto microseconds() -> double {
       bound.bind(values, gradients);
       net.train(true);
       const distrib::detail::LentColumns columns;
-      { const distrib::detail::RandomScope random{call, torch::kCPU}; }
+      {
+        const distrib::detail::RandomScope random{call, torch::kCPU};
+      }
       bound.check_before_backward();
       columns.check("loss()");
       bound.check_unchanged(distrib::detail::tensors_of(net));

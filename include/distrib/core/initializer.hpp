@@ -76,7 +76,7 @@ class Initializer {
 
   /// Chooses zeros.
   Initializer() = default;
-  /// Chooses this initializer, of which nothing is checked here. A `CustomInitializer` does not hold the values: they
+  /// Chooses this initializer. Nothing of it is checked here. A `CustomInitializer` does not hold the values: they
   /// come from `initial_values()` of the model.
   Initializer(ZerosInitializer choice) : choice_{choice} {}  // NOLINT: implicit on purpose
   Initializer(ConstantInitializer choice) : choice_{choice} {}  // NOLINT
