@@ -40,7 +40,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_evaluator, failure::unsupported,
      "tasks of job \"evaluator\" are not supported, because the chief evaluates: start none"},
     {train_errc::no_such_variable, failure::invalid_argument,
-     "no variable or table has this name or prefix: use a name of the job, or the beginning of one"},
+     "no variable or table has this name or prefix, or fits this predicate: use a name of the job, or the beginning of "
+     "one"},
     {train_errc::too_few_workers, failure::invalid_argument,
      "replicas_to_aggregate is larger than the number of workers: reduce it, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,

@@ -81,16 +81,12 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
     return variables_.get([this] { return checked(run_time_list(model_.variables())); });
   }
   [[nodiscard]] auto updaters() const -> const ModelUpdaters& override {
-    return updaters_.get([this]() -> ModelUpdaters {
-      if constexpr (BringsUpdaters<M>) return model_.updaters();
-      else return {};
-    });
+    if constexpr (BringsUpdaters<M>) return updaters_.get([this]() -> ModelUpdaters { return model_.updaters(); });
+    else return updaters_.get([] { return ModelUpdaters{}; });
   }
   [[nodiscard]] auto arithmetic() const -> const std::string& override {
-    return arithmetic_.get([this]() -> std::string {
-      if constexpr (DescribesArithmetic<M>) return model_.describe();
-      else return {};
-    });
+    if constexpr (DescribesArithmetic<M>) return arithmetic_.get([this]() -> std::string { return model_.describe(); });
+    else return arithmetic_.get([] { return std::string{}; });
   }
   [[nodiscard]] auto initial_values(Job& job) const -> std::vector<SharedBuffer> override {
     return make_initial_values(model_, job);
