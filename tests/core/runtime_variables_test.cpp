@@ -93,7 +93,7 @@ TEST_CASE("RuntimeVariables: a name is found among variables and tables", "[core
   }
   CHECK_THROWS_WITH(list.position_of("fc1.wxight"),
                     "'fc1.wxight' (nearest: fc1.weight, fc1.bias, film): there is no "
-                    "variable of this name");
+                    "variable of this name: use a name that the list has");
   CHECK_THROWS_WITH(list.position_of("a\nb"), ContainsSubstring("'a?b' (nearest: "));
   CHECK_THROWS_WITH(RuntimeVariables{}.position_of("w"), ContainsSubstring("'w' (the list is empty): "));
   try {

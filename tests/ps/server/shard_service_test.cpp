@@ -349,7 +349,7 @@ TEST_CASE("ShardService: refuses ranks of a synchronous job that do not compute 
       {"with the text too",
        as.bring('b', 3, 1, "torch 2"),
        {"b3" + unlike + "1 says that it computes with 'torch 2', the worker that brought the job with 'torch 1')"}},
-      {"not joined", bench.pull('b', 4, 0), {"b4 failed: a call before Join"}},
+      {"not joined", bench.pull('b', 4, 0), {"b4 failed: a call before Join: call Join first on every new connection"}},
       {"a like one", as.join('b', 5, 1, "torch 1"), {"b5 joined k=0 cuts=0"}},
       {"the first again, changed",
        as.join('a', 2, 0, "torch 2"),
