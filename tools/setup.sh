@@ -10,6 +10,7 @@ packages_of() {
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
     example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
     torch) echo libtorch-dev ;;
+    gloo) echo libgloo-dev ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
     tests) echo catch2 clang-format-19 python3-clang-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev pkg-config git; packages_of render; packages_of example ;;
