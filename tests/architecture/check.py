@@ -469,7 +469,7 @@ def large_weak_functions(symbols):
         weak = re.match(r"[0-9a-f]+ ([0-9a-f]+) [WV] (.*)", line)
         if not weak:
             continue
-        size, name = int(weak[1], 16), weak[2]
+        size, name = int(weak[1], 16), weak[2].removeprefix("decltype(auto) ")
         if size > LARGEST_WEAK_FUNCTION and "distrib::" in name and "<" not in name.split("(")[0]:
             yield f"{name} has {size} bytes"
 
