@@ -106,7 +106,7 @@ watch_phase() {  # NAME LOG BEGAN
   while :; do
     if [ $left -eq 0 ]; then
       built=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$2" | tail -n 1) || :
-      printf "%-56s %7s s  ...  %s$end" "${1:0:56}" "$(seconds_since "$3")" "$built"
+      printf "%-56s %7s s  ...%s$end" "${1:0:56}" "$(seconds_since "$3")" "${built:+  $built}"
       left=$every
     fi
     ended=0
