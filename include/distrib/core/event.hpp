@@ -28,10 +28,12 @@ struct Event {
     unlike_arithmetic,
   };
   Kind kind{};  ///< What happened.
-  std::string task;  ///< The task that reports: "local", "/job:ps/task:0".
+  std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.
   std::string peer;  ///< The task or file that the report is about; may be empty.
   std::error_code code;  ///< The reason; empty if there is none.
-  std::string text;  ///< One sentence for the user.
+  /// For the user. In a training it is a whole line, in which the peer and the reason are, so print it alone:
+  /// "lost /job:ps/task:0 at 127.0.0.1:2222: the connection was lost". `RpcClientPool` leaves the reason to `code`.
+  std::string text;
 };
 
 /// Receives events. The component that has the observer says on which thread it is called. An exception that it throws

@@ -51,8 +51,12 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// hook writes files: only one job at a time may use it.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
-/// called on the thread of `run()`, one call at a time, in the order of the events. An exception from a hook ends the
-/// job.
+/// called on the thread of `run()`, one call at a time, in the order of the events. A hook cannot end the job as done
+/// before its last step. `std::raise(SIGTERM)` in `on_step`, once, asks this task to stop, as `Trainer::run` and
+/// `ClusterTrainer::run` describe.
+///
+/// Errors: an exception from a hook leaves `run()`. Nothing more is saved and `on_end` is not called; in a cluster the
+/// other tasks wait for this task as for one that died.
 template <class H>
 concept Hook = std::copy_constructible<H> &&
                (detail::hears_start<H> || detail::hears_step<H> || detail::hears_saved<H> ||
