@@ -60,7 +60,7 @@ TEST_CASE("A shard without a disk that dies while it saves the last cut ends wit
     unsigned saves = 0;
     simulated::World world{
         job, shard_kinds(StandardUpdaters{}), {}, {.seed = seed, .trace = [&](std::string_view line) {
-                                                     saves += line.ends_with("has saved cut 3") ? 1 : 0;
+                                                     saves += line.ends_with("has saved cut 3") ? 1U : 0U;
                                                    }}};
     Step contributed = 0;
     world.contributed = [&] { ++contributed; };
