@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -86,7 +87,8 @@ void generate(const std::string& file, std::uint64_t seed, int count) {
 auto main(int argc, char** argv) -> int try {
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
-  const std::string out = rest.at(0);
+  if (rest.empty()) throw std::invalid_argument("usage: torch_recommend OUT [--generate]");
+  const std::string out = rest[0];
   if (rest.size() > 1 && rest[1] == "--generate")
     return generate(out + "/train.tfrecord", 1, 100'000), generate(out + "/test.tfrecord", 2, 5'000), 0;
   const auto read = [&](const char* name) {
