@@ -1082,6 +1082,7 @@ TEST_CASE("SyncShardCore: a due cut replaces a cut of another history; such cuts
       {"due", push(4, 2), {"save 4 w=-9", "pushed 10 step=4 k=4 cuts=0,2"}},
       {"made again", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
       {"all shards have cut 4", push(5, 4), {"drop 3", "pushed 10 step=5 k=5 cuts=0,2,4"}},
+      {"and only once", push(5, 4), {"pushed 10 step=5 k=5 cuts=0,2,4"}},
   });
 }
 
