@@ -774,6 +774,21 @@ TEST_CASE(
   CHECK(shard.core.stale() == 2);
 }
 
+TEST_CASE("SyncShardCore: with backup workers a cut of any history is read", "[ps]") {
+  Job job = story::job(1, 4, 9, 2);
+  const Lineage synchronous = story::only_lineage(job);  // the job had no backup workers before
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
+  SyncShard shard{
+      SyncShardCore{job, 0, sgd(), Cut{4, block(-4), {}, {}, {}, synchronous}, {{2, synchronous}, {4, synchronous}}}};
+  ShardActions out;
+  shard.core.restore(10, 2, out);
+  CHECK(std::get<distrib::LoadCut>(out.at(0)).step == 2);
+  out.clear();
+  shard.core.cut_loaded(Cut{2, block(-2), {}, {}, {}, synchronous}, out);
+  CHECK(out.empty());
+  CHECK(shard.core.store().dense()->as<float>()[0] == -2.0F);
+}
+
 TEST_CASE("SyncShardCore: with backup workers the contributions that count are reduced in rank order", "[ps]") {
   const std::array<float, 4> numbers{16777216.0F, 1.0F, 1.0F, 1.0F};
   std::array<Rank, 4> order{0, 1, 2, 3};
@@ -852,6 +867,22 @@ TEST_CASE("SyncShardCore: another replica is sent the newest cut, or a cut that 
       {"", shard.no_room(), {"notice 10 k=4 cuts=0,1,2 no room"}},
       {"no replica has asked since", shard.save_again(), {}},
       {"a replica asks", state(53, 2), {"save 4 w=-4"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: the end of a pause means nothing while no cut is being written", "[ps]") {
+  SyncShard shard = one_rank(9, 2);
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  for (const Step step : {1U, 2U}) shard.push(0, step, 1)(ignored);
+  shard.no_room()(ignored);
+  tell(ShardStory{
+      {"a replica asks", [&shard](ShardActions& out) { shard.core.state(50, 0, out); }, {"state 50 none"}},
+      {"back", shard.restore(10, 0), {"load 0"}},
+      {"the cut that did not fit is given up", shard.save_again(), {}},
+      {"", shard.loaded(0, 0), {"joined 10 k=0 cuts=0 no room"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0 no room"}},
+      {"no cut is being written", shard.save_again(), {}},
   });
 }
 
@@ -1030,6 +1061,7 @@ TEST_CASE("SyncShardCore: a worker of an older version is refused if settings we
   out.clear();
   plain.core.push(10, {5, 0, block(1), 0, 0}, out);
   CHECK(plain.core.step() == 5);
+  CHECK(names_of(plain.core).empty());  // names of cuts are for workers that know of histories
 }
 
 TEST_CASE(
@@ -1043,6 +1075,10 @@ TEST_CASE(
   shard.core.restore(10, 2, out, job.old.digest());
   REQUIRE(out.size() == 1);
   CHECK(std::holds_alternative<distrib::JoinedReply>(out[0]));  // its cut 2 is not of that lineage
+  out.clear();
+  shard.core.restore(10, 2, out, job.anew.digest() + 1);
+  REQUIRE(out.size() == 1);
+  CHECK(std::holds_alternative<distrib::JoinedReply>(out[0]));  // no cut is of that lineage
   out.clear();
   shard.core.restore(10, 2, out, job.anew.digest());
   REQUIRE(out.size() == 1);
