@@ -109,6 +109,9 @@ TEST_CASE("SyncShardCore: a repeat is dropped, a repeat with other bytes is repo
        {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=2 cuts=0"}},
       {"durable", shard.saved(2), {}},
       {"no longer remembered", shard.push(1, 1, 2, 0, 3), {"pushed 11 step=1 k=2 cuts=0,2"}},
+      {"nor remembered anew", shard.push(1, 1, 2, 0, 4), {"pushed 11 step=1 k=2 cuts=0,2"}},
+      {"beyond the window: dropped", shard.push(1, 7, 2, 0, 3), {"pushed 11 step=7 k=2 cuts=0,2"}},
+      {"and not remembered", shard.push(1, 7, 2, 0, 4), {"pushed 11 step=7 k=2 cuts=0,2"}},
   });
 }
 
@@ -479,6 +482,9 @@ TEST_CASE("SyncShardCore: Gone reports whether another process of the rank is co
       {"a repeat of a dropped contribution", push(20, 1), {"pushed 20 step=1 k=1 cuts=0,2"}},
       {"its own", push(20, 2), {"pushed 20 step=2 k=2 cuts=0,2"}},
       {"the newest contribution is from peer 20", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2 doubled"}},
+      {"the same contribution, from peer 10", push(10, 2), {"pushed 10 step=2 k=2 cuts=0,2"}},
+      {"peer 10 has sent it last", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2"}},
+      {"", restored.pull(20, 0), {"gone 20 step=0 k=2 cuts=0,2 doubled"}},
   });
 }
 
