@@ -58,6 +58,7 @@ TEST_CASE(
       {"the last one", shard.push(0, 3, 1), {"save 3 w=-3 applied=3", "pushed 10 step=3 k=3 cuts=2"}},
       {"again", shard.save_again(), {"save 3 w=-3 applied=3"}},
       {"there is disk space", shard.saved(3), {"notice 10 k=3 cuts=3"}},
+      {"the last one is durable", shard.save_again(), {}},
   });
 }
 

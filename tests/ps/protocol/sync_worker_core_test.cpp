@@ -831,6 +831,20 @@ TEST_CASE("SyncWorkerCore: when a replica joins again, the other replica may hav
   });
 }
 
+TEST_CASE("SyncWorkerCore: when the values of a shard have arrived, its other replica is not asked for them", "[ps]") {
+  distrib::Job job = story::job(2, 1, 9, 0);
+  job.replicas = 2;
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  WorkerActions ignored;
+  for (std::uint32_t replica : {0U, 1U, 2U, 3U}) w.reconnected(replica)(ignored);
+  for (std::uint32_t replica : {1U, 2U, 3U}) w.joined(replica, 0)(ignored);
+  tell(WorkerStory{
+      {"", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"the values of shard 0", w.values(0, 0, 0), {}},
+      {"the same replica joins again", w.joined(0, 0), {"pull 0 step=0"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: a replica that lacks what is no longer kept gets the state of the other replica", "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;
@@ -1072,6 +1086,23 @@ TEST_CASE("SyncWorkerCore: contributions of another history are not sent again",
       {"another history", w.notice_in(0, 90, 0), {"join 0", "join 1"}},
       {"", w.joined_in(0, 90, 0, {0}, {{0, 5}}), {}},
       {"nothing is pushed", w.joined_in(1, 90, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
+  });
+  WorkerOfHistories late = worker_of_histories();
+  tell(WorkerStory{
+      {"", late.start(), {"join 0", "join 1"}},
+      {"", late.joined_in(0, 70, 0, {0}, {{0, 5}}), {}},
+      {"", late.joined_in(1, 70, 0, {0}, {{0, 5}}), {"pull 0 step=0", "pull 1 step=0"}},
+      {"", late.values_in(0, 70, 0, 0), {}},
+      {"", late.values_in(1, 70, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"",
+       late.computed(2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"another history", late.notice_in(0, 90, 1), {"join 0", "join 1"}},
+      {"", late.joined_in(0, 90, 1, {0}, {{0, 5}}), {}},
+      {"", late.joined_in(1, 90, 1, {0}, {{0, 5}}), {"pull 0 step=1", "pull 1 step=1"}},
+      {"a shard lacks step 1, which was made in the old history",
+       late.joined_in(0, 90, 0, {0}, {{0, 5}}),
+       {"restore 0 cut=0", "restore 1 cut=0"}},
   });
 }
 
