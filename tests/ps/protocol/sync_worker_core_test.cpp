@@ -589,6 +589,7 @@ TEST_CASE(
       {"", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
       {"9: no Restore", w.doubled(0, 2, 17), {"prepare step=18"}},
       {"", w.prepared(18), {"pull 0 step=17 rows=18;", "pull 1 step=17 rows=;0"}},
+      {"one step further, whose values were wanted before", w.doubled(0, 17, 18), {"prepare step=19"}},
   });
 }
 
@@ -860,6 +861,19 @@ TEST_CASE("SyncWorkerCore: a replica that lacks what is no longer kept gets the 
       {"",
        [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=5 rank=0 common=4", "push 1 step=5 rank=0 common=4", "pull 0 step=5"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a replica waits for the state of the other replica until that has joined again", "[ps]") {
+  distrib::Job job = story::job(1, 1, 9, 0);
+  job.replicas = 2;
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  tell(WorkerStory{
+      {"", w.joined(0, 4, {0, 4}), {"pull 0 step=4"}},
+      {"it is lost", [&w](WorkerActions& out) { w.core.disconnected(0, out); }, {}},
+      {"and connected again", w.reconnected(0), {"join 0"}},
+      {"the other one has lost its disk, and waits", w.joined(1, 0), {"pull 1 step=4"}},
+      {"it can get the state", w.joined(0, 4, {0, 4}), {"pull 0 step=4", "catch up 1 k=0"}},
   });
 }
 
