@@ -344,6 +344,23 @@ TEST_CASE("SyncWorkerCore: it does not wait for a cut without disk space, and al
   });
 }
 
+TEST_CASE("SyncWorkerCore: while there is no disk space, it asks for a cut each time its buffer has been filled anew",
+          "[ps]") {
+  SyncWorker w = sync_worker(9, 2, {.replay_budget_bytes = 256});  // two contributions
+  carry_to(w, 2);
+  WorkerActions ignored;
+  const auto arrive = [&w](Step step) {
+    return [&w, step](WorkerActions& out) {
+      for (std::uint32_t shard : {0U, 1U}) w.core.values(shard, step, block(1), {step, {0}, true}, out);
+    };
+  };
+  tell(WorkerStory{{"full", arrive(2), {"save 0", "save 1", "compute step=3 ticket=4 of 2"}}});
+  w.computed(4)(ignored);
+  tell(WorkerStory{{"one of two is new", arrive(3), {"compute step=4 ticket=5 of 2"}}});
+  w.computed(5)(ignored);
+  tell(WorkerStory{{"both are new", arrive(4), {"save 0", "save 1", "compute step=5 ticket=6 of 2"}}});
+}
+
 TEST_CASE("SyncWorkerCore: a Joined may report the cut that the worker waits for", "[ps]") {
   SyncWorker full = sync_worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(full, 2);
@@ -395,6 +412,7 @@ TEST_CASE("SyncWorkerCore: the last cut in every list is the end, wherever the s
       {"values", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
       {"both have the last cut", w.notice(1, 4, {0, 9}), {"goodbye 0", "goodbye 1", "done"}},
       {"too late", w.computed(6), {}},
+      {"it is done once", w.joined(0, 9, {0, 9}), {}},
   });
 }
 
@@ -941,6 +959,16 @@ TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what is kept, a
       {"the first is lost: pulls from the second",
        [&w](WorkerActions& out) { w.core.disconnected(0, out); },
        {"pull 1 step=5"}},
+  });
+  SyncWorker late{{SyncWorkerCore{job, 0}}};
+  WorkerActions ignored;
+  late.joined(0, 4)(ignored);
+  for (int i = 0; i < 2; ++i) late.joined(1, 3)(ignored);
+  late.values(0, 4, 4)(ignored);
+  late.core.computed(1, {block(1)}, ignored);
+  tell(WorkerStory{
+      {"the first may have lost contributions", late.joined(0, 4), {"push 0 step=5 rank=0 common=0", "pull 0 step=5"}},
+      {"the second advances, and is asked too", late.pushed(1, 4), {"pull 1 step=5"}},
   });
 }
 

@@ -93,6 +93,7 @@ class SyncWorkerCore {
     view.awaited = view.cut_asked = 0;  // the shard has forgotten earlier requests
     if (has_backups_) view.got = nullptr;  // it may have come back, and may have other values of the same step
     view.joined = true;
+    if (done_) return;
     if (!t_) {
       if (replicas_.ready()) begin(out);
       return;
@@ -106,7 +107,7 @@ class SyncWorkerCore {
       ask_another(replica, out);
       serve_siblings(replica, out);
     }
-    go_on(out);  // a cut of that shard may be what the worker waited for
+    if (t_) go_on(out);  // a cut of that shard may be what the worker waited for
   }
 
   /// The shard reports its progress without being asked.
@@ -379,7 +380,6 @@ class SyncWorkerCore {
 
   // The end (rule 12); or the next contribution, if the values of t have arrived.
   void go_on(auto& out) {
-    if (!t_ || done_) return;
     if (everything_saved()) return end(out);
     if (replicas_.replicated()) help(out);
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
