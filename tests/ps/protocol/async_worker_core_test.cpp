@@ -54,6 +54,7 @@ void carry_to(AsyncWorker& w, Step t) {
 
 TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 3)", "[ps]") {
   AsyncWorker w = async_worker(3);  // rank 1 makes one of three
+  CHECK(w.core.step() == 0);
   tell(WorkerStory{
       {"join all", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(1, 0), {}},
