@@ -63,6 +63,7 @@ void carry_to(SyncWorker& w, Step t, const Cuts& cuts = {0}) {
 
 TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7, 12)", "[ps]") {
   SyncWorker w = sync_worker(1, 0);
+  CHECK(w.core.step() == 0);
   tell(WorkerStory{
       {"7: join all", w.start(), {"join 0", "join 1"}},
       {"waits for all", w.joined(1, 0), {}},
