@@ -7,6 +7,8 @@
 #include "rpc/pair.hpp"
 #include "support/catch.hpp"
 
+#include <map>
+
 using distrib::ClientEvent;
 using distrib::FrameKind;
 using distrib::rpc_errc;
@@ -671,4 +673,31 @@ TEST_CASE("ClientCore: an error of the connection is the reason of all calls in 
   CHECK_THAT(pair.client.reason().where, ContainsSubstring("enough"));
   CHECK(pair.at_client.back().call == id);
   CHECK(pair.at_client.back().code == rpc_errc::exhausted);
+}
+
+TEST_CASE("ClientCore: its frames have no flags; only a request has a method; those about a call have its number",
+          "[rpc]") {
+  Pair pair;
+  pair.carry();  // the greetings
+  const auto read = pair.call("read"), written = pair.call("written"), dropped = pair.call("dropped");
+  pair.carry();
+  while (pair.server.item(read, {})) {
+  }
+  pair.carry();
+  for (unsigned i = 0; i < distrib::initial_credit; ++i) pair.client.taken(read);
+  const auto asked = pair.call("asked");
+  CHECK(pair.client.item(written, {}));
+  pair.client.end_items(written);
+  pair.client.cancel(dropped);
+  pair.client.close();
+  const std::map<FrameKind, std::uint64_t> calls{{FrameKind::credit, read},    {FrameKind::request, asked},
+                                                 {FrameKind::item, written},   {FrameKind::end, written},
+                                                 {FrameKind::cancel, dropped}, {FrameKind::goodbye, 0}};
+  std::map<FrameKind, std::uint64_t> sent;
+  for (const distrib::FrameHeader& header : stream::headers_of(stream::take_output(pair.client, pair.now))) {
+    CHECK(header.flags == 0);
+    CHECK(header.method == (header.kind == FrameKind::request ? distrib::method_id("asked") : 0));
+    sent[header.kind] = header.call;
+  }
+  CHECK(sent == calls);
 }

@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -863,4 +864,28 @@ TEST_CASE("ServerCore: over server_bytes it checks again every 20 ms, and the cl
   ends.pass(0ms);
   ends.take_events();
   CHECK(ends.server.calls() == 1);
+}
+
+TEST_CASE("ServerCore: its frames have no flags and no method; those about a call have its number", "[rpc]") {
+  Pair ends;
+  const auto read = ends.call("a"), written = ends.call("a"), failed = ends.call("a");
+  while (ends.client.item(written, {})) {
+  }
+  ends.carry();
+  for (unsigned i = 0; i < distrib::initial_credit; ++i) ends.server.taken(written, 0);
+  ends.server.reply(written, {});
+  CHECK(ends.server.item(read, {}));
+  ends.server.end_stream(read);
+  ends.server.fail(failed, rpc_errc::too_large);
+  ends.server.drain(ends.now + 1s);
+  const std::map<FrameKind, std::uint64_t> calls{{FrameKind::credit, written}, {FrameKind::reply, written},
+                                                 {FrameKind::item, read},      {FrameKind::end, read},
+                                                 {FrameKind::error, failed},   {FrameKind::goodbye, 0}};
+  std::map<FrameKind, std::uint64_t> sent;
+  for (const distrib::FrameHeader& header : stream::headers_of(stream::take_output(ends.server, ends.now))) {
+    CHECK(header.flags == 0);
+    CHECK(header.method == 0);
+    sent[header.kind] = header.call;
+  }
+  CHECK(sent == calls);
 }

@@ -54,15 +54,22 @@ auto give(Reader& reader, distrib::ByteView bytes, std::size_t piece, auto... no
   return count;
 }
 
-/// Returns the kinds of the frames in a stream.
-inline auto kinds_of(distrib::ByteView bytes) -> std::vector<distrib::FrameKind> {
-  std::vector<distrib::FrameKind> kinds;
+/// Returns the headers of the frames in a stream.
+inline auto headers_of(distrib::ByteView bytes) -> std::vector<distrib::FrameHeader> {
+  std::vector<distrib::FrameHeader> headers;
   distrib::FrameReader reader;
   while (!bytes.empty() && !reader.error()) {
     bytes = bytes.subspan(give(reader, bytes, bytes.size()));
-    for (distrib::Frame frame; reader.next(frame);) kinds.push_back(frame.header->kind);
+    for (distrib::Frame frame; reader.next(frame);) headers.push_back(*frame.header);
     reader.keep();
   }
+  return headers;
+}
+
+/// Returns the kinds of the frames in a stream.
+inline auto kinds_of(distrib::ByteView bytes) -> std::vector<distrib::FrameKind> {
+  std::vector<distrib::FrameKind> kinds;
+  for (const distrib::FrameHeader& header : headers_of(bytes)) kinds.push_back(header.kind);
   return kinds;
 }
 
