@@ -249,6 +249,31 @@ TEST_CASE("ClientCore: an unfinished frame ends the connection after frame_withi
   CHECK(*pair.client.wake() == pair.now + 5s);
   pair.pass(5s);
   CHECK(pair.at_client.back().code == rpc_errc::silent);
+
+  Pair slow{distrib::RpcServerOptions{}, options};
+  slow.carry();
+  const stream::Bytes ping = stream::frame({FrameKind::ping});
+  const auto give = [&slow](stream::Bytes bytes) {
+    REQUIRE(stream::give(slow.client, bytes, bytes.size(), slow.now) == bytes.size());
+    slow.take_events();
+    slow.client.keep();
+  };
+  give({ping.begin(), ping.begin() + 10});
+  slow.pass(4s);
+  stream::Bytes rest{ping.begin() + 10, ping.end()};
+  rest.insert(rest.end(), ping.begin(), ping.begin() + 10);
+  give(rest);
+  CHECK(*slow.client.wake() == slow.now + 5s);  // a new frame has its own time
+}
+
+TEST_CASE("ClientCore: its greeting names the wanted service", "[rpc]") {
+  distrib::RpcServerOptions three;
+  three.services = 3;
+  distrib::RpcClientOptions options;
+  options.service = 2;
+  Pair pair{three, options};
+  pair.carry();
+  CHECK(pair.at_server.at(0).method == 2);
 }
 
 TEST_CASE("ClientCore: the goodbye says which calls the server has not started; these fail with closed", "[rpc]") {
@@ -525,6 +550,14 @@ TEST_CASE("ClientCore: a server that does not greet in time ends the connection"
   pair.pass(1ms);
   CHECK(pair.client.reason().code == rpc_errc::silent);
   CHECK(pair.client.reason().where == "no greeting");
+}
+
+TEST_CASE("ClientCore: after its end it sends no ping", "[rpc]") {
+  Pair pair;
+  pair.carry();
+  pair.client.lost({});
+  pair.client.woken(pair.now + 10s);
+  CHECK(kinds_of_client(pair).empty());
 }
 
 TEST_CASE("ClientCore: one ping after ping_after without bytes; any bytes restart the time", "[rpc]") {
