@@ -315,8 +315,7 @@ class TrainerBuilder {
   [[nodiscard]] auto build(IoPool& pool) const { return make<Trainer>(&pool); }
 
   /// Returns a trainer for the role that the flags give: one program serves for all roles. Without a job name the whole
-  /// job runs in this process, as with `build(pool)`. Throws what `plan` throws, and `train_errc::no_evaluator` if the
-  /// flags say that this is an evaluator.
+  /// job runs in this process, as with `build(pool)`. Throws what `plan` throws.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
   /// Returns the plan that trainers hold: all the roles, without the user's types. `sim::run` takes a plan, too. Throws
@@ -328,7 +327,9 @@ class TrainerBuilder {
     static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
-    static_assert(once, "distrib: build: each of StopAtStep, SaveCheckpoint and Evaluate may be given only once");
+    static_assert(
+        once,
+        "distrib: build: each of StopAtStep, SaveCheckpoint, Evaluate and GlobalStepWaiter may be given only once");
     static_assert(
         measurable,
         "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "

@@ -10,6 +10,7 @@
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/evaluation.hpp>
+#include <distrib/train/feed_fn.hpp>
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
@@ -30,19 +31,21 @@ namespace detail {
 
 template <Model M, BatchSource Source> class OpenModelOf final : public OpenModel {
  public:
-  OpenModelOf(const M& model, Source source) : model_{model}, source_{std::move(source)} {}
+  OpenModelOf(const M& model, Source source, std::vector<FeedFn> feeds)
+      : model_{model}, source_{std::move(source)}, feeds_{std::move(feeds)} {}
 
   [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
   [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
   [[nodiscard]] auto batch_size() const -> std::uint64_t override { return source_.batch_size(); }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
-    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts);
+    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, feeds_);
   }
 
  private:
   const M& model_;
   Source source_;
+  std::vector<FeedFn> feeds_;
 };
 
 /// The model and the data of a recipe. Together with `Contributor`, `Evaluation` and `make_initial_values` this is all
@@ -51,8 +54,11 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
  public:
   using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&)>;
 
-  ModelOf(M model, D data, OpenEvaluation evaluation)
-      : model_{std::move(model)}, data_{std::move(data)}, evaluation_{std::move(evaluation)} {}
+  ModelOf(M model, D data, OpenEvaluation evaluation, std::vector<FeedFn> feeds)
+      : model_{std::move(model)},
+        data_{std::move(data)},
+        evaluation_{std::move(evaluation)},
+        feeds_{std::move(feeds)} {}
 
   [[nodiscard]] auto variables() const -> std::vector<VariableInfo> override { return model_.variables().infos(); }
   [[nodiscard]] auto tables() const -> std::vector<TableInfo> override { return model_.variables().table_infos(); }
@@ -61,7 +67,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   }
   [[nodiscard]] auto open() const -> std::unique_ptr<OpenModel> override {
     using Source = std::remove_cvref_t<decltype(data_.open())>;
-    return std::make_unique<OpenModelOf<M, Source>>(model_, data_.open());
+    return std::make_unique<OpenModelOf<M, Source>>(model_, data_.open(), feeds_);
   }
   [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
     return evaluation_ ? evaluation_(model_) : nullptr;
@@ -71,6 +77,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   M model_;
   D data_;
   OpenEvaluation evaluation_;  // empty if the recipe has no Evaluate
+  std::vector<FeedFn> feeds_;
 };
 
 template <class M, class D, class Hooks>
@@ -81,7 +88,7 @@ template <class M, class D, class Hooks>
       return std::make_unique<Evaluation<M, std::remove_cvref_t<decltype(data.open())>>>(model, data.open());
     };
   });
-  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation));
+  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation), feeds_of(recipe.hooks));
 }
 
 }  // namespace detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/decl.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/summary/event_writer.hpp>
+#include <distrib/train/events.hpp>
+#include <distrib/train/hooks/second_or_step_timer.hpp>
+#include <distrib/train/hooks/summary_file.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run, and then every
+/// `every_steps` steps (0 counts as 1) or every so many seconds, as TensorFlow's SummarySaverHook. With them
+/// `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation. The first step
+/// has no `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
+///
+/// Errors: if the disk is full, the events are dropped, and that is reported to all hooks; training continues. Any
+/// other failure throws, which ends the job.
+class WriteSummaries {
+ public:
+  explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
+      : file_{std::move(directory)}, timer_{{.every_steps = every_steps == 0 ? 1 : every_steps}} {}
+  /// Throws `train_errc::bad_hook` if not exactly one of the two options is set.
+  WriteSummaries(std::string directory, const TimerOptions& when) : file_{std::move(directory)}, timer_{when} {}
+
+  DISTRIB_DECL void on_start(const JobStart& event);
+
+  DISTRIB_DECL void on_step(const StepDone& event);
+
+  DISTRIB_DECL void on_evaluated(const Evaluated& event);
+
+  void on_end(const JobEnd&) {
+    if (file_.is_open()) file_.write([](EventWriter&, std::error_code&) {}, true);
+  }
+
+  /// Returns the directory of the event files.
+  [[nodiscard]] auto written_directory() const -> std::string { return file_.directory(); }
+
+  /// Returns an event if the disk was found to be full. A full disk is reported once; again only if something could be
+  /// written meanwhile.
+  [[nodiscard]] auto report() -> std::optional<Event> { return file_.report(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  SummaryFile file_;
+  SecondOrStepTimer timer_;
+  std::uint64_t examples_ = 0;
+};
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/hooks/impl/write_summaries.ipp>
+#endif
