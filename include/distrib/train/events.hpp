@@ -37,6 +37,7 @@ struct ContributionMade {
   float loss = 0;  ///< What `gradients()` returned, the mean over the batches of the contribution.
   /// The values that it was computed from. Valid during the call.
   const NamedValues* values = nullptr;
+  bool is_first = true;  ///< No rank of this process is lower: true for one rank of each process.
 };
 
 /// A task of this process has spent time on something. Phases of different ranks and shards do not come in the order of

@@ -34,7 +34,7 @@ struct LoggingTensorOptions {
 
 /// Prints values by name, as TensorFlow's LoggingTensorHook: "loss = 0.25, bias = 0.5 (0.031 sec)". It counts the
 /// contributions of the process that it is in, not global steps, and prints the first one, then every n-th; a process
-/// with several ranks counts those of its first rank. The time is that since the line before. Variables have the values
+/// with several ranks counts those of the lowest. The time is that since the line before. Variables have the values
 /// from which the contribution was computed; of a long one the first six elements are printed.
 ///
 /// Errors: the constructor throws `train_errc::bad_hook`, see `LoggingTensorOptions::check`. A name that the job does
@@ -60,7 +60,6 @@ class LoggingTensor {
   LoggingTensorOptions options_;
   std::optional<SecondOrStepTimer> timer_;  // empty: only at the end
   Metrics metrics_;
-  std::optional<Rank> rank_;  // whose contributions count
   Step runs_ = 0;
   std::optional<Clock::time_point> logged_;
 };

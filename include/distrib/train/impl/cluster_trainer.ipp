@@ -192,7 +192,7 @@ class ClusterTrainer::Worker {
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     const float loss = (*contributor_)(rank_, made_ = step, values, gradients);
     const NamedValues named{job_, planned_.layouts, values};
-    report_.tell(ContributionMade{step, rank_, loss, &named});
+    report_.tell(ContributionMade{step, rank_, loss, &named, true});
     heed_hooks();
     return loss;
   }

@@ -138,7 +138,7 @@ class Trainer::Run {
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
       const NamedValues values{job_, planned_.layouts, blocks};
-      report_.tell(ContributionMade{step, rank, loss, &values});
+      report_.tell(ContributionMade{step, rank, loss, &values, rank == 0});
       heed_hooks();
     };
     callbacks.measured = report_.phases_of("local");

@@ -32,8 +32,7 @@ DISTRIB_DECL LoggingTensor::LoggingTensor(LoggingTensorOptions options) : option
 }
 
 DISTRIB_DECL void LoggingTensor::on_contribution(const ContributionMade& event) {
-  if (!rank_) rank_ = event.rank;
-  if (!timer_ || event.rank != *rank_) return;
+  if (!timer_ || !event.is_first) return;
   const Step run = runs_++;
   const auto now = Clock::now();
   if (!timer_->should_trigger_for_step(run, now)) return;
