@@ -7,6 +7,9 @@
 
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -43,7 +47,10 @@ auto steps_in(const std::string& directory) -> Json {
 
 /// Runs a hook that hears of steps through a run of `steps` steps.
 void run(auto& hook, Step start, Step steps, auto&& after) {
-  hook.on_start({.first_step = start, .last_step = start + steps});
+  distrib::JobStart event;
+  event.first_step = start;
+  event.last_step = start + steps;
+  hook.on_start(event);
   after(start);
   for (Step step = start + 1; step <= start + steps; ++step) {
     hook.on_step({step, 0, 1});
@@ -101,7 +108,7 @@ auto logging_tensor(const Json& input) -> Json {
   const distrib::RuntimeValues none{job.variables};
   const distrib::NamedValues values{job, none};
   // The lines since the last call: numbers of runs, which are printed as steps.
-  const auto lines = [&log, at = 0L]() mutable {
+  auto lines = [&log, at = 0L]() mutable {
     std::vector<Step> found;
     std::fseek(log.get(), at, SEEK_SET);
     for (char line[200]; std::fgets(line, sizeof line, log.get()) != nullptr;)
@@ -172,8 +179,11 @@ auto nan_tensor(const Json& input) -> Json {
 }
 
 auto timer(const Json& input) -> Json {
-  distrib::SecondOrStepTimer timer{
-      {.every_secs = optional_of<double>(input, "every_secs"), .every_steps = optional_of<Step>(input, "every_steps")}};
+  const distrib::TimerOptions options{.every_secs = optional_of<double>(input, "every_secs"),
+                                      .every_steps = optional_of<Step>(input, "every_steps")};
+  std::error_code ec;
+  options.check(ec);
+  if (ec) throw std::system_error{ec};
   return Json::object();
 }
 
